@@ -74,18 +74,31 @@ def _copy(source, target):
 def step_games(options, games, tables, out):
     """Play one step of every game and write its results; finished games restart. See ``MockMelee.step``."""
     for b in range(len(games.game)):
-        _scripted_choices(b, options.bot_skip, games, tables)
-        _enter_choices(b, options.frame_skip, games)
-        before = _counts(b, games)
-        over = 0
-        for _ in range(options.frame_skip):
-            over = _frame(b, games, tables)
-            if over == 1 or games.episode[b].frames >= games.episode[b].cap:
-                break
-        _settle(b, over, before, options, games, tables, out)
+        _play_step(b, options, games, tables, out)
         if out.terminated[b] or out.truncated[b]:
             start_episode(b, games, tables, options.cap)
-        _observe(b, games, tables, out.obs)
+        observe_game(b, games, tables, out.obs)
+
+
+@rule
+def live_step(options, games, tables, out):
+    """Play one step of the first game; a finished game stays as it is, so that its last frame can be shown."""
+    _play_step(0, options, games, tables, out)
+    observe_game(0, games, tables, out.obs)
+
+
+@rule
+def _play_step(b, options, games, tables, out):
+    """Play one step of a game and write its results, up to the observation."""
+    _scripted_choices(b, options.bot_skip, games, tables)
+    _enter_choices(b, options.frame_skip, games)
+    before = _counts(b, games)
+    over = 0
+    for _ in range(options.frame_skip):
+        over = _frame(b, games, tables)
+        if over == 1 or games.episode[b].frames >= games.episode[b].cap:
+            break
+    _settle(b, over, before, options, games, tables, out)
 
 
 @rule
@@ -97,7 +110,8 @@ def _counts(b, games):
 
 
 @rule
-def _observe(b, games, tables, obs):
+def observe_game(b, games, tables, obs):
+    """Write what both seats see into ``obs`` [B, P, D], and which of them see left and right exchanged."""
     players = games.players[b]
     for seat in range(2):
         games.mirrored[b, seat] = encode_seat(
@@ -231,7 +245,7 @@ def _finish(b, over, options, games, tables, out):
         row.reward_stalling = games.sums[b, seat, 2]
         row.reward_lingering = games.sums[b, seat, 3]
         row.reward_self_destruct = games.sums[b, seat, 4]
-    _observe(b, games, tables, out.final_obs)
+    observe_game(b, games, tables, out.final_obs)
 
 
 @rule
@@ -323,7 +337,7 @@ def settle_step(over, before, options, games, tables, out):
     ``over``: 1 if the game has ended. ``before``: see ``begin_step``.
     """
     _settle(0, over, before, options, games, tables, out)
-    _observe(0, games, tables, out.obs)
+    observe_game(0, games, tables, out.obs)
 
 
 @compiled

@@ -8,21 +8,21 @@ folder. Each file names its sources. ``docs/mock_melee.md`` explains the fields.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cache
 from pathlib import Path
 from typing import Final, TypeVar, cast
 
 import numpy as np
 
-from envs.errors import TableError
+from envs.errors import TableError, UnknownNameError
 from envs.melee.actions import FIRST_SPECIAL, NUM_ACTIONS
 from envs.melee.physics.memory import blank_memory
 from envs.melee.tables.layout import ACTION, CHARACTER, HIT, HULL_FRAMES, NUM_IDS, SPECIAL, STAGE, Tables, as_tables
 from envs.melee.tables.poses import poses_of, read_poses
 from envs.melee.tables.read import ActionEntry, CharacterFile, StageFile, read_character, read_stage
 
-__all__ = ["CHARACTERS", "STAGES", "Tables", "check_readable", "load_tables", "names_of"]
+__all__ = ["CHARACTERS", "STAGES", "Tables", "check_readable", "load_tables", "names_of", "tables_of"]
 
 _FOLDER = Path(__file__).resolve().parent
 _READ: Final[dict[str, Callable[[Path], CharacterFile | StageFile]]] = {
@@ -59,6 +59,20 @@ def load_tables(folder: Path | None = None) -> Tables:
         TableError: a file of ``folder`` is inconsistent; the message names the file, the row and the field.
     """
     return _build(*_read(folder or _FOLDER))
+
+
+def tables_of(characters: Collection[str], stages: Collection[str]) -> Tables:
+    """Tables of some of the game's own characters and stages, by name.
+
+    Raises:
+        UnknownNameError: there is none of that name that can be read.
+    """
+    chosen = []
+    for kind, entries, names in zip(("character", "stage"), _read(_FOLDER), (characters, stages), strict=True):
+        for name in set(names) - {entry.name for entry in entries}:
+            raise UnknownNameError(kind, name, (entry.name for entry in entries))
+        chosen.append(tuple(entry for entry in entries if entry.name in names))
+    return _build(*chosen)
 
 
 def check_readable(*names: str | None) -> None:
