@@ -39,7 +39,7 @@ def _module(program: Program) -> bytes:
         raise GameError(
             f"constants up to {constants_end} leave less than {MIN_STACK} bytes below {STACK_TOP} for the stack"
         )
-    return module + custom_section("layout", json.dumps(places).encode())
+    return module + custom_section("layout", json.dumps(places | {"constants": constants_end}).encode())
 
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from llvmlite import ir
-from numba import _dynfunc, typeof, types
-from numba.core import cgutils, codegen, cpu
+from numba import _dynfunc, typeof, types  # type: ignore[attr-defined] # of its stubs
+from numba.core import codegen, cpu
 from numba.core.compiler_lock import global_compiler_lock
 
 from envs import compile as compiling
@@ -28,12 +28,13 @@ def only_lower() -> None:
 
     Passes for this machine would put its vectors and intrinsics into the IR.
     """
-    private: Any = codegen
-    private.CPUCodeLibrary._optimize_functions = _nothing
-    private.CPUCodeLibrary._optimize_final_module = _nothing
-    private.JITCodeLibrary._finalize_specific = _nothing
-    private.JITCPUCodegen._add_module = _nothing
-    cpu.CPUContext.get_executable = _placeholder
+    libraries: Any = codegen
+    contexts: Any = cpu
+    libraries.CPUCodeLibrary._optimize_functions = _nothing
+    libraries.CPUCodeLibrary._optimize_final_module = _nothing
+    libraries.JITCodeLibrary._finalize_specific = _nothing
+    libraries.JITCPUCodegen._add_module = _nothing
+    contexts.CPUContext.get_executable = _placeholder
     compiling.compiled = compiling.rule
 
 
@@ -71,7 +72,8 @@ def lower(program: Program, addresses: dict[str, int]) -> str:
 
 def _compile(entry: Entry, program: Program) -> Any:
     rule: Any = entry.rule
-    signature = tuple(typeof(program.value(part) if isinstance(part, str) else part) for part in entry.arguments)
+    type_of: Any = typeof
+    signature = tuple(type_of(program.value(part) if isinstance(part, str) else part) for part in entry.arguments)
     rule.compile(signature)
     result = rule.overloads[signature]
     result.library._ensure_finalized()
@@ -92,12 +94,17 @@ def _add_entry(module: ir.Module, entry: Entry, result: Any, program: Program, a
     ]
     description = result.fndesc
     kind = context.call_conv.get_function_type(description.restype, signature)
-    callee = cgutils.get_or_insert_function(module, kind, description.llvm_func_name)
+    callee = _declared(module, kind, description.llvm_func_name)
     status, returned = context.call_conv.call_function(builder, callee, description.restype, signature, values)
     with builder.if_then(status.is_error, likely=False):
-        builder.call(cgutils.get_or_insert_function(module, ir.FunctionType(ir.VoidType(), []), "llvm.trap"), [])
+        builder.call(_declared(module, ir.FunctionType(ir.VoidType(), []), "llvm.trap"), [])
         builder.unreachable()
     builder.ret(_as_i32(builder, returned, description.restype))
+
+
+def _declared(module: ir.Module, of: ir.FunctionType, name: str) -> ir.Function:
+    known: ir.Function | None = module.globals.get(name)
+    return known or ir.Function(module, of, name)
 
 
 def _as_i32(builder: ir.IRBuilder, value: Any, of: types.Type) -> Any:
@@ -116,7 +123,7 @@ class _Arguments:
     def __init__(self, context: Any, builder: ir.IRBuilder, addresses: dict[str, int]) -> None:
         self._context, self._builder, self._addresses = context, builder, addresses
 
-    def load(self, path: str, value: Value, of: types.Type) -> Any:
+    def load(self, path: str, value: Value, of: Any) -> Any:
         if isinstance(value, tuple):
             parts = zip(value._fields, value, of, strict=True)  # type: ignore[attr-defined] # a NamedTuple
             return self._context.make_tuple(

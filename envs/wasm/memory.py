@@ -41,7 +41,7 @@ class Program:
 
 
 def layout(program: Program) -> dict[str, Any]:
-    """What a page must know of a module's memory, for JSON.
+    """What a page must know of a module's memory, for JSON. The module also says where its ``constants`` end.
 
     Returns:
         stack: First byte above the stack.

@@ -12,7 +12,7 @@ const PAGE = 65536; // bytes
 const KINDS = { i: "Int", u: "Uint", b: "Uint", f: "Float" };
 const SEATS = [0, 1];
 
-/** Compile a module, from its bytes, and put tables into its memory: those of `table_bytes` in tables.py. */
+/** Compile a module, from its bytes, and put tables into its memory: those of `table_bytes` in assets.py. */
 export async function loadRules(moduleBytes, tableBytes) {
   const rules = new Rules(await WebAssembly.compile(moduleBytes));
   rules.loadTables(tableBytes);

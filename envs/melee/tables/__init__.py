@@ -67,12 +67,16 @@ def tables_of(characters: Collection[str], stages: Collection[str]) -> Tables:
     Raises:
         UnknownNameError: there is none of that name that can be read.
     """
-    chosen = []
-    for kind, entries, names in zip(("character", "stage"), _read(_FOLDER), (characters, stages), strict=True):
-        for name in set(names) - {entry.name for entry in entries}:
-            raise UnknownNameError(kind, name, (entry.name for entry in entries))
-        chosen.append(tuple(entry for entry in entries if entry.name in names))
-    return _build(*chosen)
+    all_characters, all_stages = _read(_FOLDER)
+    return _build(_named("character", all_characters, characters), _named("stage", all_stages, stages))
+
+
+def _named(kind: str, entries: tuple[_File, ...], names: Collection[str]) -> tuple[_File, ...]:
+    known = [entry.name for entry in entries]
+    for name in names:
+        if name not in known:
+            raise UnknownNameError(kind, name, known)
+    return tuple(entry for entry in entries if entry.name in names)
 
 
 def check_readable(*names: str | None) -> None:
@@ -102,7 +106,7 @@ def _read(folder: Path) -> tuple[tuple[CharacterFile, ...], tuple[StageFile, ...
     return characters, stages
 
 
-_File = TypeVar("_File")
+_File = TypeVar("_File", CharacterFile, StageFile)
 
 
 def _read_all(folder: Path, kind: str, read: Callable[[Path], _File]) -> tuple[_File, ...]:

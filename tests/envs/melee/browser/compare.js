@@ -2,9 +2,9 @@
 
 import { sizeOf } from "./rules.js";
 
-const WIDTH = 13;
+const WIDTH = 13, UNTOUCHED = 0xa5;
 
-/** name, steps, frames, microseconds of a step, deepest stack in bytes, and the first difference or null. */
+/** Name, frames, microseconds of a frame, bytes of the stack that were used, and the first difference or null. */
 export function compare(rules, recording) {
   const length = new DataView(recording.buffer, recording.byteOffset).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(recording.subarray(4, 4 + length)));
@@ -20,6 +20,8 @@ export function compare(rules, recording) {
     return found;
   };
 
+  const { constants, stack } = rules.layout, unused = new Uint8Array(rules.buffer, constants, stack - constants);
+  unused.fill(UNTOUCHED);
   for (const { path, bytes } of parts) if (path.startsWith("out.")) bytes.fill(0);
   rules.start({ ...header.start, seed: BigInt(header.start.seed) });
   let found = differs(-1), ms = 0;
@@ -39,7 +41,8 @@ export function compare(rules, recording) {
     found ??= differs(step);
   }
   const frames = header.steps * header.start.options.frame_skip;
-  return { name: header.name, frames, us: (1000 * ms) / frames, difference: found };
+  const used = unused.length - unused.findIndex((byte) => byte !== UNTOUCHED);
+  return { name: header.name, frames, us: (1000 * ms) / frames, stack: used, difference: found };
 }
 
 function equal(mine, expected) {

@@ -20,10 +20,10 @@ STEP_BYTES = 2 * WIDTH + 2  # of the inputs
 HOLDS = (1, 12)  # frames
 
 
-def record(number, frames, **chosen):
+def record(number, frames, without=(), **chosen):
     """Play game ``number`` of a set that goes through all characters, stages, delays and scripted players.
 
-    ``chosen``: settings that ``settings`` would choose otherwise.
+    ``without``: arrays that are not compared. ``chosen``: settings that ``settings`` would choose otherwise.
     """
     rng = np.random.default_rng(number)
     how = settings(number, rng) | chosen
@@ -33,6 +33,7 @@ def record(number, frames, **chosen):
     game.bots[0] = how["bots"]
     game.reset(np.array([number], np.uint64))
     arrays = [*_arrays("games", game._games), *_arrays("out", game._out)]
+    arrays = [(name, array) for name, array in arrays if name not in without]
     header = {
         "name": f"game {number}: {' '.join(how['characters'])} {how['stage']} bots {how['bots']} delay {how['delay']}",
         "live": how["live"],
