@@ -34,11 +34,8 @@ def main() -> int:
 def _module(program: Program) -> bytes:
     places = layout(program)
     text = lower(program, {path: value["at"] for path, value in places["values"].items()})
-    module, constants_end = emit(text, [entry.name for entry in program.entries], PREFIX)
-    if constants_end > STACK_TOP - MIN_STACK:
-        raise GameError(
-            f"constants up to {constants_end} leave less than {MIN_STACK} bytes below {STACK_TOP} for the stack"
-        )
+    exports = [entry.name for entry in program.entries]
+    module, constants_end = emit(text, exports, PREFIX, STACK_TOP - MIN_STACK)
     return module + custom_section("layout", json.dumps(places | {"constants": constants_end}).encode())
 
 

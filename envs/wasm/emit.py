@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import llvmlite
 import llvmlite.binding as llvm
 
 from envs.errors import GameError
@@ -31,23 +32,27 @@ class WasmError(GameError):
     """A module that cannot be made, or would not be sure to compute what Python does."""
 
 
-def emit(text: str, exports: Sequence[str], prefix: str) -> tuple[bytes, int]:
+def emit(text: str, exports: Sequence[str], prefix: str, constants_to: int) -> tuple[bytes, int]:
     """A module, and the end of its constants in memory.
 
     Args:
         text: IR of any target.
         exports: Names of functions, exported without ``prefix``.
         prefix: Of these functions in the IR.
+        constants_to: The address that constants must not reach.
 
     Raises:
         WasmError: this llvmlite has no wasm32; the code needs something that no page supplies, or has a conversion
-            whose result outside its range is undefined.
+            whose result outside its range is undefined, or too many constants.
     """
     machine = target_machine()
     module = optimised(text, [prefix + name for name in exports], machine)
     if found := re.search(r"\bfpto[su]i\b.*", str(module)):
         raise WasmError(f"a conversion of a float has no defined result outside its range: {found.group()}")
-    return link(machine.emit_object(module), {prefix + name: name for name in exports})
+    made, end = link(machine.emit_object(module), {prefix + name: name for name in exports})
+    if end > constants_to:
+        raise WasmError(f"constants reach byte {end} of the memory, the stack may need it from byte {constants_to} on")
+    return made, end
 
 
 def target_machine() -> Any:
@@ -61,7 +66,7 @@ def target_machine() -> Any:
     try:
         target = llvm.Target.from_triple(TRIPLE)
     except RuntimeError as error:
-        raise WasmError(f"llvmlite {llvm.llvmlite.__version__} was built without WebAssembly: {error}") from error
+        raise WasmError(f"llvmlite {llvmlite.__version__} was built without WebAssembly: {error}") from error
     return target.create_target_machine(cpu=CPU, features=FEATURES, opt=2)
 
 

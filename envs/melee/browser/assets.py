@@ -1,4 +1,4 @@
-"""What a page needs to play the mock: the module of its rules, the tables of a game, and ``rules.js``, which uses both."""
+"""What a page needs to play the mock: the module of its rules, the tables of a game, and the script that uses both."""
 
 from __future__ import annotations
 
