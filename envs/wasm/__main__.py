@@ -10,7 +10,8 @@ from pathlib import Path
 
 from envs.errors import GameError
 from envs.wasm.build import load_program, signature
-from envs.wasm.emit import custom_section, emit
+from envs.wasm.emit import emit
+from envs.wasm.link import custom_section
 from envs.wasm.lowering import PREFIX, lower, only_lower
 from envs.wasm.memory import MIN_STACK, STACK_TOP, Program, layout
 

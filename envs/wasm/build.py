@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -17,8 +18,9 @@ import llvmlite
 
 from envs.compilation import tell_progress
 from envs.compile import cache_folder, sources_hash
+from envs.errors import WasmError
 from envs.files import replacing
-from envs.wasm.emit import WasmError, custom_section
+from envs.wasm.link import custom_section
 from envs.wasm.memory import Program, layout
 
 USUALLY: Final = "usually 30 to 100 s, several minutes on a busy machine"
@@ -45,8 +47,8 @@ def build(name: str, tell: Callable[[str], object] | None = None) -> bytes:
     if not module.endswith(end):
         raise WasmError("sources of the rules changed while they were compiled; try again")
     if path is not None:
-        with replacing(path, path.with_name(f"{path.name}.{os.getpid()}")) as temporary:
-            temporary.write_bytes(module)
+        with suppress(OSError), replacing(path, path.with_name(f"{path.name}.{os.getpid()}")) as temporary:
+            temporary.write_bytes(module)  # a disk that is full does not cost the module
     return module
 
 

@@ -52,8 +52,11 @@ export class Rules {
    * bots: the scripted player of each seat, -1 none. delay: frames from seeing to acting.
    */
   start({ seed, characters, stage, options, bots = [-1, -1], delay = [0, 0] }) {
-    for (const name of Object.keys(this.layout.values)) if (name.startsWith("games.")) this.bytes(name).fill(0);
-    for (const [name, value] of Object.entries(options)) this.set(value, `options.${name}`);
+    this.#check(characters, stage, options, delay);
+    for (const path of Object.keys(this.layout.values)) {
+      if (path.startsWith("games.")) this.bytes(path).fill(0);
+      if (path.startsWith("options.")) this.set(options[path.slice("options.".length)], path);
+    }
     this.set(seed & (2n ** 62n - 1n), "games.episode", 0, "seed");
     this.set(stage, "games.game", 0, "stage");
     for (const seat of SEATS) {
@@ -63,6 +66,14 @@ export class Rules {
     }
     this.exports.start();
     this.exports.observe();
+  }
+
+  #check(characters, stage, options, delay) {
+    for (const id of characters)
+      if (!(this.get("tables", "character_rows", id) >= 0)) throw new RangeError(`character ${id} has no tables`);
+    if (!(this.get("tables", "stage_rows", stage) >= 0)) throw new RangeError(`stage ${stage} has no tables`);
+    const longest = this.layout.values["games.line"].type.shape[2] - options.frame_skip;
+    if (!(Math.max(...delay) <= longest)) throw new RangeError(`a delay is at most ${longest} frames, not ${delay}`);
   }
 
   /** Set what seats press from now on: the actions of both, in their own view; a seat without one keeps its last. */
@@ -82,6 +93,7 @@ export class Rules {
 
   /** Set a number; those of 64 bits may be a BigInt. */
   set(value, path, ...steps) {
+    if (value === undefined) throw new TypeError(`no value for ${path}`);
     const { at, type } = this.find(path, ...steps);
     this.view[`set${viewName(type)}`](at, type === "i8" ? BigInt(value) : Number(value), true);
   }

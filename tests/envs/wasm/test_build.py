@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from envs.errors import WasmError
 from envs.melee.browser.assets import RULES_JS
 from envs.wasm import build as building
 from envs.wasm.build import build, load_program, signature
-from envs.wasm.emit import WasmError
 from tests.support.node import gather, needs_node, run_node
 from tests.support.processes import finish
 
@@ -49,6 +49,11 @@ def test_without_a_cache_it_is_built_each_time(monkeypatch, fake):
     monkeypatch.setattr(building, "cache_folder", lambda: None)
     assert build(SMALL) == build(SMALL)
     assert len(fake) == 2
+
+
+def test_a_cache_that_cannot_be_written_does_not_cost_the_module(folder, fake):
+    folder.write_text("a file")
+    assert build(SMALL).startswith(b"\0asm")
 
 
 def test_a_kept_module_that_is_cut_short_is_built_again(folder, fake):

@@ -5,7 +5,9 @@ import re
 import llvmlite.binding as llvm
 import pytest
 
-from envs.wasm.emit import WasmError, emit, number, optimised, target_machine
+from envs.errors import WasmError
+from envs.wasm.emit import emit, optimised, target_machine
+from envs.wasm.link import number
 
 CONVERT = """
 define i32 @export.convert() {{

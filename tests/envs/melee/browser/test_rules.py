@@ -1,7 +1,9 @@
 """The rules in WebAssembly compute what Python computes, bit for bit."""
 
 import json
+import re
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from envs.errors import UnknownNameError
 from envs.melee import controller
 from envs.melee.browser.assets import RULES_JS, rules_module, table_bytes
 from envs.melee.mock import MockMelee
+from envs.melee.observation import OBS_WIDTH
 from envs.melee.state import CONTROLLER, records
 from envs.melee.tables import CHARACTERS, STAGES, load_tables
 from envs.wasm.memory import MIN_STACK
@@ -19,7 +22,8 @@ from tests.envs.melee.browser.comparer import HERE, Comparer, results
 from tests.envs.melee.browser.recording import record, settings, with_other_input
 from tests.support.node import gather, needs_node, run_node
 
-GAMES, FRAMES = 36, 1500
+ROOT = Path(__file__).parents[4]
+GAMES, FRAMES = 36, 2500
 pytestmark = [pytest.mark.full, needs_node]
 
 
@@ -119,3 +123,40 @@ def test_tables_are_chosen_by_name():
         table_bytes(("fox",), ("moon",))
     length = struct.unpack_from("<I", table_bytes(("fox", "zelda"), ("battlefield",)))[0]
     assert length == 2 * load_tables().characters.itemsize
+
+
+USE = """
+import { readFile } from "node:fs/promises";
+import { loadRules } from "./rules.js";
+const [module, tables, text] = await Promise.all(process.argv.slice(2).map((path) => readFile(path)));
+const options = JSON.parse(text);
+%s
+const x = () => rules.get("games.players", 0, 0, "x"), first = x();
+console.log(rules.get("games.chosen", 0, 0, "buttons"), rules.numbers("out.obs", 0, 1).length);
+for (let frame = 1; frame < 60; frame++) rules.exports.live_step();
+console.log(x() > first, rules.get("out.truncated", 0), rules.get("games.episode", 0, "frames"));
+const game = { seed: 1n, characters: [1, 18], stage: 24, options }, skip = { frame_skip: 1 };
+for (const wrong of [{ characters: [1, 2] }, { stage: 8 }, { stage: 99 }, { delay: [0, 64] }, { options: skip }])
+  try { rules.start({ ...game, ...wrong }); } catch (error) { console.log(error.message); }
+try { rules.hold([null, [3]]); } catch (error) { console.log(error.message); }
+"""
+
+
+def test_the_documented_page_plays(module, tmp_path):
+    (block,) = re.findall("```js\n(.*?)```", (ROOT / "docs/browser_rules.md").read_text(), re.DOTALL)
+    (tmp_path / "use.js").write_text(USE % block)
+    (tmp_path / "rules.wasm").write_bytes(module)
+    (tmp_path / "tables").write_bytes(table_bytes(("fox", "marth"), ("battlefield",)))
+    (tmp_path / "options").write_text(json.dumps(MockMelee(1, max_episode_frames=60)._options()._asdict()))
+    script = gather(tmp_path / "modules", RULES_JS, tmp_path / "use.js")
+    told = run_node(script, *(tmp_path / name for name in ("rules.wasm", "tables", "options")))
+    assert told.splitlines() == [
+        f"2 {OBS_WIDTH}",
+        "true 1 60",
+        "character 2 has no tables",
+        "stage 8 has no tables",
+        "tables has no 99 in [stage_rows,99]",
+        "a delay is at most 63 frames, not 0,64",
+        "no value for options.bot_skip",
+        "no controller can express the actions [null,[3]]",
+    ]
