@@ -71,34 +71,24 @@ def _copy(source, target):
 
 
 @compiled
-def step_games(options, games, tables, out):
-    """Play one step of every game and write its results; finished games restart. See ``MockMelee.step``."""
+def step_games(options, games, tables, out, restarts):
+    """Play one step of every game and write its results. See ``MockMelee.step``.
+
+    ``restarts``: a finished game starts its next episode; otherwise it stays, so that its last frame can be shown.
+    """
     for b in range(len(games.game)):
-        _play_step(b, options, games, tables, out)
-        if out.terminated[b] or out.truncated[b]:
+        _scripted_choices(b, options.bot_skip, games, tables)
+        _enter_choices(b, options.frame_skip, games)
+        before = _counts(b, games)
+        over = 0
+        for _ in range(options.frame_skip):
+            over = _frame(b, games, tables)
+            if over == 1 or games.episode[b].frames >= games.episode[b].cap:
+                break
+        _settle(b, over, before, options, games, tables, out)
+        if restarts and (out.terminated[b] or out.truncated[b]):
             start_episode(b, games, tables, options.cap)
         observe_game(b, games, tables, out.obs)
-
-
-@rule
-def live_step(options, games, tables, out):
-    """Play one step of the first game; a finished game stays as it is, so that its last frame can be shown."""
-    _play_step(0, options, games, tables, out)
-    observe_game(0, games, tables, out.obs)
-
-
-@rule
-def _play_step(b, options, games, tables, out):
-    """Play one step of a game and write its results, up to the observation."""
-    _scripted_choices(b, options.bot_skip, games, tables)
-    _enter_choices(b, options.frame_skip, games)
-    before = _counts(b, games)
-    over = 0
-    for _ in range(options.frame_skip):
-        over = _frame(b, games, tables)
-        if over == 1 or games.episode[b].frames >= games.episode[b].cap:
-            break
-    _settle(b, over, before, options, games, tables, out)
 
 
 @rule

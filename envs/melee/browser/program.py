@@ -8,7 +8,7 @@ import numpy as np
 
 from envs.melee.arrays import StepOptions, new_games, new_step_arrays
 from envs.melee.controller import ACTION_SPEC
-from envs.melee.episodes import hold_actions, live_step, observe_game, start_episode, step_games
+from envs.melee.episodes import hold_actions, observe_game, start_episode, step_games
 from envs.melee.observation import OBS_WIDTH
 from envs.melee.state import NUM_SEATS, GameState
 from envs.melee.tables import load_tables
@@ -30,8 +30,8 @@ def mock_program() -> Program:
         entries=(
             Entry("start", start_episode, (0, "games", "tables", "options.cap")),
             Entry("hold", hold_actions, ("actions", "acts", "games")),
-            Entry("step", step_games, game),
-            Entry("live_step", live_step, game),
+            Entry("step", step_games, (*game, True)),
+            Entry("live_step", step_games, (*game, False)),
             Entry("observe", observe_game, (0, "games", "tables", "out.obs")),
         ),
         values={
