@@ -1,7 +1,7 @@
 // The mock's rules, compiled to WebAssembly: one game of two seats. Runs in browsers and in node.
 //
 //   const rules = await loadRules(moduleBytes, tableBytes);
-//   rules.start({ seed: 1n, characters: [1, 10], stage: 32, options });
+//   rules.start({ seed: 1n, characters: [1, 18], stage: 24, options });
 //   rules.hold([actionOfSeat0, actionOfSeat1]);
 //   rules.exports.live_step();
 //   rules.get("games.players", 0, 1, "x"); // of seat 1 of the game, which is game 0
@@ -64,6 +64,11 @@ export class Rules {
       this.set(bots[seat], "games.bots", 0, seat);
       this.set(delay[seat], "games.delay", 0, seat);
     }
+    this.restart();
+  }
+
+  /** Begin the next game with the same players, on the same stage. */
+  restart() {
     this.exports.start();
     this.exports.observe();
   }
@@ -73,7 +78,8 @@ export class Rules {
       if (!(this.get("tables", "character_rows", id) >= 0)) throw new RangeError(`character ${id} has no tables`);
     if (!(this.get("tables", "stage_rows", stage) >= 0)) throw new RangeError(`stage ${stage} has no tables`);
     const longest = this.layout.values["games.line"].type.shape[2] - options.frame_skip;
-    if (!(Math.max(...delay) <= longest)) throw new RangeError(`a delay is at most ${longest} frames, not ${delay}`);
+    if (!delay.every((frames) => frames >= 0 && frames <= longest))
+      throw new RangeError(`a delay is 0 to ${longest} frames, not ${delay}`);
   }
 
   /** Set what seats press from now on: the actions of both, in their own view; a seat without one keeps its last. */

@@ -35,8 +35,7 @@ export function compare(rules, recording) {
     if (header.live && (rules.get("out.terminated", 0) || rules.get("out.truncated", 0))) {
       const last = rules.bytes("out.obs"), expected = rules.bytes("out.final_obs");
       if (!equal(last, expected)) found = { step, ...difference(rules, "out.obs", last, expected) };
-      rules.exports.start();
-      rules.exports.observe();
+      rules.restart();
     }
     found ??= differs(step);
   }

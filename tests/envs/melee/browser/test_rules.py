@@ -156,7 +156,7 @@ def test_the_documented_page_plays(module, tmp_path):
         "character 2 has no tables",
         "stage 8 has no tables",
         "tables has no 99 in [stage_rows,99]",
-        "a delay is at most 63 frames, not 0,64",
+        "a delay is 0 to 63 frames, not 0,64",
         "no value for options.bot_skip",
         "no controller can express the actions [null,[3]]",
     ]
