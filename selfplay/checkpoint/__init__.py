@@ -39,6 +39,7 @@ from selfplay.checkpoint.run_dir import (
     resolve_run,
 )
 from selfplay.checkpoint.schema import ActionHeads, LearnerMeta, NetworkSpec, PolicyMeta
+from selfplay.checkpoint.shipped import shipped_policies
 
 __all__ = [
     "ActionHeads",
@@ -71,6 +72,7 @@ __all__ = [
     "save_learner",
     "save_policy",
     "set_aside_newer",
+    "shipped_policies",
     "weights_hash",
     "write_learner",
 ]

@@ -8,6 +8,7 @@ from typing import Final
 
 from selfplay.checkpoint.generations import POLICY_FILE, list_generations
 from selfplay.checkpoint.run_dir import CHECKPOINTS, RunDir, modified_ns, walk
+from selfplay.checkpoint.shipped import shipped_policies
 from selfplay.checkpoint.store import MANIFEST
 from selfplay.errors import ConfigError, NotARunError, boundary
 
@@ -22,12 +23,15 @@ _SEARCH_DEPTH: Final = 5  # root/group/run/generations/gen_N and one level more
 def resolve_policy(path: Path, root: Path = CHECKPOINTS) -> Path:
     """The policy folder at ``path``; for a run its promoted generation, or without a gate the newest.
 
-    For a folder of imitation it is the best policy: ``best_policy`` or ``imitation_best_policy``.
+    For a folder of imitation it is the best policy: ``best_policy`` or ``imitation_best_policy``. The name of a shipped
+    policy is that policy, also where a folder has the same name.
 
     Raises:
         ConfigError: a file of the predecessor.
         NotARunError: no policy at this path. Both messages name the closest policy folder below ``root``.
     """
+    if (shipped := shipped_policies().get(str(path))) is not None:
+        return shipped
     if path.suffix.lower() in PREDECESSOR_SUFFIXES:
         raise ConfigError(f"{path} is a file of the predecessor, which cannot be read here; {_nearest(path, root)}")
     if is_policy(path):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from envs.errors import UnknownNameError
 from envs.registry import GAMES, find_character, find_game, find_stage
-from selfplay.checkpoint import resolve_policy
+from selfplay.checkpoint import resolve_policy, shipped_policies
 from selfplay.checkpoint.generations import read_policy_meta
 from selfplay.checkpoint.policies import generations_of
 from selfplay.checkpoint.schema import GENERATION_ID
@@ -26,6 +26,8 @@ MOCK = GameConfig().type
 
 def policy_folder(name: str, run: RunDir | None = None, game: str = MOCK) -> Path | None:
     """The policy folder of the player called ``name``; None for a scripted player.
+
+    The name of a shipped policy is that policy, as that of a scripted player is that player.
 
     Args:
         name: ``gen_N`` of ``run``, a folder, or a scripted player's name.
@@ -46,7 +48,8 @@ def policy_folder(name: str, run: RunDir | None = None, game: str = MOCK) -> Pat
             raise ConfigError(f"{name} is a generation of a run: name its folder, such as RUN/generations/{name}")
         raise ConfigError(f"{run.path} has no {name}; {generations_of(run)}; scripted players: {', '.join(players)}")
     if folder is None:
-        raise ConfigError(f"{UnknownNameError('player', name, players)}; or name the folder of a policy")
+        known = (*players, *shipped_policies())
+        raise ConfigError(f"{UnknownNameError('player', name, known)}; or name the folder of a policy")
     folder = resolve_policy(folder)
     meta = read_policy_meta(folder)
     if not can_play(meta, game):
@@ -104,7 +107,7 @@ def _folder(name: str, run: RunDir | None = None) -> Path | None:
     """The folder that a name stands for; None where it can only be the name of a scripted player."""
     if run is not None and (run.generations / name).is_dir():
         return run.generations / name
-    path = Path(name)
+    path = shipped_policies().get(name, Path(name))
     return path if path.exists() or "/" in name or path.suffix else None
 
 

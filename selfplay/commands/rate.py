@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
 from envs.compilation import compile_rules
 from envs.registry import find_game
+from selfplay.checkpoint import shipped_policies
 from selfplay.checkpoint.store import write_file
 from selfplay.commands.players import contender
 from selfplay.config.base import Mark
@@ -25,8 +27,9 @@ from selfplay.league.ledger import Ledger
 from selfplay.league.ratings import rate
 from selfplay.league.records import generation_number
 from selfplay.league.schedule import Matchup
+from selfplay.machine import usable_cores
 from selfplay.report.ticker import time_left
-from selfplay.runner.match import Contender, play
+from selfplay.runner.match import Contender, play_in_threads
 from selfplay.seeding import derive
 from selfplay.train.fighting.rating import Play, play_matchups
 from selfplay.train.fighting.realtime import arena, rating_slots
@@ -45,13 +48,14 @@ if TYPE_CHECKING:
 
 BATCH: Final = 256  # games side by side: many cost little more than few, as each policy acts once for all of its own
 GAMES: Final = 1000  # of a pair in a calibration
+ON_ALL_CORES: Final = partial(play_in_threads, usable_cores())
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
     """How rating games are played, and how many are begun together."""
 
-    play: Play = play
+    play: Play = ON_ALL_CORES
     batch: int = BATCH
 
 
@@ -93,6 +97,7 @@ def calibrate(
         ConfigError: fewer games than one fixture has.
     """
     way = way or Way()
+    settings = replace(settings, anchors=tuple(name for name in settings.anchors if name not in shipped_policies()))
     contenders = {name: Contender(name) for name in settings.anchors}
 
     def some(fixtures: Sequence[Matchup]) -> list[MatchRecord | RewardRecord]:

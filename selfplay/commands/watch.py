@@ -24,7 +24,7 @@ from selfplay.commands.players import contender, home_rules
 from selfplay.errors import ConfigError, NotARunError
 from selfplay.league.leaderboard import analyse
 from selfplay.league.ledger import read_games
-from selfplay.league.records import generation_number, ladder_key
+from selfplay.league.records import generation_number
 from selfplay.league.schedule import Matchup
 from selfplay.policy.policy import load_fighter
 from selfplay.policy.recurrent_state import RecurrentState
@@ -100,8 +100,8 @@ def opponent_of(run: RunDir, newest: str) -> tuple[str, str]:
         return newest, f"No game of {newest} is rated (training with --track-elo rates some): it meets itself."
     ratings = analyse(games, run=run.path).ratings
     scripted = [i for i, name in enumerate(ratings.players) if name in find_game(MOCK).rated.players]
-    generations = sorted(filter(generation_number, ratings.players), key=ladder_key, reverse=True)
-    for name in generations:
+    generations = [name for name in ratings.players if generation_number(name) is not None]
+    for name in reversed(generations):
         me = ratings.index(name)
         score = {i: float(ratings.won[me, i] / ratings.met[me, i]) for i in scripted if ratings.met[me, i]}
         if not score:

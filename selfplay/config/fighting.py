@@ -212,7 +212,9 @@ class LeagueConfig(Group):
         description="Scripted players never met in training, so that ratings have one unknown to it; by default "
         "those that the game names (fights: `counter_hitter`, `all_rounder`)",
     )
-    opponents: tuple[str, ...] = Field((), description="Policies of other runs to play against, by folder")
+    opponents: tuple[str, ...] = Field(
+        (), description="Policies of other runs to play against, by folder, or shipped ones such as strong"
+    )
     opponent_share: Fraction = Field(
         0.2, description="Share of --opponent in training; the others of the mode share the rest"
     )

@@ -1,9 +1,13 @@
-"""Fixed ratings of the scripted players, measured once for each set of settings.
+"""Fixed ratings of scripted players and shipped policies, measured once for each set of settings.
 
 A run plays only a few dozen games against each scripted player. Ratings fitted from those games alone would differ
 from run to run, and so would all others. The project therefore ships the results of a large round robin between the
 scripted players (``anchor_tables/HASH.json``). For settings without a table ``scripts/rate.py RUN --calibrate``
 measures one and writes it to the run's folder.
+
+Trained policies beat every scripted player, and games that are always won do not say how strong the winner is. Policies
+that come with the project are therefore pinned above the scripted players. They do not move these: scripted players
+are rated by their own games alone.
 """
 
 from __future__ import annotations
@@ -24,15 +28,18 @@ Origin = Literal["shipped", "run"]
 
 
 class AnchorTable(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):
-    """Ratings of scripted players under one set of settings."""
+    """Ratings of scripted players and shipped policies under one set of settings."""
 
     format: Literal[1] = 1
     settings: Annotated[str, Field(pattern=r"^[0-9a-f]{12}$")]  # hash of ``described``
     described: dict[str, JsonValue]  # characters, stage, cap, versions of rules and bots
     elo: dict[str, float]
-    se: dict[str, Annotated[float, Field(ge=0)]]  # standard errors against ``random``, in Elo
-    games: Annotated[int, Field(ge=1)]  # of each pair
+    se: dict[
+        str, Annotated[float, Field(ge=0)]
+    ]  # standard errors in Elo: against ``random``; of policies, given the others
+    games: Annotated[int, Field(ge=1)]  # of each pair of scripted players
     seed: Annotated[int, Field(ge=0)]
+    policies: dict[str, str] = {}  # hash of the weights of each shipped policy
 
     @model_validator(mode="after")
     def _of_scripted_players(self) -> Self:
@@ -40,10 +47,16 @@ class AnchorTable(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):
             raise ValueError(f"{ANCHOR!r} is missing")
         if self.elo.keys() != self.se.keys():
             raise ValueError("ratings and standard errors list different players")
+        if not self.policies.keys() <= self.elo.keys():
+            raise ValueError("a policy has no rating")
         for name in self.elo:
             if generation_number(check_player(name)) is not None:
-                raise ValueError(f"{name!r} is not a scripted player")
+                raise ValueError(f"{name!r} is a generation of a run")
         return self
+
+    def by_strength(self) -> tuple[str, ...]:
+        """All players, the weakest first."""
+        return tuple(sorted(self.elo, key=lambda name: self.elo[name]))
 
 
 def read_table(path: Path) -> AnchorTable:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from selfplay.league.rows import LeaderboardRow, PartnerReward
 
 ANCHORS: Final = {
-    "shipped": "anchors: scripted players pinned by the project's table for these settings",
+    "shipped": "anchors: scripted players and shipped policies pinned by the project's table for these settings",
     "run": "anchors: scripted players pinned by this run's own calibration",
     None: "anchors: only random is pinned; rate.py RUN --calibrate measures the other scripted players",
 }

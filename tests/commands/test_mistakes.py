@@ -96,6 +96,9 @@ MISTAKES = [
     ("behaviour --replays nowhere", "no .slp file is there"),
     ("inspect-dialogue", "--games or --model is needed"),
     ("generate-games", "--folder is missing"),
+    ("generate-games --folder lr.toml/x", "--folder lr.toml/x: lr.toml is a file, a folder is needed"),
+    ("convert-games --folder lr.toml", "--folder lr.toml: lr.toml is a file, a folder is needed"),
+    ("initial-states --output_dir lr.toml/x", "lr.toml is a file, a folder is needed"),
 ]
 CALLS = """
 import contextlib, io, json, sys

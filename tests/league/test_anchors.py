@@ -124,7 +124,8 @@ def test_a_pinned_player_without_games_has_a_row(shipped):
         (document(settings="abc"), "settings"),
         (document(elo={"rusher": 1.0}, se={"rusher": 1.0}), "'random' is missing"),
         (document(se={"random": 0.0}), "different players"),
-        (document(elo={"random": 1500.0, "gen_1": 1.0}, se={"random": 0.0, "gen_1": 1.0}), "is not a scripted player"),
+        (document(elo={"random": 1500.0, "gen_1": 1.0}, se={"random": 0.0, "gen_1": 1.0}), "is a generation of a run"),
+        (document(policies={"strong": "0" * 64}), "a policy has no rating"),
         (document(games=0), "games"),
         (document(extra=1), "extra"),
     ],
@@ -143,9 +144,9 @@ def test_the_tables_of_the_project_are_of_its_rules_and_players():
     for path, table in zip(anchors.FOLDER.glob("*.json"), tables, strict=True):
         assert path.stem == table.settings == settings_hash(table.described)
         assert (table.described["rules"], table.described["bots"]) == (RULES_VERSION, bots.VERSION), "rate.py --ship"
-        assert set(table.elo) == set(bots.LADDER)
+        assert set(table.elo) == {*bots.LADDER, *table.policies}
         assert table.games >= 1000
-        order = sorted(table.elo, key=lambda name: table.elo[name])
+        order = [name for name in table.by_strength() if name not in table.policies]
         assert order[0] == "random"
         assert order[-1] == bots.LADDER[-1]
     assert AnchorTable.model_validate_json(document()).games == 1000

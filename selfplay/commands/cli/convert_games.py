@@ -19,6 +19,9 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> None:
+    from selfplay.checkpoint import check_writable_folder
+
+    check_writable_folder(options.folder, "--folder")
     from selfplay.commands.dialogue_files.rows import convert
 
     convert(options.folder, options.states, options.resume, lambda line: print(line, flush=True))

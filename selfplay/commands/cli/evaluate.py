@@ -1,4 +1,4 @@
-"""Play two players against each other and rate the first: policy folders, runs or scripted players."""
+"""Play two players against each other and rate the first: policies, runs or scripted players."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from selfplay.config.command_line import Parser, run_command
 
 def parser() -> argparse.ArgumentParser:
     made = Parser(description=__doc__)
-    made.add_argument("a", metavar="A", help="policy folder, run folder or scripted player")
-    made.add_argument("b", metavar="B", help="opponent of A: policy folder, run folder or scripted player")
+    made.add_argument("a", metavar="A", help="policy or run folder, shipped policy such as strong, or scripted player")
+    made.add_argument("b", metavar="B", help="opponent of A, as A")
     made.add_argument(
         "--games",
         type=int,

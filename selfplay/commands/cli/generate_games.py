@@ -37,6 +37,9 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> None:
+    from selfplay.checkpoint import check_writable_folder
+
+    check_writable_folder(options.folder, "--folder")
     from selfplay.commands.dialogue_files.settings import announce, make_settings
 
     values = dict(vars(options))

@@ -37,6 +37,9 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> None:
+    from selfplay.checkpoint import check_writable_folder
+
+    check_writable_folder(options.output_dir, "--output_dir")
     from selfplay.commands.game_init import Request, settings_of, write_states
 
     request = Request(

@@ -26,8 +26,8 @@ def parser() -> argparse.ArgumentParser:
         "what",
         nargs="?",
         metavar="FILE_OR_RUN",
-        help="a replay file (.slp), or a run or a policy: its folder, or its name in checkpoints/ (default: the newest "
-        "run)",
+        help="a replay file (.slp), or a run or a policy: its folder, its name in checkpoints/, or a shipped policy "
+        "such as strong (default: the newest run)",
     )
     made.add_argument(
         "players",
@@ -59,7 +59,7 @@ def parser() -> argparse.ArgumentParser:
 
 def film_and_path(options: argparse.Namespace, checkpoints: Path) -> tuple[Film, Path, list[str]]:
     """What is shown, the file to write (unused in the terminal), and lines that say why this is shown."""
-    from selfplay.checkpoint import is_policy
+    from selfplay.checkpoint import is_policy, shipped_policies
     from selfplay.checkpoint.generations import POLICY_FILE
     from selfplay.checkpoint.named_runs import RUN_FILE, resolve_run
     from selfplay.report.fight.choices import MOMENT_S, check, is_replay, seconds_for
@@ -76,7 +76,8 @@ def film_and_path(options: argparse.Namespace, checkpoints: Path) -> tuple[Film,
 
         film = show.replay_film(options.what).part(options.start or 0.0, seconds)
         return film, options.out or _free(Path(Path(options.what).stem + ".html")), []
-    folder = resolve_run(options.what, checkpoints, (RUN_FILE, POLICY_FILE))
+    shipped = shipped_policies().get(options.what or "")
+    folder = shipped or resolve_run(options.what, checkpoints, (RUN_FILE, POLICY_FILE))
     from envs.melee.drawing.highlight import best_moment
     from selfplay.commands.watch import fixture, highlight
 

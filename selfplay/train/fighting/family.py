@@ -10,6 +10,7 @@ from operator import methodcaller
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from selfplay.checkpoint import shipped_policies
 from selfplay.config.defaults import update_threads
 from selfplay.config.fighting import OPTIONS
 from selfplay.config.resume import spelled
@@ -276,7 +277,7 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
     def _contender(self, name: str) -> Contender:
         if name in self.session.game.ladder:
             return Contender(name)
-        return Contender(name, load_policy(self.run.generations / name))
+        return Contender(name, load_policy(shipped_policies().get(name, self.run.generations / name)))
 
     @property
     def rating_limits(self) -> Limits | None:

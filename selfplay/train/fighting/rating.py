@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from envs.registry import find_game
 from selfplay.config.fighting import Config
 from selfplay.errors import IncompatibleError, boundary
+from selfplay.league.anchors import find_table
 from selfplay.league.records import MatchRecord, MatchSeat, Sampling, settings_hash
 from selfplay.league.rewards import RatedPlayer, RewardRecord
 from selfplay.league.schedule import Matchup
@@ -31,7 +32,7 @@ class RatingSettings:
 
     characters: tuple[str, str]
     rules: Rules
-    anchors: tuple[str, ...]
+    anchors: tuple[str, ...]  # scripted players and shipped policies, the weakest first
     seed: int
 
     @property
@@ -83,7 +84,9 @@ def config_of(run: RunDir) -> Config:
 def settings_of(config: Config) -> RatingSettings:
     game = config.game
     rules = Rules(game.stage, game.max_episode_frames, game=game.type, ledge_grab_limit=game.ledge_grab_limit)
-    return RatingSettings(game.characters, rules, find_game(game.type).ladder, config.run.seed)
+    scripted = RatingSettings(game.characters, rules, find_game(game.type).ladder, config.run.seed)
+    found = find_table(scripted.settings)
+    return scripted if found is None else replace(scripted, anchors=found[0].by_strength())
 
 
 def play_matchups(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from envs.registry import GameEntry, find_game
@@ -29,9 +29,13 @@ class Session:
     resumed: LearnerState | None = None
     cluster: Cluster | None = None  # that blocks of games are placed on; None: they live here
     start: Policy | None = None  # that a new run starts from; None: a fresh network
+    rating: RatingSettings = field(init=False)  # made once, since it reads a file
 
     packages: ClassVar[tuple[str, ...]] = ("torch", "numpy", "numba", "gymnasium")
     document: ClassVar[dict[str, Any]] = {}
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rating", settings_of(self.config))
 
     @property
     def game(self) -> GameEntry:
@@ -71,10 +75,6 @@ class Session:
         game = self.game
         players = game.ladder if game.training_players is None else game.training_players
         return tuple(name for name in players if name not in held_out(self.config))
-
-    @property
-    def rating(self) -> RatingSettings:
-        return settings_of(self.config)
 
     def block_options(self, runner: str) -> dict[str, object]:
         """Arguments of the games of a runner, JSON-able."""
