@@ -22,6 +22,7 @@ PEERS := peppi-py==0.8.6 # read replay files beside our reader, in the tests onl
 USERS := stable-baselines3==2.9.2 pygame==2.6.1 imageio imageio-ffmpeg proglog decorator python-dotenv
 MOVIEPY := moviepy==2.2.1
 OLD := numpy==1.26.4 gymnasium==0.29.1 # what other trainers pin; the games run with it, in the tests only
+OLD_NUMBA := numba==0.61.2 llvmlite==0.44.0 numpy==2.2.6 # the oldest that makes the rules for browsers, in the tests only
 # train language models beside our learner, in the tests only; verl asks for more than the tests need, so it comes alone
 VERL := verl==0.9.1
 VERL_NEEDS := transformers==5.9.0 tensordict==0.10.0 torchdata ray[default] datasets hydra-core peft accelerate dill \
@@ -80,6 +81,7 @@ test-extras: .venv
 	$(PIP) install -c constraints.txt $(USERS)
 	$(PIP) install --no-deps $(MOVIEPY)
 	$(PIP) install --no-deps --upgrade --target .venv/old $(OLD)
+	$(PIP) install --no-deps --upgrade --target .venv/old-numba $(OLD_NUMBA)
 	$(PIP) install --no-deps $(VERL)
 	$(PIP) install $(TORCH) $(TRL) $(foreach need,$(VERL_NEEDS),'$(need)')
 	command -v npm >/dev/null && npm install --prefix tests/extras --no-package-lock --no-audit --no-fund || \

@@ -71,12 +71,27 @@ def compile_rules(game: GameEntry, tell: Callable[[str], object] | None = None) 
     """
     if game.prepare is None or game.starts_at_once():
         return
+    why = f"for this machine, the first time only: {RANGE}"
+    tell_progress(Compilation(game.prepare).wait, "the game rules", why, tell)
+
+
+def tell_progress(
+    wait: Callable[[float], bool], what: str, why: str, tell: Callable[[str], object] | None = None
+) -> None:
+    """Tell that something is compiled, how long it has taken so far, and the end. Blocks.
+
+    Args:
+        wait: Waits so many seconds at most; whether it is done.
+        what: Is compiled.
+        why: What the first line says of it.
+        tell: Called with each line; by default they go to standard error.
+    """
     tell = tell or _to_stderr
-    compilation = Compilation(game.prepare)
-    tell(f"Compiling the game rules for this machine, the first time only: {RANGE}")
-    while not compilation.wait(EVERY_S):
-        tell(f"Compiling the game rules: {compilation.seconds:.0f} s so far")
-    tell(f"Compiled the game rules in {compilation.seconds:.0f} s")
+    started = time.monotonic()
+    tell(f"Compiling {what} {why}")
+    while not wait(EVERY_S):
+        tell(f"Compiling {what}: {time.monotonic() - started:.0f} s so far")
+    tell(f"Compiled {what} in {time.monotonic() - started:.0f} s")
 
 
 def _to_stderr(line: str) -> None:

@@ -6,7 +6,8 @@ GameError            a game was used or fed wrongly; the message names what, whe
 ├── ContractError    a game does not keep what ``VectorGame`` promises (names the promise and where it broke)
 ├── DolphinError     an emulator does not start, hangs, has died, or plays something else than it was told (says what)
 ├── ReplayError      a replay file cannot be read or written (names file, offset and reason)
-└── TableError       a data table of a game is inconsistent (names file, row and field)
+├── TableError       a data table of a game is inconsistent (names file, row and field)
+└── WasmError        rules cannot be compiled for browsers, or would not be sure to compute what Python does (says why)
 """
 
 from __future__ import annotations
@@ -44,6 +45,10 @@ class DolphinError(GameError):
 
 class TableError(GameError):
     """A table that was read from the package is inconsistent."""
+
+
+class WasmError(GameError):
+    """A WebAssembly module that cannot be made."""
 
 
 class ReplayError(GameError):

@@ -71,8 +71,11 @@ def _copy(source, target):
 
 
 @compiled
-def step_games(options, games, tables, out):
-    """Play one step of every game and write its results; finished games restart. See ``MockMelee.step``."""
+def step_games(options, games, tables, out, restarts):
+    """Play one step of every game and write its results. See ``MockMelee.step``.
+
+    ``restarts``: a finished game starts its next episode; otherwise it stays, so that its last frame can be shown.
+    """
     for b in range(len(games.game)):
         _scripted_choices(b, options.bot_skip, games, tables)
         _enter_choices(b, options.frame_skip, games)
@@ -83,9 +86,9 @@ def step_games(options, games, tables, out):
             if over == 1 or games.episode[b].frames >= games.episode[b].cap:
                 break
         _settle(b, over, before, options, games, tables, out)
-        if out.terminated[b] or out.truncated[b]:
+        if restarts and (out.terminated[b] or out.truncated[b]):
             start_episode(b, games, tables, options.cap)
-        _observe(b, games, tables, out.obs)
+        observe_game(b, games, tables, out.obs)
 
 
 @rule
@@ -97,7 +100,8 @@ def _counts(b, games):
 
 
 @rule
-def _observe(b, games, tables, obs):
+def observe_game(b, games, tables, obs):
+    """Write what both seats see into ``obs`` [B, P, D], and which of them see left and right exchanged."""
     players = games.players[b]
     for seat in range(2):
         games.mirrored[b, seat] = encode_seat(
@@ -231,7 +235,7 @@ def _finish(b, over, options, games, tables, out):
         row.reward_stalling = games.sums[b, seat, 2]
         row.reward_lingering = games.sums[b, seat, 3]
         row.reward_self_destruct = games.sums[b, seat, 4]
-    _observe(b, games, tables, out.final_obs)
+    observe_game(b, games, tables, out.final_obs)
 
 
 @rule
@@ -323,7 +327,7 @@ def settle_step(over, before, options, games, tables, out):
     ``over``: 1 if the game has ended. ``before``: see ``begin_step``.
     """
     _settle(0, over, before, options, games, tables, out)
-    _observe(0, games, tables, out.obs)
+    observe_game(0, games, tables, out.obs)
 
 
 @compiled

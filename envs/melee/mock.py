@@ -45,7 +45,7 @@ class MockMelee(MeleeGame):
             ActionError: see ``controller.check_actions``.
         """
         self._choose(actions, acts)
-        step_games(self._options(), self._games, self._tables, self._out)
+        step_games(self._options(), self._games, self._tables, self._out, True)
         return self._batch
 
     def play(self, controllers: NDArray[np.void]) -> None:

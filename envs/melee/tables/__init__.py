@@ -8,21 +8,21 @@ folder. Each file names its sources. ``docs/mock_melee.md`` explains the fields.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cache
 from pathlib import Path
 from typing import Final, TypeVar, cast
 
 import numpy as np
 
-from envs.errors import TableError
+from envs.errors import TableError, UnknownNameError
 from envs.melee.actions import FIRST_SPECIAL, NUM_ACTIONS
 from envs.melee.physics.memory import blank_memory
 from envs.melee.tables.layout import ACTION, CHARACTER, HIT, HULL_FRAMES, NUM_IDS, SPECIAL, STAGE, Tables, as_tables
 from envs.melee.tables.poses import poses_of, read_poses
 from envs.melee.tables.read import ActionEntry, CharacterFile, StageFile, read_character, read_stage
 
-__all__ = ["CHARACTERS", "STAGES", "Tables", "check_readable", "load_tables", "names_of"]
+__all__ = ["CHARACTERS", "STAGES", "Tables", "check_readable", "load_tables", "names_of", "tables_of"]
 
 _FOLDER = Path(__file__).resolve().parent
 _READ: Final[dict[str, Callable[[Path], CharacterFile | StageFile]]] = {
@@ -61,6 +61,24 @@ def load_tables(folder: Path | None = None) -> Tables:
     return _build(*_read(folder or _FOLDER))
 
 
+def tables_of(characters: Collection[str], stages: Collection[str]) -> Tables:
+    """Tables of some of the game's own characters and stages, by name.
+
+    Raises:
+        UnknownNameError: there is none of that name that can be read.
+    """
+    all_characters, all_stages = _read(_FOLDER)
+    return _build(_named("character", all_characters, characters), _named("stage", all_stages, stages))
+
+
+def _named(kind: str, entries: tuple[_File, ...], names: Collection[str]) -> tuple[_File, ...]:
+    known = [entry.name for entry in entries]
+    for name in names:
+        if name not in known:
+            raise UnknownNameError(kind, name, known)
+    return tuple(entry for entry in entries if entry.name in names)
+
+
 def check_readable(*names: str | None) -> None:
     """Refuse characters and stages whose files cannot be read.
 
@@ -88,7 +106,7 @@ def _read(folder: Path) -> tuple[tuple[CharacterFile, ...], tuple[StageFile, ...
     return characters, stages
 
 
-_File = TypeVar("_File")
+_File = TypeVar("_File", CharacterFile, StageFile)
 
 
 def _read_all(folder: Path, kind: str, read: Callable[[Path], _File]) -> tuple[_File, ...]:

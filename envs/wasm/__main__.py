@@ -1,0 +1,44 @@
+"""Build a module in this process: ``python -m envs.wasm envs.melee.browser.program:mock_program rules.wasm``."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import sys
+from pathlib import Path
+
+from envs.errors import GameError
+from envs.wasm.build import load_program, signature
+from envs.wasm.emit import emit
+from envs.wasm.link import custom_section
+from envs.wasm.lowering import PREFIX, lower, only_lower
+from envs.wasm.memory import MIN_STACK, STACK_TOP, Program, layout
+
+
+def main() -> int:
+    """Build; the exit code."""
+    name, path = sys.argv[1:]
+    only_lower()
+    try:
+        program = load_program(name)
+        module = _module(program) + signature(name, program)
+    except GameError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    Path(path).write_bytes(module)
+    size, seconds = len(gzip.compress(module, 9)), sum(os.times()[:2])
+    sys.stdout.write(f"{path}: {len(module):,} bytes, {size:,} compressed; {seconds:.1f} s of processor time\n")
+    return 0
+
+
+def _module(program: Program) -> bytes:
+    places = layout(program)
+    text = lower(program, {path: value["at"] for path, value in places["values"].items()})
+    exports = [entry.name for entry in program.entries]
+    module, constants_end = emit(text, exports, PREFIX, STACK_TOP - MIN_STACK)
+    return module + custom_section("layout", json.dumps(places | {"constants": constants_end}).encode())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

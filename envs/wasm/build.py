@@ -1,0 +1,100 @@
+"""A module is built on first use, in a process of its own, and kept beside the compiled rules."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import llvmlite
+
+from envs.compilation import tell_progress
+from envs.compile import cache_folder, sources_hash
+from envs.errors import WasmError
+from envs.files import replacing
+from envs.wasm.link import custom_section
+from envs.wasm.memory import Program, layout
+
+USUALLY: Final = "usually 30 to 100 s, several minutes on a busy machine"
+_OWN: Final = Path(__file__).resolve().parent
+
+
+def build(name: str, tell: Callable[[str], object] | None = None) -> bytes:
+    """The module of a program, with its ``layout`` as a custom section. Blocks, for a minute on the first call.
+
+    Args:
+        name: Of the function that gives the program, such as ``envs.melee.browser.program:mock_program``. Its rules
+            are hashed by ``envs.compile.sources_hash``, and its own file here.
+        tell: Called with lines about the progress; by default they go to standard error.
+
+    Raises:
+        WasmError: it cannot be built.
+    """
+    end = signature(name, load_program(name))
+    folder = cache_folder()
+    path = folder and folder / f"{name.replace(':', '-')}-{hashlib.sha256(end).hexdigest()[:16]}.wasm"
+    if path is not None and path.is_file() and (kept := path.read_bytes()).endswith(end):
+        return kept
+    module = _build(name, tell)
+    if not module.endswith(end):
+        raise WasmError("sources of the rules changed while they were compiled; try again")
+    if path is not None:
+        with suppress(OSError), replacing(path, path.with_name(f"{path.name}.{os.getpid()}")) as temporary:
+            temporary.write_bytes(module)  # a disk that is full does not cost the module
+    return module
+
+
+def load_program(name: str) -> Program:
+    module, _, function = name.partition(":")
+    program: Program = getattr(importlib.import_module(module), function)()
+    return program
+
+
+def signature(name: str, program: Program) -> bytes:
+    """The last section of a module: a hash of all sources that it depends on, of llvmlite's version and its layout."""
+    own = (*sorted(_OWN.glob("*.py")), Path(str(sys.modules[name.partition(":")[0]].__file__)))
+    parts = [sources_hash(), llvmlite.__version__, json.dumps(layout(program)), *map(_hash, own)]
+    return custom_section("sources", hashlib.sha256("\n".join(parts).encode()).digest())
+
+
+def _hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _build(name: str, tell: Callable[[str], object] | None) -> bytes:
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as errors:
+        module = Path(folder) / "module.wasm"
+        process = subprocess.Popen(
+            [sys.executable, "-m", "envs.wasm", name, str(module)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+            cwd=_OWN.parents[1],
+            env=os.environ | {"NUMBA_DISABLE_JIT": "0"},
+        )
+
+        def wait(seconds: float) -> bool:
+            try:
+                failed = process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                return False
+            if failed:
+                errors.seek(0)
+                said = errors.read().decode(errors="replace").strip() or f"it ended with exit code {failed}"
+                raise WasmError(f"the game rules cannot be compiled for browsers: {said}")
+            return True
+
+        try:
+            tell_progress(wait, "the game rules", f"for browsers, the first time only: {USUALLY}", tell)
+        finally:
+            process.kill()
+            process.wait()
+        return module.read_bytes()
