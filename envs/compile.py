@@ -35,6 +35,7 @@ _OPTIONS: dict[str, Any] = {"fastmath": False, "error_model": "numpy", "_nrt": F
 _njit: Any = numba.njit  # its stubs leave out the options of ``rule``
 numba_config: Any = numba.config
 _MELEE = Path(__file__).resolve().parent / "melee"
+_SHARED = tuple(Path(__file__).with_name(name) for name in ("compile.py", "rated.py"))  # that rules use as well
 _UNCOMPILED = ("browser", "dolphin", "drawing", "slp")  # folders without compiled rules
 _TOLD = "SELFPLAY_CACHE_TOLD"  # set for child processes, which need not say again that the cache is elsewhere
 
@@ -166,12 +167,13 @@ def _private_temporary_folder() -> Path | None:
 
 
 def sources_hash() -> str:
-    """Hash of everything that compiled rules depend on: the sources of the mock, and the versions of Numba and NumPy.
+    """Hash of everything that compiled rules depend on: their sources, and the versions of Numba and NumPy.
 
     ``_UNCOMPILED`` is left out.
     """
     digest = hashlib.sha256(f"numba {numba.__version__} numpy {np.__version__}".encode())
-    digest.update(Path(__file__).read_bytes())
+    for path in _SHARED:
+        digest.update(path.read_bytes())
     for path in sorted(_MELEE.rglob("*.py")):
         name = path.relative_to(_MELEE)
         if name.parts[0] not in _UNCOMPILED:

@@ -1,5 +1,6 @@
 import importlib.util
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -34,6 +35,27 @@ def test_an_edit_of_any_source_changes_the_cache_folder(elsewhere, file):
     (elsewhere / file).write_text("HARD = 3")
     compiling.find_cache.cache_clear()
     assert compiling.cache_folder() != before
+
+
+def test_what_rules_import_from_outside_their_folder_is_hashed(elsewhere, monkeypatch):
+    melee = ROOT / "envs" / "melee"
+    rules = [
+        text
+        for path in melee.rglob("*.py")
+        if path.relative_to(melee).parts[0] not in compiling._UNCOMPILED
+        and re.search(r"^@(rule|compiled)", text := path.read_text(), re.MULTILINE)
+    ]
+    assert len(rules) > 40
+    used = {
+        f"{name}.py"
+        for text in rules
+        for name in re.findall(r"^from envs\.(?!melee\b)(\w+) import", text, re.MULTILINE)
+    }
+    assert used - {"api.py", "errors.py"} == {path.name for path in compiling._SHARED}
+    before = compiling.sources_hash()
+    (elsewhere / "rated.py").write_text("FINISHED = 1")
+    monkeypatch.setattr(compiling, "_SHARED", (elsewhere / "rated.py",))
+    assert compiling.sources_hash() != before
 
 
 @pytest.mark.parametrize("folder", ["browser", "dolphin", "drawing", "slp"])
