@@ -35,7 +35,7 @@ _OPTIONS: dict[str, Any] = {"fastmath": False, "error_model": "numpy", "_nrt": F
 _njit: Any = numba.njit  # its stubs leave out the options of ``rule``
 numba_config: Any = numba.config
 _MELEE = Path(__file__).resolve().parent / "melee"
-_UNCOMPILED = ("dolphin", "drawing", "slp")  # folders without compiled rules
+_UNCOMPILED = ("browser", "dolphin", "drawing", "slp")  # folders without compiled rules
 _TOLD = "SELFPLAY_CACHE_TOLD"  # set for child processes, which need not say again that the cache is elsewhere
 
 

@@ -36,7 +36,7 @@ def test_an_edit_of_any_source_changes_the_cache_folder(elsewhere, file):
     assert compiling.cache_folder() != before
 
 
-@pytest.mark.parametrize("folder", ["dolphin", "drawing", "slp"])
+@pytest.mark.parametrize("folder", ["browser", "dolphin", "drawing", "slp"])
 def test_an_edit_of_a_folder_without_rules_keeps_the_cache_folder(elsewhere, folder):
     before = compiling.sources_hash()
     (elsewhere / folder).mkdir()

@@ -1,0 +1,30 @@
+"""Runs ES modules of the project in node; what needs it skips where there is none."""
+
+import shutil
+import subprocess
+
+import pytest
+
+from tests.support.processes import LIMIT_S, Process, finish
+
+NODE = shutil.which("node")
+needs_node = pytest.mark.skipif(NODE is None, reason="node is not installed")
+
+
+def gather(folder, *files):
+    """Put modules beside each other into a folder where node takes them for ES modules; the path of the last."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "package.json").write_text('{"type": "module"}')
+    for file in files:
+        shutil.copy(file, folder)
+    return folder / files[-1].name
+
+
+def run_node(script, *words, **options):
+    """Run a module to its end; what it printed."""
+    return finish([NODE, script, *words], check=True, **options).stdout
+
+
+def start_node(script, *words, limit_s=LIMIT_S):
+    """A module that is fed through its standard input."""
+    return Process([NODE, script, *words], limit_s=limit_s, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
