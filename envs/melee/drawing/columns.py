@@ -21,16 +21,20 @@ if TYPE_CHECKING:
 
 UNIT: Final = 32  # places are whole numbers of 1/32 unit
 FIGURE_UNIT: Final = 64  # joints are finer
-_FLAGS: Final = (("gone", 8), ("halo", 16), ("sparks", 32))  # beside 1 facing right, 2 frozen, 4 safe
+FLAGS: Final = {"facing": 1, "frozen": 2, "safe": 4, "gone": 8, "halo": 16, "sparks": 32}
+"""Bits of a player; ``facing``: to the right."""
+SHIELD_UNIT: Final = 8
+PERCENT_UNIT: Final = 10
+AXIS_UNIT: Final = 127  # also of half a turn of an item
+SHOULDER_UNIT: Final = 255
 
 
 def columns_of(scene: FightScene) -> dict[str, NDArray[np.generic] | None]:
     """Columns of a film by name: [T], [T, 2] by seat, and tables that they index; see ``player/data.js``."""
     film, shots = scene.film, scene.shots
     players, pads = film.players, film.controllers
-    flags = (shots["facing"] > 0) + 2 * (shots["tint"] == FROZEN) + 4 * (shots["tint"] == SAFE)
-    for name, bit in _FLAGS:
-        flags = flags + bit * shots[name]
+    derived = {"facing": shots["facing"] > 0, "frozen": shots["tint"] == FROZEN, "safe": shots["tint"] == SAFE}
+    flags = sum(bit * (derived[name] if name in derived else shots[name]) for name, bit in FLAGS.items())
     return {
         "frames": film.frames,
         "x": whole(shots["x"]),
@@ -38,15 +42,15 @@ def columns_of(scene: FightScene) -> dict[str, NDArray[np.generic] | None]:
         "look": shots["look"],
         "figure": shots["figure"],
         "circles": shots["circles"],
-        "flags": flags.astype(np.uint8),
+        "flags": np.asarray(flags, np.uint8),
         "rays": shots["rays"],
-        "shield": np.clip(np.rint(shots["shield"] * 8), 0, 255).astype(np.uint8),
-        "percent": np.clip(np.nan_to_num(players["percent"]) * 10, 0, 65_535).astype(np.uint16),
+        "shield": np.clip(np.rint(shots["shield"] * SHIELD_UNIT), 0, 255).astype(np.uint8),
+        "percent": np.clip(np.nan_to_num(players["percent"]) * PERCENT_UNIT, 0, 65_535).astype(np.uint16),
         "stocks": np.clip(players["stocks"], 0, 99).astype(np.uint8),
         "action": np.clip(players["action"], 0, 65_535).astype(np.uint16),
         "action_frame": np.clip(np.nan_to_num(players["action_frame"]), 0, 65_535).astype(np.uint16),
-        **{axis: np.clip(np.rint(np.nan_to_num(pads[axis]) * 127), -127, 127).astype(np.int8) for axis in AXES},
-        "shoulder": np.clip(np.rint(np.nan_to_num(pads["shoulder"]) * 255), 0, 255).astype(np.uint8),
+        **{axis: _axis(pads[axis]) for axis in AXES},
+        "shoulder": np.clip(np.rint(np.nan_to_num(pads["shoulder"]) * SHOULDER_UNIT), 0, 255).astype(np.uint8),
         "buttons": pads["buttons"].astype(np.uint16),
         "values": film.values,
         "camera": whole(scene.camera),
@@ -72,8 +76,12 @@ def _items(scene: FightScene) -> dict[str, NDArray[np.generic]]:
         "item_x": whole(drawn["x"]),
         "item_y": whole(drawn["y"]),
         "item_kind": drawn["kind"],
-        "item_way": np.rint(drawn["way"] / np.pi * 127).astype(np.int8),
+        "item_way": np.rint(drawn["way"] / np.pi * AXIS_UNIT).astype(np.int8),
     }
+
+
+def _axis(numbers: NDArray[np.float64]) -> NDArray[np.int8]:
+    return np.clip(np.rint(np.nan_to_num(numbers) * AXIS_UNIT), -AXIS_UNIT, AXIS_UNIT).astype(np.int8)
 
 
 def whole(numbers: NDArray[Any], unit: int = UNIT) -> NDArray[np.int16]:
