@@ -9,16 +9,42 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 import string
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
+_IMPORT: Final = re.compile(r'^import \{ ([\w, ]+) \} from "\./\w+\.js";\n', re.MULTILINE)
+_EXPORT: Final = re.compile(r"^export (?=(?:async )?(?:class|function|const) (\w+))", re.MULTILINE)
+
 
 def read(folder: Traversable, *names: str) -> str:
     return "\n".join((folder / name).read_text("utf-8") for name in names)
+
+
+def read_modules(folder: Traversable, *names: str) -> str:
+    """ES modules of a folder as parts of one script. What they export is known to all of it, the rest to each alone.
+
+    They must export by ``export class``, ``function`` or ``const`` and import ``{ names }`` of one another.
+
+    Raises:
+        ValueError: a module does not come after one that it imports.
+    """
+    known: set[str] = set()
+    parts = []
+    for name in names:
+        text = read(folder, name)
+        wanted = {word for words in _IMPORT.findall(text) for word in words.split(", ")}
+        if wanted - known:
+            raise ValueError(f"{name} comes before what it imports: {', '.join(sorted(wanted - known))}")
+        exported = _EXPORT.findall(text)
+        known.update(exported)
+        body, names_of_it = _EXPORT.sub("", _IMPORT.sub("", text)), f"{{ {', '.join(exported)} }}"
+        parts.append(f"const {names_of_it} = (() => {{\n{body}\nreturn {names_of_it};\n}})();\n")
+    return "".join(parts)
 
 
 def standalone_page(template: str, style: str, script: str, data: Mapping[str, object], **texts: str) -> str:
