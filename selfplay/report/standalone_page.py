@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-_IMPORT: Final = re.compile(r'^import \{ ([\w, ]+) \} from "\./\w+\.js";\n', re.MULTILINE)
+_IMPORT: Final = re.compile(r'^import \{ [\w, ]+ \} from "([./\w]+)";\n', re.MULTILINE)
 _EXPORT: Final = re.compile(r"^export (?=(?:async )?(?:class|function|const) (\w+))", re.MULTILINE)
 
 
@@ -28,22 +28,20 @@ def read(folder: Traversable, *names: str) -> str:
 def read_modules(folder: Traversable, *names: str) -> str:
     """ES modules of a folder as parts of one script. What they export is known to all of it, the rest to each alone.
 
-    They must export by ``export class``, ``function`` or ``const`` and import ``{ names }`` of one another.
+    Each export is a class, a function or one constant, and each import one line with names and a relative path.
 
     Raises:
-        ValueError: a module does not come after one that it imports.
+        ValueError: a module does not come after one of its folder that it imports.
     """
-    known: set[str] = set()
     parts = []
-    for name in names:
+    for i, name in enumerate(names):
         text = read(folder, name)
-        wanted = {word for words in _IMPORT.findall(text) for word in words.split(", ")}
-        if wanted - known:
-            raise ValueError(f"{name} comes before what it imports: {', '.join(sorted(wanted - known))}")
-        exported = _EXPORT.findall(text)
-        known.update(exported)
-        body, names_of_it = _EXPORT.sub("", _IMPORT.sub("", text)), f"{{ {', '.join(exported)} }}"
-        parts.append(f"const {names_of_it} = (() => {{\n{body}\nreturn {names_of_it};\n}})();\n")
+        late = {path.removeprefix("./") for path in _IMPORT.findall(text) if path.startswith("./")} - {*names[:i]}
+        if late:
+            raise ValueError(f"{name} does not come after {', '.join(sorted(late))}, which it imports")
+        exported = ", ".join(_EXPORT.findall(text))
+        body = _EXPORT.sub("", _IMPORT.sub("", text)).strip()
+        parts.append(f"const {{ {exported} }} = (() => {{\n{body}\nreturn {{ {exported} }};\n}})();\n")
     return "".join(parts)
 
 

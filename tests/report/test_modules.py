@@ -33,7 +33,7 @@ def test_all_modules_fit_into_one_script_with_the_player(tmp_path):
 
 def test_a_module_comes_after_those_that_it_imports():
     folder = resources.files("selfplay.policy.browser")
-    with pytest.raises(ValueError, match=r"policy.js comes before what it imports: Network, uniforms"):
+    with pytest.raises(ValueError, match=r"policy.js does not come after network.js, uniforms.js, which it imports"):
         read_modules(folder, "heads.js", "policy.js")
 
 

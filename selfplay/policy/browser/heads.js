@@ -8,7 +8,7 @@ const NEVER = -1e9; // logit of what may not be chosen
 const TINY = 2 ** -26; // below every random number but 0
 
 // exp x = 2^n exp y with y = x - n log 2: see compiled_heads.py.
-const LOG2_E = round(1.44269504);
+const LOG2_E = round(Math.LOG2E);
 const LN2_HIGH = round(0.693359375);
 const LN2_LOW = round(-2.1219444e-4);
 const LOWEST = -87; // below it the result is 0

@@ -23,7 +23,7 @@ from envs.melee.drawing.scene import scene_of
 from envs.melee.drawing.story import action_name, losses
 from envs.melee.state import FPS
 from selfplay.report.fight.saving import save_text
-from selfplay.report.standalone_page import read, standalone_page
+from selfplay.report.standalone_page import read, read_modules, standalone_page
 
 if TYPE_CHECKING:
     from envs.melee.drawing.film import Film
@@ -46,7 +46,7 @@ def page(film: Film) -> str:
     return standalone_page(
         read(folder, "page.html"),
         parts.style + read(folder, "page.css"),
-        parts.script + read(folder, "main.js"),
+        read_modules(folder, *_SCRIPTS, "main.js"),
         {"film": document(film)},
         title=html.escape(f"{film.names[0]} vs {film.names[1]}"),
         player=parts.html,
@@ -66,7 +66,7 @@ def player(heading: str) -> PlayerAssets:
     """The player as a part of a page; ``heading`` (``h1`` to ``h6``) is the element of the players' names."""
     folder = resources.files(__package__) / "player"
     element = string.Template(read(folder, "player.html")).substitute(heading=heading)
-    return PlayerAssets(element, read(folder, "theme.css", "player.css"), read(folder, *_SCRIPTS))
+    return PlayerAssets(element, read(folder, "theme.css", "player.css"), read_modules(folder, *_SCRIPTS))
 
 
 def document(film: Film) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 // Plays recorded observations: node play.js FOLDER. Writes what the network gives and the actions.
 import fs from "node:fs";
 import { Policy } from "./policy.js";
-import { uniforms } from "./uniforms.js";
 
 const folder = process.argv[2];
 const load = (name) => new Uint8Array(fs.readFileSync(`${folder}/${name}`)).buffer;
