@@ -1,9 +1,10 @@
 // The camera that follows both players: that of envs/melee/drawing/camera.py, for frames that follow one another.
 //
-// The picture of a moment is decided by the frames before and after it. While a fight goes on those after it are not
-// known, and the last one stands for them all: the camera is that of a film that ends now. It holds both players as the
-// other does, closes in as smoothly, but opens without looking ahead. Once the fight is over, `at` gives the other one.
+// The picture of a moment is decided by the frames before and after it (`at`). While a fight goes on those after it are
+// not known, and the last one stands for them all: the camera is on its way to that of a film that ends now (`next`). It
+// opens later than the other, and a player that is brought back elsewhere is out of the picture for some frames.
 
+const SHARE = 0.25; // of its way in a frame: a player of 6 units a frame stays in the picture
 const clip = (value, low, high) => Math.min(Math.max(value, low), high);
 
 export class Camera {
@@ -14,6 +15,9 @@ export class Camera {
     // What the picture must hold at each moment: how far to the left, right, down and up, the first and third negated.
     this.sides = Array.from({ length: 4 }, () => new Float64Array(moments));
     this.moments = 0;
+    this.earlier = new Float64Array(2 * facts.ahead + 1);
+    this.later = new Float64Array(2 * facts.ahead + 1);
+    this.now = null; // the last picture of `next`
     this.held = null; // last place of each player in the game
     this.seen = [false, false]; // whether it was in the game at all
   }
@@ -37,6 +41,13 @@ export class Camera {
     this.moments++;
   }
 
+  /** Middle and width of the picture while the fight goes on; called once for each moment. */
+  next() {
+    const target = this.at(this.moments - 1);
+    this.now = this.now?.map((number, n) => number + SHARE * (target[n] - number)) ?? target;
+    return this.now;
+  }
+
   /** Middle and width of the picture of a moment, in units, from all moments so far. */
   at(moment) {
     const { room, narrowest, aspect, around } = this.facts, [left, right, bottom, top] = this.blast;
@@ -51,7 +62,9 @@ export class Camera {
 
   /** The mean of the maxima around a moment, weighted by nearness: smooth, and nowhere below the track. */
   cover(track, moment) {
-    const { ahead } = this.facts, earlier = this.maxima(track, moment, -1), later = this.maxima(track, moment, 1);
+    const { ahead } = this.facts, { earlier, later } = this;
+    this.maxima(track, moment, -1, earlier);
+    this.maxima(track, moment, 1, later);
     let sum = 0;
     for (let shift = -ahead; shift <= ahead; shift++) {
       sum += (ahead + 1 - Math.abs(shift)) * Math.max(earlier[ahead - shift], later[ahead + shift]);
@@ -59,13 +72,13 @@ export class Camera {
     return sum / (ahead + 1) ** 2;
   }
 
-  /** The highest of the first 1, 2, ... numbers from a moment on, backwards or forwards in time. */
-  maxima(track, moment, way) {
+  /** The highest of the first 1, 2, ... numbers from a moment on, backwards or forwards in time, into `out`. */
+  maxima(track, moment, way, out) {
     let highest = -Infinity;
-    return Array.from({ length: 2 * this.facts.ahead + 1 }, (_, n) => {
+    for (let n = 0; n < out.length; n++) {
       highest = Math.max(highest, track[clip(moment + way * n, 0, this.moments - 1)]);
-      return highest;
-    });
+      out[n] = highest;
+    }
   }
 }
 

@@ -77,18 +77,17 @@ export class LiveFilm {
     this.#recordItems(t, moment.items);
     this.moving.set(this.#platformsAt(moment), 3 * this.platforms * t);
     this.#tracker.add(moment.players.map(({ x, y }) => [x, y]), gone);
-    this.#point(t);
+    this.#point(t, this.#tracker.next());
   }
 
-  /** Point the camera of a moment by all moments so far. */
-  #point(t) {
-    this.camera.set(this.#tracker.at(t).map((number) => place(number, this.#facts.units.place)), 3 * t);
+  #point(t, picture) {
+    this.camera.set(picture.map((number) => place(number, this.#facts.units.place)), 3 * t);
   }
 
   /** Make it a film like those of a page: its camera looks ahead, and its columns end with the fight. */
   finish() {
     const { count } = this, percents = this.percent.subarray(0, 2 * count);
-    for (let t = 0; t < count; t++) this.#point(t);
+    for (let t = 0; t < count; t++) this.#point(t, this.#tracker.at(t));
     for (const name of [...Object.keys(BY_SEAT), ...this.#facts.axes]) this[name] &&= this[name].subarray(0, 2 * count);
     for (const name of ["item_x", "item_y", "item_kind", "item_way"]) this[name] = this[name].subarray(0, this.items_at[count]);
     this.items_at = this.items_at.subarray(0, count + 1);
