@@ -1,8 +1,8 @@
 // The camera that follows both players: that of envs/melee/drawing/camera.py, for frames that follow one another.
 //
 // The picture of a moment is decided by the frames before and after it (`at`). While a fight goes on those after it are
-// not known, and the last one stands for them all: the camera is on its way to that of a film that ends now (`next`). It
-// opens later than the other, and a player that is brought back elsewhere is out of the picture for some frames.
+// not known, and the last one stands for them all: the camera is on its way to that of a film that ends now (`next`).
+// It opens later than the other, and a player that is brought back elsewhere is out of the picture for some frames.
 
 const SHARE = 0.25; // of its way in a frame: a player of 6 units a frame stays in the picture
 const clip = (value, low, high) => Math.min(Math.max(value, low), high);

@@ -9,13 +9,12 @@ import { Camera } from "./camera.js";
 const LONGEST = 28802; // moments: eight minutes, one before them and one after
 const MOST_ITEMS = 16; // of a moment
 const SEATS = [0, 1];
+const ITEM_COLUMNS = { item_x: Int16Array, item_y: Int16Array, item_kind: Uint8Array, item_way: Int8Array };
 /** Columns with a number for each seat, beside those of the axes of the controllers. */
 const BY_SEAT = {
-  ...Object.fromEntries(["look", "flags", "rays", "shield", "stocks", "shoulder"].map((name) => [name, Uint8Array])),
-  ...Object.fromEntries(["figure", "circles", "percent", "action", "action_frame", "buttons"].map((name) => [name, Uint16Array])),
-  x: Int16Array,
-  y: Int16Array,
-  values: Float32Array,
+  look: Uint8Array, flags: Uint8Array, rays: Uint8Array, shield: Uint8Array, stocks: Uint8Array, shoulder: Uint8Array,
+  x: Int16Array, y: Int16Array, figure: Uint16Array, circles: Uint16Array, percent: Uint16Array, action: Uint16Array,
+  action_frame: Uint16Array, buttons: Uint16Array, values: Float32Array,
 };
 
 const clip = (value, low, high) => Math.min(Math.max(value, low), high);
@@ -53,10 +52,7 @@ export class LiveFilm {
     for (const name of facts.axes) this[name] = new Int8Array(2 * longest);
     if (!values) this.values = null;
     this.items_at = new Uint32Array(longest + 1);
-    this.item_x = new Int16Array(MOST_ITEMS * longest);
-    this.item_y = new Int16Array(MOST_ITEMS * longest);
-    this.item_kind = new Uint8Array(MOST_ITEMS * longest);
-    this.item_way = new Int8Array(MOST_ITEMS * longest);
+    for (const [name, Type] of Object.entries(ITEM_COLUMNS)) this[name] = new Type(MOST_ITEMS * longest);
     this.#tracker = new Camera(facts.camera, this.scenery.blast, longest);
   }
 
@@ -89,7 +85,7 @@ export class LiveFilm {
     const { count } = this, percents = this.percent.subarray(0, 2 * count);
     for (let t = 0; t < count; t++) this.#point(t, this.#tracker.at(t));
     for (const name of [...Object.keys(BY_SEAT), ...this.#facts.axes]) this[name] &&= this[name].subarray(0, 2 * count);
-    for (const name of ["item_x", "item_y", "item_kind", "item_way"]) this[name] = this[name].subarray(0, this.items_at[count]);
+    for (const name of Object.keys(ITEM_COLUMNS)) this[name] = this[name].subarray(0, this.items_at[count]);
     this.items_at = this.items_at.subarray(0, count + 1);
     this.frames = this.frames.subarray(0, count);
     this.camera = this.camera.subarray(0, 3 * count);
@@ -99,14 +95,18 @@ export class LiveFilm {
     this.length = count;
     this.moments = Uint32Array.from({ length: count }, (_, t) => t);
     this.highest_percent = percents.reduce((most, percent) => Math.max(most, percent), 0) / this.#facts.units.percent;
-    for (const value of this.values ?? []) if (Math.abs(value) > this.highest_value) this.highest_value = Math.abs(value);
-    for (let i = 2; i < this.stocks.length; i++) if (this.stocks[i] < this.stocks[i - 2]) this.losses.push([i >> 1, i % 2]);
+    for (const value of this.values ?? []) {
+      if (Math.abs(value) > this.highest_value) this.highest_value = Math.abs(value); // false for NaN
+    }
+    for (let i = 2; i < this.stocks.length; i++) {
+      if (this.stocks[i] < this.stocks[i - 2]) this.losses.push([i >> 1, i % 2]);
+    }
     return this;
   }
 
   #recordPlayer(i, seat, player, gone) {
-    const facts = this.#facts, tables = this.#tables, { units, flags } = facts, category = this.#category(player.action);
-    const frozen = player.hitlag > 0, row = this.#rowAt(seat, player);
+    const facts = this.#facts, tables = this.#tables, { units, flags } = facts;
+    const category = this.#category(player.action), frozen = player.hitlag > 0, row = this.#rowAt(seat, player);
     this.look[i] = this.#seats[seat];
     this.figure[i] = tables.row_figure[row];
     this.circles[i] = tables.row_circles[row];
@@ -116,7 +116,8 @@ export class LiveFilm {
     const facing = player.facing < 0 ? 0 : flags.facing, halo = category === "respawn" ? flags.halo : 0;
     this.flags[i] = facing | tint | (gone ? flags.gone : 0) | halo | (player.hitstun > 0 && !gone ? flags.sparks : 0);
     this.rays[i] = gone ? clip(facts.rays - player.action_frame, 0, facts.rays) : 0;
-    this.shield[i] = facts.shields.includes(category) ? clip(whole(single(this.#shieldRadius(seat, player)) * units.shield), 0, 255) : 0;
+    const radius = facts.shields.includes(category) ? this.#shieldRadius(seat, player) : 0;
+    this.shield[i] = clip(whole(single(radius) * units.shield), 0, 255);
     this.percent[i] = clip(player.percent * units.percent, 0, 65535);
     this.stocks[i] = clip(player.stocks, 0, 99);
     this.action[i] = clip(player.action, 0, 65535);
@@ -155,7 +156,8 @@ export class LiveFilm {
 
   /** Left end and height of the cloud of Yoshi's Story. */
   #cloudAt(frame) {
-    const { loop, path } = this.#facts.cloud, start = path[0][0], at = ((((frame - start) % loop) + loop) % loop) + start;
+    const { loop, path } = this.#facts.cloud, start = path[0][0];
+    const at = ((((frame - start) % loop) + loop) % loop) + start;
     const next = path.findIndex(([time]) => time > at);
     if (next < 0) return path[path.length - 1].slice(1);
     const [[t0, ...from], [t1, ...to]] = [path[next - 1], path[next]];
@@ -169,13 +171,14 @@ export class LiveFilm {
   /** The row of the tables with the figure and the circles of a player. */
   #rowAt(seat, { action, action_frame }) {
     const { first, count } = this.#tables, at = this.#seats[seat] * this.#facts.categories.length + action;
-    const last = count[at] - 1, frame = Math.floor(Math.max(action_frame, 0)), period = this.#facts.periods[this.#category(action)];
+    const last = count[at] - 1, frame = Math.floor(Math.max(action_frame, 0));
     if (frame <= last) return first[at] + frame;
+    const period = this.#facts.periods[this.#category(action)];
     return first[at] + (period && last ? clip(whole(frame % period), 0, last) : last);
   }
 
   #shieldRadius(seat, { shield }) {
-    const { shield_full, shield_share, looks } = this.#facts;
-    return looks[this.#seats[seat]].shield_radius * (shield_share + (1 - shield_share) * clip(shield / shield_full, 0, 1));
+    const { shield_full, shield_share, looks } = this.#facts, left = clip(shield / shield_full, 0, 1);
+    return looks[this.#seats[seat]].shield_radius * (shield_share + (1 - shield_share) * left);
   }
 }

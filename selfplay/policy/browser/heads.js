@@ -13,7 +13,9 @@ const LN2_HIGH = round(0.693359375);
 const LN2_LOW = round(-2.1219444e-4);
 const LOWEST = -87; // below it the result is 0
 const ROUND = 1.5 * 2 ** 23; // adding it leaves a whole number
-const POLYNOMIAL = [1.98756915e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1].map(round);
+const POLYNOMIAL = [
+  1.98756915e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1,
+].map(round);
 
 export class Heads {
   /** binary: number of buttons. sizes: number of classes of each categorical. */

@@ -46,7 +46,8 @@ class Seat {
 
   /** The action for an observation; see `Heads.draw` for the options. The next call overwrites it. */
   decide(obs, options) {
-    if (obs.length !== this.obsWidth) throw new RangeError(`an observation has ${this.obsWidth} numbers, not ${obs.length}`);
+    const { obsWidth } = this;
+    if (obs.length !== obsWidth) throw new RangeError(`an observation has ${obsWidth} numbers, not ${obs.length}`);
     const outputs = this.network.forward(obs, this.memory);
     this.value = outputs[this.heads.logits];
     return this.heads.draw(outputs, uniforms(this.key, this.decision++, this.uniform), this.action, options);

@@ -8,7 +8,8 @@ const { description, seats, decisions, episode } = JSON.parse(fs.readFileSync(`$
 const policy = new Policy(description, new Float32Array(load("weights")));
 const obs = new Float32Array(load("obs")), keys = new BigUint64Array(load("keys"));
 const width = description.obs_width, row = policy.heads.logits + 1;
-const outputs = new Float32Array(decisions * seats * row), actions = new Int8Array(decisions * seats * policy.heads.width);
+const outputs = new Float32Array(decisions * seats * row);
+const actions = new Int8Array(decisions * seats * policy.heads.width);
 const players = Array.from({ length: seats }, (_, seat) => policy.seat(keys[seat]));
 
 // The outputs of the last decision of a seat, which the next decision of any seat overwrites.

@@ -1,4 +1,4 @@
-// Records moments: node record.js FOLDER. Writes the columns of the film, and the cameras as they were while it went on.
+// Records moments: node record.js FOLDER. Writes the columns of the film, and the cameras while it went on.
 import fs from "node:fs";
 import { LiveFilm } from "./scene.js";
 
