@@ -4,7 +4,8 @@
 #                    or cover all characters; prints the 25 slowest
 # make test-ray      install Ray; two actors of a real cluster must play what threads play
 # make test-extras   install what others made; the tests beside it
-# make check         style, types, the direction of imports, and that no source runs or opens what others hand over
+# make check         style, types, the direction of imports, JavaScript, and that no source runs or opens what others
+#                    hand over
 # make bench         measure speed and memory of the training loop
 #
 # Options: PYTHON=python3.12        another interpreter (3.11 or newer) for .venv
@@ -96,6 +97,8 @@ check: .venv
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m scripts.studies.check_sources
+	@if test -x $(BIN)/oxlint; then echo $(BIN)/oxlint; $(BIN)/oxlint; \
+		else echo "oxlint has no wheel for this machine: the JavaScript is not checked"; test "$(CI)" != true; fi
 
 bench: .venv
 	$(BIN)/python -m scripts.studies.bench $(ARGS)

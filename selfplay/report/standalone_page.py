@@ -9,16 +9,40 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 import string
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
+_IMPORT: Final = re.compile(r'^import \{ [\w, ]+ \} from "([./\w]+)";\n', re.MULTILINE)
+_EXPORT: Final = re.compile(r"^export (?=(?:async )?(?:class|function|const) (\w+))", re.MULTILINE)
+
 
 def read(folder: Traversable, *names: str) -> str:
     return "\n".join((folder / name).read_text("utf-8") for name in names)
+
+
+def read_modules(folder: Traversable, *names: str) -> str:
+    """ES modules of a folder as parts of one script. What they export is known to all of it, the rest to each alone.
+
+    Each export is a class, a function or one constant, and each import one line with names and a relative path.
+
+    Raises:
+        ValueError: a module does not come after one of its folder that it imports.
+    """
+    parts = []
+    for i, name in enumerate(names):
+        text = read(folder, name)
+        late = {path.removeprefix("./") for path in _IMPORT.findall(text) if path.startswith("./")} - {*names[:i]}
+        if late:
+            raise ValueError(f"{name} does not come after {', '.join(sorted(late))}, which it imports")
+        exported = ", ".join(_EXPORT.findall(text))
+        body = _EXPORT.sub("", _IMPORT.sub("", text)).strip()
+        parts.append(f"const {{ {exported} }} = (() => {{\n{body}\nreturn {{ {exported} }};\n}})();\n")
+    return "".join(parts)
 
 
 def standalone_page(template: str, style: str, script: str, data: Mapping[str, object], **texts: str) -> str:

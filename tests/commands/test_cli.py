@@ -86,7 +86,9 @@ def test_the_wheel_has_the_command_and_types(tmp_path):
         for name in names:
             content.extract(name, tmp_path / "installed")
     assert wheel.name.startswith("selfplay_arena-")
-    assert {"selfplay/py.typed", "envs/py.typed", "selfplay/commands/cli/train.py"} <= set(names)
+    kept = {"selfplay/py.typed", "envs/py.typed", "selfplay/commands/cli/train.py"}
+    kept |= {"selfplay/policy/browser/policy.js", "envs/melee/browser/scene.js"}
+    assert kept <= set(names)
     assert not [name for name in names if name.startswith(("scripts/", "tests/"))]
     empty = tmp_path / "empty"
     empty.mkdir()

@@ -6,10 +6,11 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
+from envs.melee.drawing.columns import FIGURE_UNIT, UNIT
 from envs.melee.drawing.film import film_of
 from envs.melee.drawing.scene import scene_of
 from selfplay.errors import ConfigError
-from selfplay.report.fight.page import FIGURE_UNIT, UNIT, page, write_html
+from selfplay.report.fight.page import page, write_html
 from tests.envs.melee.drawing.fights import film, replay
 
 HOSTILE = ("</script><script>alert(1)</script>", "\"'><img src=x onerror=alert(1)> & ${title} \u2028 <!--")

@@ -32,7 +32,7 @@ class Move(NamedTuple):
 
 def figure(move: Move) -> Floats:
     """Joints [J, 2], see ``figure.figure_of``."""
-    timing = _timing(move) if move.category in ATTACKS else None
+    timing = timing_of(move) if move.category in ATTACKS else None
     return figure_of(look_of(move.character), pose_at(move.category, move.frame, timing))
 
 
@@ -59,7 +59,8 @@ def _hits(move: Move) -> list[np.void]:
     return [hit for hit in tables.hits[first : first + count] if hit["kind"] in (ATTACK_HIT, GRAB_HIT)]
 
 
-def _timing(move: Move) -> Timing | None:
+def timing_of(move: Move) -> Timing | None:
+    """When the attack hits; None without a table or a hit."""
     hits = _hits(move)
     if not hits:
         return None

@@ -106,6 +106,7 @@ _AERIALS: Final = frozenset({"nair", "fair", "bair", "uair", "dair"})
 _STRIDE: Final = {"walk": (28.0, 0.20), "dash": (55.0, 0.42), "run": (50.0, 0.38)}  # degrees, radians a frame
 _SPIN: Final = {"double_jump": -18.0, "tumble": 14.0, "roll": -16.0}  # degrees a frame
 _RISES: Final = {"landing": 8.0, "landing_lag": 14.0, "getup": 24.0, "tech": 24.0}  # frames from crouching to standing
+_SWAY: Final = 0.1  # radians a frame
 _SNAP: Final = 0.65  # share of the wind-up after which the limb is on its way out
 _BACK: Final = 0.35  # how far a wind-up goes back
 
@@ -129,11 +130,20 @@ def pose_at(category: str, frame: float, timing: Timing | None = None) -> Pose:
     if category == "jump_squat":
         return _STAND + min(1.0, (frame + 1) / 3) * (pose - _STAND)
     if category == "wait":
-        return pose + 3.0 * math.sin(frame * 0.1) * np.array([0.7, 1, 1, -1, -1, 0, 0, 0, 0, 0])
+        return pose + 3.0 * math.sin(frame * _SWAY) * np.array([0.7, 1, 1, -1, -1, 0, 0, 0, 0, 0])
     if category in _SPIN:
         pose = pose.copy()
         pose[-1] += _SPIN[category] * frame
     return pose
+
+
+def period_of(category: str) -> float:
+    """Frames after which the pose of an action comes back for ever; 0: it does not."""
+    if category == "wait":
+        return 2 * math.pi / _SWAY
+    if category in _STRIDE:
+        return 2 * math.pi / _STRIDE[category][1]
+    return 360 / abs(_SPIN[category]) if category in _SPIN else 0.0
 
 
 def _reach(frame: float, timing: Timing) -> float:

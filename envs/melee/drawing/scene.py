@@ -29,7 +29,9 @@ Floats = NDArray[np.float32]
 PLAIN, FROZEN, SAFE = range(3)  # tints: normal, in hitlag, invulnerable
 SHAKE: Final = 0.6  # units to both sides while a hit freezes a player
 RAYS: Final = 30  # frames of the rays where a player was knocked out
-_DODGES: Final = ("spot_dodge", "roll", "air_dodge")
+DODGES: Final = ("spot_dodge", "roll", "air_dodge")
+SHIELDS: Final = ("shield", "shield_stun")
+SHIELD_SHARE: Final = 0.15  # of the radius of a full shield that an empty one has
 
 # A player on one frame.
 SHOT: Final = np.dtype(
@@ -118,7 +120,7 @@ def _place(shots: NDArray[np.void], players: NDArray[np.void]) -> None:
     shots["x"] = np.nan_to_num(players["x"]) + frozen * SHAKE * (1 - 2 * (np.arange(len(players)) % 2))[:, None]
     shots["y"] = np.nan_to_num(players["y"])
     shots["facing"] = np.where(players["facing"] < 0, -1, 1)
-    safe = (players["invulnerable"] > 0) | _among(shots, *_DODGES)
+    safe = (players["invulnerable"] > 0) | _among(shots, *DODGES)
     shots["tint"] = np.select([frozen, safe], [FROZEN, SAFE], PLAIN)
     shots["gone"] = _among(shots, "dead")
     shots["halo"] = _among(shots, "respawn")
@@ -131,7 +133,7 @@ def _shield(shots: NDArray[np.void], players: NDArray[np.void], looks: Sequence[
     """Fill in the shields; their radius falls with their health, but not to 0."""
     full = np.array([look.shield_radius for look in looks], np.float32)[shots["look"]]
     left = np.clip(np.nan_to_num(players["shield"]) / SHIELD_FULL, 0.0, 1.0)
-    shots["shield"] = np.where(_among(shots, "shield", "shield_stun"), full * (0.15 + 0.85 * left), 0.0)
+    shots["shield"] = np.where(_among(shots, *SHIELDS), full * (SHIELD_SHARE + (1 - SHIELD_SHARE) * left), 0.0)
 
 
 def _among(shots: NDArray[np.void], *categories: str) -> NDArray[np.bool_]:

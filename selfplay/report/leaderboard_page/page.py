@@ -30,7 +30,7 @@ from selfplay.report.leaderboard_page.facts import (
 from selfplay.report.leaderboard_page.maps import cycles, maps
 from selfplay.report.leaderboard_page.table import rewards, table
 from selfplay.report.leaderboard_page.talk import transcripts
-from selfplay.report.standalone_page import read, standalone_page
+from selfplay.report.standalone_page import read, read_modules, standalone_page
 from selfplay.report.tree import counted
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def page(subject: PageContent) -> str:
     return standalone_page(
         read(folder, "page.html"),
         parts.style + read(folder, "board.css"),
-        parts.script + read(folder, *_SCRIPTS),
+        parts.script + read_modules(folder, *_SCRIPTS),
         {
             "data-curve": rating_curve(board, records.steps_per_iteration if records else None),
             "data-maps": maps(subject.study),

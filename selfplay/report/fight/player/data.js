@@ -1,15 +1,21 @@
 // The film as typed arrays. What stands interleaved by seat has seat s of moment t at [2 * t + s].
 
-const UNIT = 32; // steps of a unit of the game in whole numbers
+export const UNIT = 32; // steps of a unit of the game in whole numbers
 const types = { i8: Int8Array, u8: Uint8Array, i16: Int16Array, u16: Uint16Array, i32: Int32Array, u32: Uint32Array, f32: Float32Array };
-const FACING = 1, FROZEN = 2, SAFE = 4, GONE = 8, HALO = 16, SPARKS = 32;
+// Bits of the flags of a player.
+export const FACING = 1;
+export const FROZEN = 2;
+export const SAFE = 4;
+export const GONE = 8;
+export const HALO = 16;
+export const SPARKS = 32;
 
-function numbers({ type, data }) {
+export function numbers({ type, data }) {
   const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
   return new types[type](bytes.buffer);
 }
 
-function readFilm(text) {
+export function readFilm(text) {
   const film = JSON.parse(text);
   for (const [name, column] of Object.entries(film.columns)) film[name] = column && numbers(column);
   film.first = film.frames[0];
@@ -23,13 +29,13 @@ function readFilm(text) {
   return film;
 }
 
-function clock(frames) {
+export function clock(frames) {
   const seconds = Math.abs(frames) / 60, minutes = Math.floor(seconds / 60);
   return `${frames < 0 ? "-" : ""}${minutes}:${(seconds - 60 * minutes).toFixed(2).padStart(5, "0")}`;
 }
 
 // The colours of the style sheet by name, as they are now.
-function readColours() {
+export function readColours() {
   const style = getComputedStyle(document.documentElement), known = new Map();
   return (name) => {
     if (!known.has(name)) known.set(name, style.getPropertyValue(`--${name}`).trim());
@@ -37,12 +43,12 @@ function readColours() {
   };
 }
 
-function mix(colour, other, share) {
+export function mix(colour, other, share) {
   return `color-mix(in srgb, ${colour}, ${other} ${Math.round(100 * share)}%)`;
 }
 
 // Sizes a canvas to its place on the page; true where that changed it.
-function fit(canvas) {
+export function fit(canvas) {
   const density = window.devicePixelRatio || 1;
   const width = Math.max(1, Math.round(canvas.clientWidth * density)), height = Math.max(1, Math.round(canvas.clientHeight * density));
   if (canvas.width === width && canvas.height === height) return false;

@@ -1,6 +1,8 @@
 // Draws one moment of the film on a canvas, in the units of the game.
 
-class Stage {
+import { FACING, FROZEN, GONE, HALO, mix, readColours, SAFE, SPARKS, UNIT } from "./data.js";
+
+export class Stage {
   constructor(canvas, film) {
     this.canvas = canvas;
     this.ctx = canvas.getContext("2d");
@@ -77,7 +79,10 @@ class Stage {
       this.path(body);
       ctx.fill();
     }
-    for (const floor of floors) this.path(floor), ctx.stroke();
+    for (const floor of floors) {
+      this.path(floor);
+      ctx.stroke();
+    }
     ctx.translate(0, 0.65);
   }
 
@@ -133,7 +138,10 @@ class Stage {
     ctx.beginPath();
     for (const joint of at) ctx.lineTo(joints[2 * joint], joints[2 * joint + 1]);
     ctx.lineWidth = 64 * (part.size + grow);
-    if (part.kind === "polygon") ctx.closePath(), ctx.fill();
+    if (part.kind === "polygon") {
+      ctx.closePath();
+      ctx.fill();
+    }
     if (ctx.lineWidth && (part.kind === "line" || grow)) ctx.stroke();
   }
 
@@ -265,6 +273,6 @@ class Stage {
   }
 }
 
-function heat(percent, colour) {
+export function heat(percent, colour) {
   return mix(colour("text"), colour("danger"), Math.min(percent / 150, 1));
 }

@@ -6,7 +6,7 @@ const BUTTONS = [
   [4, "Z", 171, 32, 7, "#9a6bff"], [7, "▲", 66, 98, 7, "#98a0be"],
 ];
 
-class Pad {
+export class Pad {
   constructor(canvas, film, seat) {
     Object.assign(this, { canvas, film, seat, ctx: canvas.getContext("2d") });
   }
@@ -80,7 +80,7 @@ class Pad {
 }
 
 // Two curves over the whole fight, drawn once and then shown again with the place of the moment.
-class Chart {
+export class Chart {
   constructor(canvas, film, value, low, high) {
     Object.assign(this, { canvas, film, value, low, high, ctx: canvas.getContext("2d"), drawn: document.createElement("canvas") });
   }
@@ -142,7 +142,7 @@ class Chart {
   }
 }
 
-function facts(film, t, seat) {
+export function facts(film, t, seat) {
   const i = 2 * t + seat, rows = [
     ["Character", film.looks[film.look[i]].name],
     ["Stocks", `${film.stocks[i]}`],

@@ -1,11 +1,15 @@
 // Playing: what is shown when, and how the user says so.
 
-const element = (id) => document.getElementById(id);
+import { clock, fit } from "./data.js";
+import { heat, Stage } from "./draw.js";
+import { Chart, facts, Pad } from "./panels.js";
+
+export const element = (id) => document.getElementById(id);
 const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4];
 const SWITCHES = { camera: "follow", circles: "circles" }; // button, and what of the stage it switches
 const PLAY = "M8 5v14l11-7z", PAUSE = "M7 5h4v14H7zM13 5h4v14h-4z";
 
-class Player {
+export class Player {
   // Keys that are pressed in ``scope`` are the player's.
   constructor(scope) {
     this.root = element("player");

@@ -1,5 +1,7 @@
 // Line charts with bands and levels, and stacked shares. All take one list of x for their series.
 
+import { html, short, svg, ticks, tip } from "./svg.js";
+
 const HUES = 8; // colours of series in the style sheet
 
 class Frame {
@@ -68,7 +70,7 @@ class Frame {
 }
 
 // Generations with their band, and the scripted players as named levels.
-function ratingChart(curve) {
+export function ratingChart(curve) {
   const { points, levels } = curve, x = points.map((p) => p[0]), unit = curve.in_steps ? "steps" : "generation";
   const ys = [...points.flatMap((p) => [p[1], p[2], p[3]]), ...levels.map((l) => l[1])].filter((y) => y !== null);
   const least = Math.min(...ys), most = Math.max(...ys), margin = 0.06 * (most - least) || 50;
@@ -99,7 +101,7 @@ function ratingChart(curve) {
   };
 }
 
-function lineChart(x, { name, y }) {
+export function lineChart(x, { name, y }) {
   const known = y.filter((value) => value !== null);
   const least = Math.min(...known, ...(Math.min(...known) > 0 ? [0] : [])), most = Math.max(...known), margin = 0.05 * (most - least) || 1;
   return (width) => {
@@ -110,7 +112,7 @@ function lineChart(x, { name, y }) {
 }
 
 // Shares that add up to one, the first at the bottom.
-function stackChart(x, series, name) {
+export function stackChart(x, series, name) {
   return (width) => {
     const frame = new Frame(width, { x, low: 0, high: 1, height: 200, name });
     let floor = x.map(() => 0);
@@ -123,6 +125,6 @@ function stackChart(x, series, name) {
   };
 }
 
-function legend(series) {
+export function legend(series) {
   return html("div", { class: "legend" }, ...series.map(({ name }, k) => html("span", { class: `hue-${k % HUES}` }, name)));
 }

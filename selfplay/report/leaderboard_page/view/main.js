@@ -1,5 +1,12 @@
 // What is on the page, put together.
 
+import { readFilm } from "../../fight/player/data.js";
+import { Player } from "../../fight/player/player.js";
+import { follow, html } from "./svg.js";
+import { legend, lineChart, ratingChart, stackChart } from "./charts.js";
+import { PairMap } from "./maps.js";
+import { Table } from "./table.js";
+
 const data = (id) => JSON.parse(document.getElementById(`data-${id}`).textContent);
 
 function figure(parent, caption, draw, ...more) {

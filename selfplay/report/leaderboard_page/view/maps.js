@@ -1,6 +1,8 @@
 // Two square maps over the same players: what was scored, and how far that is from what the ratings expect.
 
-class PairMap {
+import { follow, svg } from "./svg.js";
+
+export class PairMap {
   // ``shade`` gives a cell's place between -1 and 1 on the diverging scale, ``text`` what it shows where there is room.
   constructor(place, data, shade, text) {
     Object.assign(this, { data, shade, text, cells: new Map() });

@@ -1,14 +1,14 @@
 // Small tools for drawings that follow width and colours of the page.
 
 // An SVG element with attributes and children.
-function svg(name, attributes = {}, ...children) {
+export function svg(name, attributes = {}, ...children) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", name);
   for (const [key, value] of Object.entries(attributes)) if (value !== undefined) made.setAttribute(key, value);
   made.append(...children);
   return made;
 }
 
-function html(name, attributes = {}, ...children) {
+export function html(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
   made.append(...children);
@@ -16,7 +16,7 @@ function html(name, attributes = {}, ...children) {
 }
 
 // Round numbers, 1, 2 or 5 times a power of ten apart, from low to high.
-function ticks(low, high, count) {
+export function ticks(low, high, count) {
   const rough = (high - low) / Math.max(count, 1), power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((one) => one >= rough) ?? 10 * power;
   const found = [];
@@ -24,14 +24,14 @@ function ticks(low, high, count) {
   return found;
 }
 
-function short(value) {
+export function short(value) {
   const size = Math.abs(value);
   for (const [unit, letter] of [[1e9, "G"], [1e6, "M"], [1e4, "k"]]) if (size >= unit) return `${+(value / (letter === "k" ? 1e3 : unit)).toPrecision(3)}${letter}`;
   return size >= 100 ? value.toFixed(0) : String(+value.toPrecision(3));
 }
 
 // Draws again whenever the place of the drawing changes its width.
-function follow(place, draw) {
+export function follow(place, draw) {
   let width = 0;
   new ResizeObserver(() => {
     if (Math.round(place.clientWidth) === width) return;
@@ -41,7 +41,7 @@ function follow(place, draw) {
 }
 
 // A box with lines of text beside the pointer; without lines it goes away.
-function tip(event, lines) {
+export function tip(event, lines) {
   const box = document.getElementById("tip");
   box.hidden = !lines;
   if (!lines) return;

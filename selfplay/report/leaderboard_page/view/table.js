@@ -1,6 +1,6 @@
 // Sorting and filtering the table that is in the page.
 
-class Table {
+export class Table {
   constructor(root) {
     this.body = root.tBodies[0];
     this.rows = [...this.body.rows];

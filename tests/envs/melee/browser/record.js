@@ -1,0 +1,15 @@
+// Records moments: node record.js FOLDER. Writes the columns of the film, and the cameras while it went on.
+import fs from "node:fs";
+import { LiveFilm } from "./scene.js";
+
+const folder = process.argv[2];
+const { facts, tables, fight, moments } = JSON.parse(fs.readFileSync(`${folder}/fight.json`));
+const film = new LiveFilm(facts, tables, { ...fight, longest: moments.length });
+const live = [];
+for (const moment of moments) {
+  film.record(moment);
+  live.push(...film.camera.subarray(3 * film.count - 3, 3 * film.count));
+}
+film.finish();
+const plain = (name, value) => (ArrayBuffer.isView(value) && !(value instanceof DataView) ? Array.from(value) : value);
+fs.writeFileSync(`${folder}/film.json`, JSON.stringify({ ...film, live }, plain));
