@@ -1,5 +1,6 @@
 // Records moments: node record.js FOLDER. Writes the columns of the film, and the cameras while it went on.
 import fs from "node:fs";
+import { saveFilm } from "./save.js";
 import { LiveFilm } from "./scene.js";
 
 const folder = process.argv[2];
@@ -10,6 +11,4 @@ for (const moment of moments) {
   film.record(moment);
   live.push(...film.camera.subarray(3 * film.count - 3, 3 * film.count));
 }
-film.finish();
-const plain = (name, value) => (ArrayBuffer.isView(value) && !(value instanceof DataView) ? Array.from(value) : value);
-fs.writeFileSync(`${folder}/film.json`, JSON.stringify({ ...film, live }, plain));
+saveFilm(`${folder}/film.json`, film.finish(), { live });

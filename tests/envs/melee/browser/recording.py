@@ -32,7 +32,7 @@ def record(number, frames, without=(), **chosen):
     game._games.delay[0] = how["delay"]
     game.bots[0] = how["bots"]
     game.reset(np.array([number], np.uint64))
-    arrays = [*_arrays("games", game._games), *_arrays("out", game._out)]
+    arrays = [*arrays_of("games", game._games), *arrays_of("out", game._out)]
     arrays = [(name, array) for name, array in arrays if name not in without]
     header = {
         "name": f"game {number}: {' '.join(how['characters'])} {how['stage']} bots {how['bots']} delay {how['delay']}",
@@ -113,6 +113,6 @@ def with_other_input(recording, step):
     return bytes(changed)
 
 
-def _arrays(group, arrays):
+def arrays_of(group, arrays):
     """Arrays by their paths in the module, as plain bytes that follow the game."""
     return [(f"{group}.{name}", array.view(np.ndarray)) for name, array in arrays._asdict().items()]

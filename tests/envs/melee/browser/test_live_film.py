@@ -77,7 +77,7 @@ def as_moments(film, items):
 
 def record(folder, film):
     """The film that node makes of the moments of another one, and the tables that it draws from."""
-    script = gather(folder, *MODULES, HERE / "record.js")
+    script = gather(folder, *MODULES, HERE / "save.js", HERE / "record.js")
     characters = sorted(set(film.players["character"].ravel().tolist()))
     tables = move_tables(characters)
     fight = {
@@ -106,6 +106,22 @@ def circles_by_moment(columns):
     return [circle[bounds[i] : bounds[i + 1]].tolist() for i in np.asarray(columns["circles"]).ravel()]
 
 
+def assert_same_film(found, tables, film, rounded=ROUNDED):
+    """The film that node has made is ``film``, but for as much as ``rounded`` says of a column."""
+    expected = columns_of(scene_of(film))
+    figures = expected.pop("figures")[expected.pop("figure")]
+    drawn = tables["figures"][found["figure"]].reshape(figures.shape)
+    early = film.players["action_frame"] < FRAMES
+    np.testing.assert_array_equal(drawn[early], figures[early])
+    np.testing.assert_allclose(drawn, figures, atol=1)  # by half a frame of a player who stands and waits
+    assert circles_by_moment(found) == circles_by_moment(expected)
+    for name in expected.keys() - {"circle", "circles", "circles_at"}:
+        column = np.asarray(expected[name], np.float64).ravel()
+        column_found = np.asarray(found[name], np.float64)  # JSON has null for NaN
+        np.testing.assert_allclose(column_found, column, rtol=0, atol=rounded.get(name, 0), err_msg=name)
+    assert found["losses"] == [[loss.t, loss.seat] for loss in losses(film)]
+
+
 def live_cameras(scene):
     """Whole pictures of the first moments: each a quarter of the way to that of a film that ends there."""
     film, gone, pictures = scene.film, scene.shots["gone"], []
@@ -122,21 +138,10 @@ def live_cameras(scene):
 )
 def test_a_recorded_film_is_that_of_python(tmp_path, stage):
     film = fight_of(stage, 3600)
-    scene = scene_of(film)
-    expected = columns_of(scene)
     found, tables = record(tmp_path, film)
-    figures = expected.pop("figures")[expected.pop("figure")]
-    drawn = tables["figures"][found["figure"]].reshape(figures.shape)
-    early = film.players["action_frame"] < FRAMES
-    np.testing.assert_array_equal(drawn[early], figures[early])
-    np.testing.assert_allclose(drawn, figures, atol=1)  # by half a frame of a player who stands and waits
-    assert circles_by_moment(found) == circles_by_moment(expected)
-    for name in expected.keys() - {"circle", "circles", "circles_at"}:
-        column = np.asarray(expected[name], np.float64).ravel()
-        np.testing.assert_allclose(found[name], column, rtol=0, atol=ROUNDED.get(name, 0), err_msg=name)
-    assert found["losses"] == [[loss.t, loss.seat] for loss in losses(film)]
+    assert_same_film(found, tables, film)
     assert found["losses"], "a fight in which nobody loses a stock shows too little"
-    np.testing.assert_allclose(np.reshape(found["live"], (-1, 3))[:WATCHED], live_cameras(scene), atol=1)
+    np.testing.assert_allclose(np.reshape(found["live"], (-1, 3))[:WATCHED], live_cameras(scene_of(film)), atol=1)
 
 
 @pytest.mark.parametrize("character", ["mewtwo", pytest.param("ness", marks=pytest.mark.full)])
