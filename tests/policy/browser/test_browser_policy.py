@@ -1,6 +1,7 @@
 """Policies in JavaScript, run by node, against those of torch and of compiled Python."""
 
 import json
+from copy import deepcopy
 from pathlib import Path
 
 import numpy as np
@@ -8,8 +9,9 @@ import pytest
 import torch
 
 from envs.melee.controller import ACTION_SPEC
-from envs.melee.mock import MockMelee
+from envs.melee.mock import MockMelee, neutral_actions
 from envs.melee.observation import OBS_WIDTH
+from selfplay import load_policy
 from selfplay.checkpoint import ActionHeads, NetworkSpec
 from selfplay.errors import ConfigError
 from selfplay.policy import browser
@@ -26,8 +28,7 @@ MODULES = [Path(browser.__file__).parent / name for name in SCRIPTS]
 HERE = Path(__file__).parent
 CONTROLLER = ActionHeads(binary=ACTION_SPEC.binary, sizes=ACTION_SPEC.sizes)
 SMALL = ActionHeads(binary=1, sizes=(3, 5, 5, 2))
-GAMES, DECISIONS, EPISODE, SKIP = 16, 250, 100, 4
-SEATS = 2 * GAMES
+SEATS, DECISIONS, EPISODE, SKIP = 32, 250, 100, 4
 
 
 def policy(kind="mlp", hidden=(8, 8), heads=SMALL, obs_width=7, activation="tanh"):
@@ -45,23 +46,30 @@ def keys_of(*shape):
     return np.random.default_rng(5).integers(0, 2**64, shape, np.uint64)
 
 
-def recorded(played, decisions=DECISIONS, episode=EPISODE):
-    """Games of a policy with itself: observations [T, N, D], outputs [T, N, L + 1], actions [T, N, A], keys [E, N]."""
-    game = MockMelee(GAMES, characters=("mewtwo", "fox"), frame_skip=SKIP)
-    obs, memory = game.reset(np.arange(GAMES)), RecurrentState(SEATS)
-    keys = keys_of(-(-decisions // episode), SEATS)
+def recorded(played, opponent=None):
+    """Games of a policy with itself, or in seat 0 with a scripted player.
+
+    Observations [T, N, D], outputs [T, N, L + 1], actions [T, N, A], keys [E, N].
+    """
+    own = 2 if opponent is None else 1  # seats of a game
+    game = MockMelee(SEATS // own, characters=("mewtwo", "fox"), frame_skip=SKIP)
+    if opponent is not None:
+        game.bots[:, 1] = game.bot_names.index(opponent)
+    obs, memory = game.reset(np.arange(game.num_games)), RecurrentState(SEATS)
+    keys, pressed = keys_of(-(-DECISIONS // EPISODE), SEATS), neutral_actions(game.num_games)
     seen, outputs, actions = [], [], []
-    for t in range(decisions):
-        if t % episode == 0:
+    for t in range(DECISIONS):
+        if t % EPISODE == 0:
             memory.forget(range(SEATS))
-        flat = torch.from_numpy(obs.reshape(SEATS, -1).copy())
+        flat = torch.from_numpy(obs[:, :own].reshape(SEATS, -1).copy())
         with torch.inference_mode():
             logits, value = memory.step(played.network, flat, slice(None))
-        drawn = torch.from_numpy(uniforms(keys[t // episode], t % episode, played.network.heads.width))
+        drawn = torch.from_numpy(uniforms(keys[t // EPISODE], t % EPISODE, played.network.heads.width))
         seen.append(flat)
         outputs.append(torch.cat([logits, value[:, None]], 1))
         actions.append(sample(played.network.heads, logits, None, uniform=drawn)[0])
-        obs = game.step(actions[-1].numpy().reshape(GAMES, 2, -1)).obs
+        pressed[:, :own] = actions[-1].numpy().reshape(game.num_games, own, -1)
+        obs = game.step(pressed).obs
     return (*(torch.stack(rows).numpy() for rows in (seen, outputs, actions)), keys)
 
 
@@ -101,6 +109,21 @@ def test_recorded_decisions_are_those_of_torch(tmp_path, kind, hidden):
     assert np.ptp(expected) > 1
     assert np.abs(outputs - expected).max() < 1e-5
     assert (chosen != actions).any(-1).sum() <= 8  # where a number is within rounding of the border between two classes
+
+
+@needs_node
+def test_recorded_decisions_of_a_trained_policy_are_those_of_torch(tmp_path):
+    played = load_policy("strong")
+    obs, expected, actions, keys = recorded(played, "counter_hitter")
+    outputs, chosen = play(tmp_path, played, obs, keys)
+    assert obs[..., 0].size == 8000
+    with torch.inference_mode():
+        exact = deepcopy(played.network).double()(torch.from_numpy(obs).double())
+    assert np.abs(outputs[..., :-1] - exact[0].numpy()).max() < 1e-5
+    assert np.abs(outputs[..., -1] - expected[..., -1]).max() < 1e-5
+    # Its logits reach 30, where the sums of torch, in 32 bits, are off by 1.5e-5.
+    np.testing.assert_allclose(outputs, expected, rtol=1e-6, atol=1e-5)
+    np.testing.assert_array_equal(chosen, actions)
 
 
 @needs_node
