@@ -1,1 +1,1 @@
-"""Games. Imports numpy, numba, gymnasium and the standard library; never torch, asyncio or selfplay."""
+"""Games. Imports numpy, numba, llvmlite, gymnasium and the standard library; never torch, asyncio or selfplay."""
