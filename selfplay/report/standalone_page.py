@@ -45,7 +45,9 @@ def read_modules(folder: Traversable, *names: str) -> str:
     return "".join(parts)
 
 
-def standalone_page(template: str, style: str, script: str, data: Mapping[str, object], **texts: str) -> str:
+def standalone_page(
+    template: str, style: str, script: str, data: Mapping[str, object], *, wasm: bool = False, **texts: str
+) -> str:
     """Fill in a page template.
 
     Args:
@@ -53,9 +55,11 @@ def standalone_page(template: str, style: str, script: str, data: Mapping[str, o
         style: style sheet. The policy forbids inline ``style`` attributes.
         script: script, a module.
         data: JSON data for the script, by id of the element that holds it.
+        wasm: whether the script may compile WebAssembly.
         texts: other fields of the template, as escaped HTML.
     """
-    policy = f"default-src 'none'; img-src data:; script-src '{_hash(script)}'; style-src '{_hash(style)}'"
+    scripts = f"'{_hash(script)}'" + " 'wasm-unsafe-eval'" * wasm
+    policy = f"default-src 'none'; img-src data:; script-src {scripts}; style-src '{_hash(style)}'"
     return string.Template(template).substitute(
         policy=policy, style=style, script=script, data="\n".join(_elements(data)), **texts
     )
