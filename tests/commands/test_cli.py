@@ -96,5 +96,5 @@ def test_the_wheel_has_the_command_and_types(tmp_path):
     done = finish([sys.executable, "-m", "selfplay", "doctor", "--json"], cwd=empty, env=environment)
     assert done.stderr == ""
     found = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
-    assert found["packages"] == {"level": "ok", "name": "packages", "found": "all 9 that are needed", "remedy": ""}
+    assert found["packages"] == {"level": "ok", "name": "packages", "found": "all 10 that are needed", "remedy": ""}
     assert found["libmelee"]["found"] != software.UNKNOWN
