@@ -79,7 +79,7 @@ def _training(*arguments: str) -> Iterator[subprocess.Popen[str]]:
     """A trainer as users start it, killed at the end of the block."""
     with tempfile.TemporaryDirectory() as folder:
         command = [*TRAINER, "--game-type", "mock", *arguments]
-        command += ["--max-minutes", "60", "--checkpoint", str(Path(folder) / "run")]
+        command += ["--verbose", "--max-minutes", "60", "--checkpoint", str(Path(folder) / "run")]  # all iterations
         trainer = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         try:
             yield trainer
