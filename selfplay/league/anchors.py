@@ -34,12 +34,10 @@ class AnchorTable(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):
     settings: Annotated[str, Field(pattern=r"^[0-9a-f]{12}$")]  # hash of ``described``
     described: dict[str, JsonValue]  # characters, stage, cap, versions of rules and bots
     elo: dict[str, float]
-    se: dict[
-        str, Annotated[float, Field(ge=0)]
-    ]  # standard errors in Elo: against ``random``; of policies, given the others
+    se: dict[str, Annotated[float, Field(ge=0)]]  # standard errors in Elo, against ``random``; see ``policies``
     games: Annotated[int, Field(ge=1)]  # of each pair of scripted players
     seed: Annotated[int, Field(ge=0)]
-    policies: dict[str, str] = {}  # hash of the weights of each shipped policy
+    policies: dict[str, str] = {}  # hash of the weights of each; their errors are against the scripted players
 
     @model_validator(mode="after")
     def _of_scripted_players(self) -> Self:

@@ -10,7 +10,7 @@ from selfplay.league import schedule
 from selfplay.league.games import GameTable
 from selfplay.league.ratings import rate
 from selfplay.league.records import generation_number
-from selfplay.league.schedule import Matchup, kinds_of_opponents, plan
+from selfplay.league.schedule import LAST_WEIGHT, NEWEST_WEIGHT, Matchup, kinds_of_opponents, plan
 from tests.league.pools import record, series, tournament
 
 SCRIPTED = ["random", "rusher", "tank", "counter"]
@@ -159,6 +159,17 @@ def test_the_newest_generation_is_rated_best():
     ratings = rate(tournament(STRENGTHS, pairs, 1, rng), players=names)
     generations = [ratings.se[ratings.index(name)] for name in GENERATIONS]
     assert generations[-1] == min(generations)
+
+
+def test_at_the_end_most_games_are_the_newest_generations():
+    pins = {name: STRENGTHS[name] for name in SCRIPTED}
+    ratings = rate(GameTable.of([]), players=PLAYERS, anchors=pins)
+    shares = []
+    for weight in (NEWEST_WEIGHT, LAST_WEIGHT):
+        fixtures = plan(ratings, PLAYERS, 400, np.random.default_rng(0), newest_weight=weight)
+        shares.append(sum(GENERATIONS[-1] in fixture.players for fixture in fixtures) / len(fixtures))
+    assert shares[1] > 1.5 * shares[0]
+    assert shares[1] > 0.4
 
 
 def test_the_games_of_one_pair_give_less_and_less():
