@@ -212,13 +212,18 @@ class Rater:
     async def _rate(
         self, progress: Progress, generations: list[str], games: int, part: float, *, last: bool = False
     ) -> None:
-        """Play at most ``games`` in rounds, fewer where they take longer than expected, and publish the ratings."""
+        """Play at most ``games`` in rounds, fewer where they take longer than expected, and publish the ratings.
+
+        The last block goes on until its time is spent, since many games side by side cost less than few did before.
+        """
         players = [*generations, *self._plan.rated.anchors]
         test = None if self.gate is None else self.gate.challenge(generations)
+        least = self._plan.rated.games_each
         played = await self._round(progress, players, min(games, ROUND), test, last=last)
-        while (
-            played and (games := min(games - played, self._affordable(progress, part))) >= self._plan.rated.games_each
-        ):
+        while played:
+            games = min(ROUND if last else games - played, self._affordable(progress, part))
+            if games < least:
+                break
             played = await self._round(progress, players, min(games, ROUND), test, last=last)
         started = time.monotonic()
         try:

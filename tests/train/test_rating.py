@@ -251,6 +251,25 @@ def test_blocks_are_played_every_fifteen_seconds_of_training():
     assert rater.LEAST <= begun[3][1] < 90
 
 
+def test_the_last_block_spends_the_share_however_much_a_game_cost_before():
+    plan = rater.RatingPlan(SimpleNamespace(games_each=2, anchors=()), share=0.5, cost_s=5.0)
+    made = rater.Rater(None, plan, Slow([]), Slow([]), print)
+    rounds = []
+
+    async def play(progress, players, games, test, *, last):
+        assert last
+        rounds.append(games)
+        made.budget.pay(games, 0.1 * games)
+        return games
+
+    made._round = play
+    progress = SimpleNamespace(generations=["gen_0"], newest="gen_5", total_steps=1, elapsed_s=100.0, iteration=5)
+    asyncio.run(made.rate_last(progress))
+    assert rounds[0] == 10
+    assert 49.0 < made.budget.spent <= 50.0
+    assert max(rounds) <= rater.ROUND
+
+
 def test_what_is_reported_of_a_table():
     scripted = [("gen_5", "random", "win")] * 15 + [("gen_5", "random", "loss")]
     games = GameTable.of(series([*scripted, ("gen_5", "gen_0", "win"), ("gen_0", "random", "win")]))
