@@ -1,4 +1,4 @@
-"""Results of recent generations against scripted players, and the rating games that they need."""
+"""Results of recent generations against pinned players, scripted ones and policies, and the games that they need."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def scores_against(games: GameTable, scripted: Sequence[str]) -> dict[str, tuple
 
     Args:
         games: comparable games.
-        scripted: scripted players, the weakest first; the result has the strongest first.
+        scripted: pinned players, the weakest first; the result has the strongest first.
     """
     found = {name: results(games, name) for name in reversed(scripted)}
     return {name: (len(each[0]), score_interval(*each)) for name, each in found.items() if len(each[0]) >= ENOUGH}
