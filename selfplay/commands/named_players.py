@@ -48,8 +48,8 @@ def policy_folder(name: str, run: RunDir | None = None, game: str = MOCK) -> Pat
             raise ConfigError(f"{name} is a generation of a run: name its folder, such as RUN/generations/{name}")
         raise ConfigError(f"{run.path} has no {name}; {generations_of(run)}; scripted players: {', '.join(players)}")
     if folder is None:
-        known = (*players, *shipped_policies())
-        raise ConfigError(f"{UnknownNameError('player', name, known)}; or name the folder of a policy")
+        shipped = [policy for policy, path in shipped_policies().items() if can_play(read_policy_meta(path), game)]
+        raise ConfigError(f"{UnknownNameError('player', name, (*players, *shipped))}; or name the folder of a policy")
     folder = resolve_policy(folder)
     meta = read_policy_meta(folder)
     if not can_play(meta, game):

@@ -89,7 +89,7 @@ def test_mistakes_are_one_line_and_leave_nothing(tmp_path, monkeypatch, capsys, 
 def test_a_folder_that_cannot_be_is_told_before_the_work(tmp_path, monkeypatch, capsys):
     (tmp_path / "file").write_text("")
     line = mistake(capsys, "dialop_game_init.py", lambda: call(monkeypatch, tmp_path / "file" / "out"))
-    assert f"cannot write to {tmp_path}/file/out" in line
+    assert f"--output_dir {tmp_path}/file/out: {tmp_path}/file is a file, a folder is needed" in line
 
 
 def test_earlier_files_stay_whole_where_states_cannot_be_made(tmp_path, monkeypatch, capsys):
