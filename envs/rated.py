@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+MAX_DELAY: Final = 60  # frames from seeing to acting, in fights
 LEDGE_GRAB_LIMIT: Final = 60  # of fights, see ``MeleeGame``
 ENDED_BY: Final = ("stocks", "timer", "cap")
 """Endings of a fight, by their number in its stats."""

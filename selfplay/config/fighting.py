@@ -9,7 +9,7 @@ from pydantic import Field, field_validator, model_validator
 from envs.errors import UnknownNameError
 from envs.melee.dolphin.install import FIRST_PORT, LAST_PORT, SLIPPI_PORT
 from envs.melee.short_names import full_name
-from envs.rated import LEDGE_GRAB_LIMIT
+from envs.rated import LEDGE_GRAB_LIMIT, MAX_DELAY
 from envs.registry import GAMES, SOLVED
 from selfplay.config.base import (
     Changeable,
@@ -51,7 +51,7 @@ class GameConfig(Group):
         description="A player with more ledge grabs loses a game that ends by time, unless both have more; 0: no limit",
     )
     frame_skip: FightsOnly[Annotated[int, Field(ge=1, le=30)]] = Field(4, description="Frames between two decisions")
-    delay: FightsOnly[Annotated[int, Field(ge=0, le=60)]] = Field(
+    delay: FightsOnly[Annotated[int, Field(ge=0, le=MAX_DELAY)]] = Field(
         0, description="Frames between an observation and its action"
     )
     dolphin: Annotated[str | None, Mark.MAY_CHANGE, Mark.STARTS_PROGRAM, Mark.REAL_GAMES_ONLY] = Field(

@@ -7,6 +7,7 @@ from typing import Annotated, Final
 from pydantic import Field, field_validator, model_validator
 
 from envs.melee.short_names import full_name
+from envs.rated import MAX_DELAY
 from selfplay.config.base import Changeable, Group, Minutes, Natural, Positive, RunSettings, StructureConfig
 from selfplay.config.options import flags, options
 
@@ -21,7 +22,7 @@ class DataConfig(Group):
     player: str | None = Field(None, description="Use only the player with this port, 1 to 4, name or connect code")
     max_files: Positive | None = Field(None, description="Maximum number of games, the first usable ones by name")
     frame_skip: Annotated[int, Field(ge=1, le=30)] = Field(4, description="Frames between two decisions")
-    delay: Annotated[int, Field(ge=0, le=60)] = Field(0, description="Frames between seeing and acting")
+    delay: Annotated[int, Field(ge=0, le=MAX_DELAY)] = Field(0, description="Frames between seeing and acting")
     val_split: Annotated[float, Field(gt=0, le=0.5)] = Field(
         0.1, description="Share of the games that is used for validation"
     )

@@ -14,7 +14,7 @@ from envs.melee.drawing.columns import FIGURE_UNIT, circle_columns, whole
 from envs.melee.drawing.poses import ATTACKS
 
 FRAMES: Final = 100
-"""Of an action that are told apart. After them its movement repeats, see ``poses.period_of``, or it stands still."""
+"""Frames of an action that the tables hold. Later the movement repeats (``poses.period_of``) or has ended."""
 
 
 class _Numbered:

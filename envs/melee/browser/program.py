@@ -12,9 +12,9 @@ from envs.melee.episodes import hold_actions, observe_game, start_episode, step_
 from envs.melee.observation import OBS_WIDTH
 from envs.melee.state import NUM_SEATS, GameState
 from envs.melee.tables import load_tables
+from envs.rated import MAX_DELAY
 from envs.wasm.memory import Entry, Program
 
-MAX_DELAY: Final = 60  # frames from seeing to acting; the same as of the settings of a run
 LINE: Final = MAX_DELAY + 4  # frames of a delay line; delay and frame skip together must not exceed it
 
 
