@@ -23,6 +23,8 @@ export class Match {
   #pressed = [null, null]; // what each person presses, in directions of the screen
   #held = []; // [frame, seat, action] of what seats began to hold, in their own view
   #checksums = [];
+  #parts; // of the game's memory, of which checksums are made
+  #laser; // what lasers are in the film
   #result = null; // of a game that has ended
 
   /**
@@ -31,7 +33,7 @@ export class Match {
    * rules: loaded `Rules`. facts, tables: of `LiveFilm`.
    * setup: `version` of the rules, `seed` (BigInt), `stage` and `characters` (Melee's ids), `names`, `delay` in frames by
    * seat, `options` (the fields of StepOptions, with a frame skip of 1).
-   * seats: of each { kind: "person" }, { kind: "bot", bot, name } or { kind: "policy", seat, skip, temperature, id,
+   * seats: of each { kind: "person" }, { kind: "bot", bot, name } (its number and its name in the rules) or { kind: "policy", seat, skip, temperature, id,
    * weights_hash }, where seat is one of `Policy` or has the same `begin`, `decide` (which may be async) and `value`.
    */
   constructor(rules, facts, tables, setup, seats) {
@@ -39,6 +41,7 @@ export class Match {
     this.#setup = setup;
     this.#seats = seats;
     const { seed, stage, characters, names, delay, options } = setup;
+    this.#parts = remembered(rules);
     rules.start({ seed, stage, characters, delay, options, bots: seats.map(({ bot = -1 }) => bot) });
     for (const [n, { seat }] of seats.entries()) seat?.begin(word(seed, BigInt(n + 1)));
     /** Frames so far. */
@@ -48,11 +51,13 @@ export class Match {
     const values = seats.some(({ kind }) => kind === "policy");
     /** The film so far; moment `film.count - 1` is what is seen now. */
     this.film = new LiveFilm(facts, tables, { stage, characters, names, title: names.join(" vs "), values });
-    this.#record = () => this.film.record(readMoment(rules, facts.laser, this.#values()));
+    this.#laser = facts.laser;
     this.#record();
   }
 
-  #record;
+  #record() {
+    this.film.record(readMoment(this.#rules, this.#laser, this.#values()));
+  }
 
   #values() {
     return this.#seats.map(({ seat }) => seat?.value ?? NaN);
@@ -71,7 +76,7 @@ export class Match {
     this.frames++;
     this.#record();
     const over = rules.get("out.terminated", 0) || rules.get("out.truncated", 0);
-    if (over || this.frames % CHECKED === 0) this.#checksums.push(checksum(rules));
+    if (over || this.frames % CHECKED === 0) this.#checksums.push(checksum(this.#parts));
     if (over) this.#end();
   }
 
@@ -100,7 +105,7 @@ export class Match {
   /** End a game that is not played to its end. */
   stop() {
     if (this.ended) return;
-    if (this.frames % CHECKED) this.#checksums.push(checksum(this.#rules));
+    if (this.frames % CHECKED) this.#checksums.push(checksum(this.#parts));
     this.#result = { ...this.#standing(), winner: null, ended: null };
     this.ended = true;
     this.film.finish();
@@ -142,7 +147,7 @@ export class Match {
       names,
       delay,
       options,
-      seats: this.#seats.map(({ seat: _seat, skip, ...about }) => (skip ? { ...about, frame_skip: skip } : about)),
+      seats: this.#seats.map(described),
       frames: this.frames,
       held: packHeld(this.#held),
       checksums: this.#checksums,
@@ -158,6 +163,12 @@ function mirrored(action) {
   return other;
 }
 
+/** Who plays a seat, as the document says it. */
+function described({ kind, name, id, weights_hash, skip, temperature }) {
+  if (kind === "bot") return { kind, name };
+  return kind === "policy" ? { kind, id, weights_hash, frame_skip: skip, temperature } : { kind };
+}
+
 /** HELD of selfplay/commands/played_games.py in base64: frame, seat, action. */
 function packHeld(held) {
   const letters = held.map(([frame, seat, action]) => String.fromCharCode(frame & 255, frame >> 8, seat, ...action));
@@ -171,11 +182,15 @@ const CRC = Uint32Array.from({ length: 256 }, (_, n) => {
   return n;
 });
 
-/** CRC-32 of `games.*` in the order of their names. */
-function checksum(rules) {
+/** CRC-32 of what a game remembers, as `PageGame.checksum` of envs/melee/browser/game.py makes it. */
+function checksum(parts) {
   let crc = -1;
-  for (const path of Object.keys(rules.layout.values).sort()) {
-    if (path.startsWith("games.")) for (const byte of rules.bytes(path)) crc = CRC[(crc ^ byte) & 255] ^ (crc >>> 8);
-  }
+  for (const part of parts) for (const byte of part) crc = CRC[(crc ^ byte) & 255] ^ (crc >>> 8);
   return ~crc >>> 0;
+}
+
+/** The memory of a game, without rows of the tables, of which a page has a part only. */
+function remembered(rules) {
+  const paths = Object.keys(rules.layout.values).filter((path) => path.startsWith("games.") && path !== "games.memory");
+  return paths.sort().map((path) => rules.bytes(path));
 }
