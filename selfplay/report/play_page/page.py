@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from envs.melee.arrays import StepOptions
 
 VERSION: Final = 1
-STYLES: Final = ("play.css",)
+STYLES: Final = ("controls.css", "play.css")
 MODULES: Final = (
-    "packing.js", "match.js", "keyboard.js", "gamepad.js", "controls.js", "loop.js", "choices.js", "dom.js",
-    "menu.js", "arena.js", "result.js", "play.js",
+    "packing.js", "match.js", "keyboard.js", "gamepad.js", "controls.js", "controls_panel.js", "loop.js", "choices.js",
+    "dom.js", "menu.js", "arena.js", "result.js", "play.js",
 )  # fmt: skip
 """The modules of ``view``, each after those that it imports."""
 
