@@ -1,6 +1,6 @@
 // What a person presses, on the keyboard and on controllers, as an action of the game.
 
-import { ACTION_CENTRE, ACTION_NEUTRAL, ACTION_STICKS, cleanKeys, KEY_DEFAULTS, keyAllowed, Keyboard } from "./keyboard.js";
+import { ACTION_CENTRE, ACTION_NEUTRAL, ACTION_STICKS, cleanKeys, KEY_DEFAULTS, keyAllowed, Keyboard, keyName } from "./keyboard.js";
 import { cleanPads, Gamepads } from "./gamepad.js";
 
 const STORED = "selfplay.controls.1"; // the number is that of the format
@@ -9,6 +9,7 @@ const MENU_PUSH = 4; // steps of the stick that move in a menu
 // What controllers mean; ``start`` pauses, and in the menu of the pause confirms that the game goes on.
 const PAD_COMMANDS = {
   playing: { start: "pause" },
+  test: { start: "back" },
   menu: { start: "confirm", A: "confirm", B: "back", left: "left", right: "right", down: "down", up: "up" },
 };
 const WRITTEN = /^(INPUT|TEXTAREA)$/, CHOSEN = /^(INPUT|TEXTAREA|SELECT|BUTTON|A|SUMMARY)$/;
@@ -28,11 +29,15 @@ export class Controls {
     this.playing = false;
     this.onCommand = () => {};
     this.captured = null; // while the person chooses a key: the function that takes its code
+    this.testing = false; // controllers are tried: only their Start is a command, and goes back
+    this.kept = true; // whether the browser keeps settings
+    this.layout = null; // what stands on the keys, where the browser tells
     this.pressed = new Set(); // of controllers, on the last frame
     const { keys, pads } = this.load();
     this.keys = keys;
     this.keyboard = new Keyboard(keys);
     this.gamepads = new Gamepads(() => this.connected(), pads);
+    target.navigator?.keyboard?.getLayoutMap?.().then((layout) => { this.layout = layout; }, () => {});
     target.addEventListener("keydown", (event) => this.keyDown(event), true);
     target.addEventListener("keyup", (event) => this.keyUp(event), true);
     target.addEventListener("blur", () => this.keyboard.release());
@@ -42,6 +47,7 @@ export class Controls {
   /** Keys are the game's from now on. */
   start() {
     this.playing = true;
+    this.captured = null;
     this.keyboard.forget();
   }
 
@@ -70,7 +76,7 @@ export class Controls {
 
   // Calls ``onCommand`` for what controllers press anew.
   command() {
-    const { pressed } = this, meaning = this.playing ? PAD_COMMANDS.playing : PAD_COMMANDS.menu;
+    const { pressed } = this, meaning = PAD_COMMANDS[this.testing ? "test" : this.playing ? "playing" : "menu"];
     this.pressed = this.pushed();
     for (const what of this.pressed) if (!pressed.has(what) && meaning[what]) this.onCommand(meaning[what]);
   }
@@ -98,7 +104,10 @@ export class Controls {
   keyDown(event) {
     const { code, target } = event;
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-    if (this.captured) return this.capture(event);
+    if (this.captured) {
+      this.capture(event);
+      return;
+    }
     if (this.playing && this.keyboard.has(code)) event.preventDefault();
     if (event.repeat || (!this.playing && WRITTEN.test(target?.tagName))) return;
     this.keyboard.down(code);
@@ -124,6 +133,11 @@ export class Controls {
     if (event.repeat || (code !== "Escape" && !keyAllowed(code))) return;
     this.captured = null;
     taken(code === "Escape" ? null : code);
+  }
+
+  /** What stands on the key of a control. */
+  keyLabel(control) {
+    return keyName(this.keys[control], this.layout);
   }
 
   /** Gives a control a key. A control that had the key gets the one that is free now. */
@@ -162,9 +176,9 @@ export class Controls {
 
   save() {
     try {
-      this.storage?.setItem(STORED, JSON.stringify({ keys: this.keys, pads: this.gamepads.settings }));
+      this.storage.setItem(STORED, JSON.stringify({ keys: this.keys, pads: this.gamepads.settings }));
     } catch {
-      // the settings last as long as the page
+      this.kept = false; // the settings last as long as the page
     }
   }
 }

@@ -12,7 +12,7 @@ const PRESSED = 0.5; // of a button's way
 const DEAD = 0.15; // of a stick's reach around its middle
 const GATE = 0.92; // of a stick's reach; the sides of an eight-sided gate are this far from its middle
 const REST = 0.35; // a stick or trigger counts once it was seen below this
-const PUSHED = 0.6; // change of an axis that chooses it for a control
+const PUSHED = 0.5; // change of an axis that chooses it for a control
 const TRIGGER = [-0.6, 0.6]; // where the trigger of a GameCube controller begins and ends on its axis
 const FEW = 16; // controllers whose settings are kept
 
@@ -160,6 +160,7 @@ export class GamepadState {
   // touched yet 0, half pressed.
   read(raw) {
     this.raw = raw;
+    this.touched = raw.buttons.some(held);
     for (const one of this.sticks) {
       const [left, right, down, up] = one.directions.map((direction) => this.amount(direction));
       one.seen = [right - left, up - down];
@@ -210,23 +211,54 @@ function share(value, low, high) {
   return value < 0 ? value / low : value / high;
 }
 
-// What a person chose by pressing: the source that moved since ``before``, or "".
-export function movedSource(before, now) {
-  for (let i = 0; i < now.buttons.length; i++) {
-    if ((now.buttons[i].pressed || now.buttons[i].value > PRESSED) && !before.buttons[i]) return `b${i}`;
+// Finds what a person chooses for a control by pressing it and letting go.
+export class SourceChoice {
+  constructor(raw) {
+    this.before = { buttons: raw.buttons.map(held), axes: [...raw.axes] };
+    this.found = new Set();
   }
-  for (let i = 0; i < now.axes.length; i++) {
-    const was = before.axes[i], value = now.axes[i];
-    if (Math.abs(value - was) < PUSHED) continue;
-    if (Math.abs(was) > 1.01) return hatDirection(value) >= 0 ? `h${i}.${hatDirection(value)}` : "";
-    return was < -PUSHED ? `t${i}` : `a${i}${value > was ? "+" : "-"}`;
+
+  // Takes in what the controller reports. Once all is let go: the source, and "" before that.
+  // The trigger of a GameCube controller moves an axis and at its end a button; ``analog`` prefers the axis.
+  read(raw, analog) {
+    const moved = this.moved(raw);
+    for (const source of moved) this.found.add(source);
+    if (moved.length || !this.found.size) return "";
+    const found = [...this.found];
+    this.found.clear();
+    return found.find((source) => source.startsWith("b") !== analog) ?? found[0];
   }
-  return "";
+
+  moved(raw) {
+    const moved = [];
+    for (let i = 0; i < raw.buttons.length; i++) if (held(raw.buttons[i]) && !this.before.buttons[i]) moved.push(`b${i}`);
+    for (let i = 0; i < raw.axes.length; i++) {
+      const was = this.before.axes[i], value = raw.axes[i];
+      if (!(Math.abs(value - was) > PUSHED)) continue;
+      if (Math.abs(was) > 1.01) moved.push(`h${i}.${hatDirection(value)}`);
+      else moved.push(was < -PUSHED ? `t${i}` : `a${i}${value > was ? "+" : "-"}`);
+    }
+    return moved;
+  }
 }
 
-// What ``movedSource`` compares with.
-export function sourcesNow(raw) {
-  return { buttons: raw.buttons.map((button) => button.pressed || button.value > PRESSED), axes: [...raw.axes] };
+function held({ pressed, value }) {
+  return pressed || value > PRESSED;
+}
+
+const STANDARD_BUTTONS = [
+  "A / ✕", "B / ○", "X / □", "Y / △", "LB / L1", "RB / R1", "LT / L2", "RT / R2", "View / Share", "Menu / Options", "Left stick", "Right stick",
+  "D-pad ↑", "D-pad ↓", "D-pad ←", "D-pad →",
+];
+
+// A source in words.
+export function sourceName(text, standard) {
+  return text.split(" ").filter(Boolean).map((one) => {
+    const [, button, axis, sign, trigger, hat, direction] = SOURCE.exec(one);
+    if (button) return standard ? STANDARD_BUTTONS[button] ?? `Button ${button}` : `Button ${button}`;
+    if (axis) return `Axis ${axis} ${sign === "+" ? "+" : "−"}`;
+    return trigger ? `Trigger ${trigger}` : `Hat ${hat} ${"↑↗→↘↓↙←↖"[direction]}`;
+  }).join(", ") || "–";
 }
 
 // All controllers that are connected.

@@ -20,7 +20,7 @@ export const KEY_DEFAULTS = {
 // Keys of the browser and of the page, which no control can have.
 const RESERVED = /^(Escape|Tab|F\d+|(Control|Alt|Meta|OS)(Left|Right)?|ContextMenu|PrintScreen|Power|Unidentified)$/;
 const NAMES = {
-  ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", ShiftLeft: "Left Shift", ShiftRight: "Right Shift",
+  ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", ShiftLeft: "Shift", ShiftRight: "R Shift",
   Semicolon: ";", Quote: "'", Comma: ",", Period: ".", Slash: "/", Backslash: "\\", BracketLeft: "[", BracketRight: "]",
   Minus: "-", Equal: "=", Backquote: "`", CapsLock: "Caps",
 };
