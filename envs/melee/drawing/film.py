@@ -36,6 +36,7 @@ class Film:
     items: NDArray[np.void] | None = None  # ITEM [K] by t, the index of its moment
     platforms: NDArray[np.float32] | None = None  # [T, 2] heights of Fountain of Dreams' left and right platform
     opens_s: float = 0.0  # after the first frame: where a viewer begins
+    people: tuple[bool, bool] = (False, False)  # which seats a person plays
 
     def __len__(self) -> int:
         return len(self.frames)
@@ -110,8 +111,8 @@ class Recorder:
         self._recording.take(state)
         self._values.append(np.full(2, np.nan, np.float32) if values is None else values.astype(np.float32))
 
-    def film(self, title: str, names: tuple[str, str]) -> Film:
-        """The film of all recorded moments.
+    def film(self, title: str, names: tuple[str, str], people: tuple[bool, bool] = (False, False)) -> Film:
+        """The film of all recorded moments. ``people``: which seats a person played.
 
         Raises:
             ValueError: nothing was recorded.
@@ -125,6 +126,7 @@ class Recorder:
             self._recording.state(),
             None if np.isnan(values).all() else values,
             np.concatenate(self._items) if self._items else None,
+            people,
         )
 
 
@@ -141,7 +143,9 @@ def film_of(replay: Replay) -> Film:
         names = [f"{name} P{seat.port + 1}" for name, seat in zip(names, replay.seats, strict=True)]
     items = require_fields(replay.items, ITEM)
     items = items[np.isfinite(items["x"]) & np.isfinite(items["y"])]
-    return _film(Path(replay.path).name, (names[0], names[1]), replay.state, None, items)
+    first, second = replay.seats
+    people = first.human, second.human
+    return _film(Path(replay.path).name, (names[0], names[1]), replay.state, None, items, people)
 
 
 def _film(
@@ -150,6 +154,7 @@ def _film(
     state: GameState,
     values: NDArray[np.float32] | None,
     items: NDArray[np.void] | None,
+    people: tuple[bool, bool],
 ) -> Film:
     game = np.asarray(state.game)
     platforms = np.stack([game["fountain_left"], game["fountain_right"]], axis=1).astype(np.float32)
@@ -163,4 +168,5 @@ def _film(
         values,
         items,
         None if np.isnan(platforms).any() else platforms,
+        people=people,
     )

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from envs.melee import actions as a
 from envs.melee.behaviour import behaviour
+from envs.melee.drawing.openings import among, changes, kill_percents, openings
 from envs.melee.state import NUM_SEATS
-from scripts.studies.play_style.openings import among, changes, openings
 
 if TYPE_CHECKING:
     from envs.melee.slp.start import End
@@ -70,14 +70,13 @@ def statistics(state: GameState, end: End | None = None) -> NDArray[np.void]:
 
 def _count_openings(p: NDArray[np.void], victim: NDArray[np.void], result: np.void) -> None:
     found = openings(p["action"], p["action_frame"], victim["action"], victim["percent"], victim["stocks"])
-    killed = found["end"][found["killed"]]
+    killed = kill_percents(found, victim["percent"])
     result["openings"], result["hits"], result["opening_damage"] = (
         len(found),
         found["hits"].sum(),
         found["damage"].sum(),
     )
-    # A file shows the stock and the percent of a new life on the frame after the last one of the old.
-    result["kills"], result["kill_percent"] = len(killed), victim["percent"][np.maximum(killed - 1, 0)].sum()
+    result["kills"], result["kill_percent"] = len(killed), killed.sum()
 
 
 def _count_actions(p: NDArray[np.void], result: np.void) -> None:

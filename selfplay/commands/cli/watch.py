@@ -1,4 +1,4 @@
-"""Watch a fight, a replay file or a game of two players of a run, as a page, GIF or MP4, or in the terminal."""
+"""Watch a fight as a page, GIF or MP4, or in the terminal: a file, or a game of two players of a run."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def parser() -> argparse.ArgumentParser:
         "what",
         nargs="?",
         metavar="FILE_OR_RUN",
-        help="a replay file (.slp), or a run or a policy: its folder, its name in checkpoints/, or a shipped policy "
-        "such as strong (default: the newest run)",
+        help="a replay file (.slp), a game that was played on a page (.json), or a run or a policy: its folder, its "
+        "name in checkpoints/, or a shipped policy such as strong (default: the newest run)",
     )
     made.add_argument(
         "players",
@@ -40,7 +40,7 @@ def parser() -> argparse.ArgumentParser:
         "--out",
         type=Path,
         metavar="PATH",
-        help="file to write: .html, .gif, .mp4, or, of a run, .slp (default: a page of a new name)",
+        help="file to write: .html, .gif, .mp4, or, but of a replay, .slp (default: a page of a new name)",
     )
     made.add_argument("--terminal", action="store_true", help="play in the terminal instead")
     made.add_argument(
@@ -62,19 +62,17 @@ def film_and_path(options: argparse.Namespace, checkpoints: Path) -> tuple[Film,
     from selfplay.checkpoint import is_policy, shipped_policies
     from selfplay.checkpoint.generations import POLICY_FILE
     from selfplay.checkpoint.named_runs import RUN_FILE, resolve_run
-    from selfplay.report.fight.choices import MOMENT_S, check, is_replay, seconds_for
+    from selfplay.report.fight.choices import MOMENT_S, check, is_game, is_replay, seconds_for
     from selfplay.report.fight.saving import check_writable
 
     check(options.what, options.out, options.start, options.seconds, terminal=options.terminal)
     if options.out is not None:
         check_writable(options.out)
     seconds = seconds_for(None if options.terminal else options.out, options.seconds)
-    if is_replay(options.what):
+    if is_replay(options.what) or is_game(options.what):
         if options.players or options.game is not None:
-            raise ConfigError(f"{options.what} is a replay file: who plays in it cannot be chosen")
-        from selfplay.report.fight import show
-
-        film = show.replay_film(options.what).part(options.start or 0.0, seconds)
+            raise ConfigError(f"{options.what} is a game that was played: who plays in it cannot be chosen")
+        film = _played(options.what).part(options.start or 0.0, seconds)
         return film, options.out or _free(Path(Path(options.what).stem + ".html")), []
     shipped = shipped_policies().get(options.what or "")
     folder = shipped or resolve_run(options.what, checkpoints, (RUN_FILE, POLICY_FILE))
@@ -101,6 +99,18 @@ def film_and_path(options: argparse.Namespace, checkpoints: Path) -> tuple[Film,
     film = replace(film, opens_s=start) if opens else film.part(start, seconds)
     place = Path() if is_policy(folder) else folder  # nothing is added to a policy
     return film, options.out or _free(place / name), lines
+
+
+def _played(name: str) -> Film:
+    from selfplay.report.fight.choices import is_game
+
+    if is_game(name):
+        from selfplay.commands.played_games import PlayedGame, replay
+
+        return replay(PlayedGame.read(Path(name))).film
+    from selfplay.report.fight import show
+
+    return show.replay_film(name)
 
 
 def _free(path: Path) -> Path:

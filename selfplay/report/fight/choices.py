@@ -10,13 +10,19 @@ from envs.melee.state import FPS
 from selfplay.errors import ConfigError
 
 REPLAY: Final = ".slp"
+GAME: Final = ".json"
 FILES: Final = (".html", ".gif", ".mp4", REPLAY)  # endings of files that can be written
 MOMENT_S: Final = 12.0  # of a GIF, by default, and of the moment at which a page opens
 
 
 def is_replay(name: str | None) -> bool:
     """Whether a name is a replay file and not a run: it has the suffix of one, or is a file."""
-    return name is not None and (name.lower().endswith(REPLAY) or Path(name).is_file())
+    return name is not None and not is_game(name) and (name.lower().endswith(REPLAY) or Path(name).is_file())
+
+
+def is_game(name: str | None) -> bool:
+    """Whether a name is a game that was played on a page, which has the suffix of one."""
+    return name is not None and name.lower().endswith(GAME)
 
 
 def check(what: str | None, out: Path | None, start: float | None, seconds: float | None, *, terminal: bool) -> None:

@@ -41,7 +41,9 @@ def write_slp(film: Film, path: Path) -> int:
         ReplayError: the file cannot be written.
     """
     characters = film.players["character"][0]
-    seats = [seat_of(port, int(characters[port]), name=name) for port, name in enumerate(film.names)]
+    seats = [
+        seat_of(port, int(characters[port]), human=film.people[port], name=name) for port, name in enumerate(film.names)
+    ]
     items = np.zeros(0, ITEM) if film.items is None else require_fields(film.items, ITEM)
     write_replay(path, film.state(), (seats[0], seats[1]), film.stage, items=items)
     return path.stat().st_size

@@ -7,12 +7,13 @@ The definition is that of conversions in project-slippi/slippi-js, so that figur
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from envs.melee import actions as a
+from envs.melee.drawing.columns import PERCENT_UNIT
 
 RESET: Final = 45  # frames in control after which an opening is over
 OPENING: Final = np.dtype(
@@ -72,6 +73,50 @@ def openings(
         found.append((start, end, len(np.unique(uses)), damage, bool(lost[end])))
         t = end + 1
     return np.array(found, OPENING)
+
+
+def kill_percents(found: NDArray[np.void], percent: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The opponent's percent, whose track is ``percent``, when it lost a stock in an opening; [K] openings that killed.
+
+    The stock and the percent of a new life are seen on the frame after the last one of the old.
+    """
+    killed: NDArray[np.float64] = percent[np.maximum(found["end"][found["killed"]] - 1, 0)]
+    return killed
+
+
+def fight_figures(players: NDArray[np.void]) -> tuple[dict[str, Any], ...]:
+    """Figures of both seats of a fight, from PLAYER [T, 2], as ``openings.js`` of the play page gives them.
+
+    Returns:
+        By seat ``openings``, their ``hits``, ``damage_per_opening`` (None without one), ``kill_percents``, and
+        ``damage``, the percent that the opponent took in the whole fight.
+    """
+    result = []
+    for seat in (0, 1):
+        me, other = players[:, seat], players[:, 1 - seat]
+        found = openings(me["action"], me["action_frame"], other["action"], other["percent"], other["stocks"])
+        same_life = np.diff(other["stocks"]) >= 0
+        result.append(
+            {
+                "openings": len(found),
+                "hits": int(found["hits"].sum()),
+                "damage_per_opening": float(found["damage"].mean()) if len(found) else None,
+                "kill_percents": kill_percents(found, other["percent"]).tolist(),
+                "damage": float(np.maximum(np.diff(other["percent"]), 0.0)[same_life].sum()),
+            }
+        )
+    return tuple(result)
+
+
+def opening_facts() -> dict[str, Any]:
+    """What ``openings.js`` has to know, for JSON."""
+    return {
+        "reset": RESET,
+        "hurt": _HURT,
+        "grabbed": _GRABBED,
+        "in_control": _IN_CONTROL,
+        "percent": PERCENT_UNIT,
+    }
 
 
 def _end(punished: NDArray[np.bool_], free: NDArray[np.bool_], lost: NDArray[np.bool_], start: int) -> int:
