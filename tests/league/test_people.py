@@ -50,7 +50,7 @@ def run_of(folder, people, trained=TRAINED):
         ("anna", "person-anna"),
         ("  Anna ", "person-anna"),
         ("Zoë K.", "person-zoe-k"),
-        ("Ａｎｎａ", "person-anna"),
+        ("\uff21\uff4e\uff4e\uff41", "person-anna"),  # wide letters
         ("../../etc/passwd", "person-etc-passwd"),
         ("<b>x</b>", "person-b-x-b"),
         ("7", "person-7"),
@@ -69,7 +69,8 @@ def test_any_name_with_a_letter_or_a_digit_gives_an_id(name, player):
 def test_a_name_without_either_is_refused_in_one_printable_line(name):
     with pytest.raises(LeagueError, match="it needs a letter from a to z, or a digit") as error:
         person_id(name)
-    assert str(error.value).isprintable() and len(str(error.value)) < 500
+    assert str(error.value).isprintable()
+    assert len(str(error.value)) < 500
 
 
 @pytest.mark.parametrize("player", ["person-", "person--x", "person-Anna", "person-" + "a" * 41, "person-a b"])
@@ -90,9 +91,11 @@ def test_the_ratings_of_all_others_stay_as_they_are_to_the_last_bit(tmp_path):
     assert np.allclose(both.cov[np.ix_(at, at)], alone.cov, rtol=1e-9)
     me = both.index(ANNA)
     assert both.people.tolist() == [name == ANNA for name in both.players]
-    assert both.games[me] == 11 and both.games[both.index("gen_3")] == alone.games[alone.index("gen_3")] + 10
+    assert both.games[me] == 11
+    assert both.games[both.index("gen_3")] == alone.games[alone.index("gen_3")] + 10
     assert both.elo[me] > both.elo[both.index("gen_3")]
-    assert both.floor[me] and both.ceiling[me]
+    assert both.floor[me]
+    assert both.ceiling[me]
 
 
 def test_the_interval_of_a_person_holds_the_error_of_the_opponent():
@@ -145,7 +148,8 @@ def test_sequential_elo_moves_people_alone():
 def test_games_of_other_programs_have_players_of_any_name_and_no_people():
     table = GameTable.of(series([(ANNA, "gen_1", "win"), ("gen_1", "random", "win")]))
     external = GameTable(**{f: getattr(table, f) for f in table.__slots__} | {"external": True})
-    assert not external.of_people.any() and not rate(external).people.any()
+    assert not external.of_people.any()
+    assert not rate(external).people.any()
     assert not any(row.person for row in build(external).rows)
 
 
@@ -161,12 +165,15 @@ def test_tables_name_a_person_and_rate_them_as_everybody(study):
     text = to_text(study.board)
     line = next(line for line in text.splitlines() if "anna" in line)
     cells = [cell.strip() for cell in line.strip("|").split("|")]
-    assert cells[1] == "anna (person)" and cells[4:8] == ["2", "1", "0", "3"]
+    assert cells[1] == "anna (person)"
+    assert cells[4:8] == ["2", "1", "0", "3"]
     assert " to " in cells[3]
     bert = next(line for line in text.splitlines() if "bert" in line)
-    assert "bert-7 (person)" in bert and " or less" in bert
+    assert "bert-7 (person)" in bert
+    assert " or less" in bert
     assert f"people: {PEOPLE}" in text.splitlines()
-    assert "person-" not in text and "rusher (bot)" in text
+    assert "person-" not in text
+    assert "rusher (bot)" in text
     assert PEOPLE not in to_text(build(GameTable.of(TRAINED)))
 
     from rich.console import Console
@@ -180,7 +187,8 @@ def test_tables_name_a_person_and_rate_them_as_everybody(study):
 def test_json_and_csv_say_who_is_a_person(study):
     rows = {row["policy"]: row for row in json.loads(to_json(study.board))["rows"]}
     assert (rows[ANNA]["person"], rows[ANNA]["scripted"], rows[ANNA]["nash"]) == (True, False, 0.0)
-    assert not rows["random"]["person"] and not rows["gen_3"]["person"]
+    assert not rows["random"]["person"]
+    assert not rows["gen_3"]["person"]
     assert Leaderboard.model_validate_json(to_json(study.board, True)) == study.board
     head, *lines = (line.split(",") for line in to_csv(study.board).splitlines())
     assert {line[head.index("policy")] for line in lines if line[head.index("person")] == "True"} == {
@@ -193,13 +201,16 @@ def test_people_are_shown_however_low_they_stand():
     many = [record(generation_id(i), "random", seed=j) for i in range(30) for j in range(4)]
     board = build(GameTable.of([*many, *(played("random", "loss", i) for i in range(4))]))
     row = next(row for row in board.rows if row.person)
-    assert row.rank > 20 and row in board.top()
+    assert row.rank > 20
+    assert row in board.top()
 
 
 def test_the_page_shows_people_in_table_curve_and_maps(study):
     text = page(PageContent("run", study))
-    assert '<tr data-kind="person"' in text and "anna <small>person</small>" in text
-    assert '<option value="person">people</option>' in text and PEOPLE in text
+    assert '<tr data-kind="person"' in text
+    assert "anna <small>person</small>" in text
+    assert '<option value="person">people</option>' in text
+    assert PEOPLE in text
     parts = {name: json.loads(text.split(f'id="data-{name}"')[1].split(">", 1)[1].split("<")[0])
              for name in ("curve", "maps")}  # fmt: skip
     assert "anna" in [name for name, _ in parts["curve"]["levels"]]
@@ -214,7 +225,8 @@ def test_a_game_counts_once_and_the_trainer_s_ledger_is_not_touched(tmp_path):
     run = run_of(tmp_path, [])
     before = (run / LEDGER).read_bytes()
     with Ledger.open(run / LEDGER):  # a trainer runs
-        assert record_game(run, played(seed=1)) and record_game(run, played(seed=2))
+        assert record_game(run, played(seed=1))
+        assert record_game(run, played(seed=2))
         assert not record_game(run, played(seed=1, wall=5.0))
     assert (run / LEDGER).read_bytes() == before
     assert [row.seed for row in read_records(run / FILE_NAME)] == [10_001, 10_002]
@@ -245,9 +257,11 @@ def test_a_torn_line_is_ignored_and_removed_by_the_next_writer(tmp_path):
     with (run / FILE_NAME).open("a") as file:
         file.write('{"format":1,"match":"00')
     games = run_games(run)
-    assert games.torn and len(games) == len(TRAINED) + 1
+    assert games.torn
+    assert len(games) == len(TRAINED) + 1
     assert record_game(run, played(seed=2))
-    assert not run_games(run).torn and len(run_games(run)) == len(TRAINED) + 2
+    assert not run_games(run).torn
+    assert len(run_games(run)) == len(TRAINED) + 2
 
 
 def test_rows_that_would_move_others_are_refused(tmp_path):
@@ -276,7 +290,9 @@ def test_a_row_with_the_id_of_a_trainer_s_game_does_not_replace_it(tmp_path):
     forged = played().row().replace(played().match, TRAINED[0].match)
     (run / FILE_NAME).write_text(forged + "\n")
     games = run_games(run)
-    assert len(games) == len(TRAINED) and games.duplicates == 1 and not games.of_people.any()
+    assert len(games) == len(TRAINED)
+    assert games.duplicates == 1
+    assert not games.of_people.any()
 
 
 def test_links_are_not_followed(tmp_path):
@@ -293,7 +309,8 @@ def test_links_are_not_followed(tmp_path):
     (run / FILE_NAME).symlink_to(tmp_path / "missing")
     with pytest.raises(LeagueError, match=r"people\.jsonl"):
         run_games(run)
-    assert target.read_bytes() == b"precious" and not (tmp_path / "missing").exists()
+    assert target.read_bytes() == b"precious"
+    assert not (tmp_path / "missing").exists()
 
 
 def test_ranks_hold_for_any_two_players_of_a_pool_with_people(study):
