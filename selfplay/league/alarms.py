@@ -46,12 +46,16 @@ def _gaps(ratings: Ratings, games: GameTable, anchor: str) -> list[str]:
 
 
 def _chained(ratings: Ratings) -> int:
-    """Number of generations that only played their neighbours in age, if most of at least four did; else 0."""
-    played = [i for i, name in enumerate(ratings.players) if generation_number(name) is not None and ratings.games[i]]
+    """Number of generations that only played their neighbours in age, if most of at least four did; else 0.
+
+    Their games with people do not count.
+    """
+    met = ratings.met * ~ratings.people
+    played = [i for i, name in enumerate(ratings.players) if generation_number(name) is not None and met[i].any()]
     alone = 0
     for place, i in enumerate(played):
         neighbours = {*played[max(0, place - 1) : place], *played[place + 1 : place + 2]}
-        alone += set(np.flatnonzero(ratings.met[i]).tolist()) <= neighbours
+        alone += set(np.flatnonzero(met[i]).tolist()) <= neighbours
     return alone if len(played) >= 4 and 2 * alone > len(played) else 0
 
 
