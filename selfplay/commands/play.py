@@ -34,7 +34,17 @@ OTHERS: Final = ("fox", "marth", "mewtwo", "falco", "sheik")  # beside the chara
 CHARACTERS: Final = 3  # on a page, if no more are asked for
 GENERATIONS: Final = 2
 LONGEST: Final = 8 * 60 * FPS  # frames that a page can film
-FAIREST: Final = "all_rounder"  # the strongest scripted player
+SCRIPTED: Final = {
+    "idle": "stands still",
+    "random": "presses anything",
+    "walker": "walks up and pokes, never shields",
+    "rusher": "runs or jumps in, never shields",
+    "shield_grabber": "shields and grabs",
+    "counter_hitter": "keeps away and punishes mistakes",
+    "edge_guarder": "punishes faster, and follows off the stage",
+    "all_rounder": "the strongest, never looks away",
+}
+"""Scripted players in a few words; see ``docs/bots.md``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,4 +194,5 @@ def _policy(name: str, policy: Policy, ratings: Ratings) -> Opponent:
 
 def _scripted(number: int, name: str, ratings: Ratings) -> Opponent:
     elo, interval = ratings.get(name, (None, None))
-    return Opponent(id=name, label=name, group="Scripted", elo=elo, interval=interval, bot=number)
+    about, label = SCRIPTED.get(name, ""), name.replace("_", " ")
+    return Opponent(id=name, label=label, group="Scripted", about=about, elo=elo, interval=interval, bot=number)

@@ -5,7 +5,7 @@ import { MOST_DELAY, MOST_TEMPERATURE } from "./choices.js";
 import { make } from "./dom.js";
 
 const FRAMES = 60; // a second
-const PERSON = [12, 18]; // frames in which people react to what they see
+const PERSON = [13, 18]; // frames in which people react to what they see
 
 export class Menu {
   /** begin: called when the person starts a game. show: called with a canvas to draw the choice on. */
@@ -63,7 +63,7 @@ export class Menu {
   }
 
   update() {
-    const { choices } = this, { player, game } = choices, policy = player.kind === "policy";
+    const { choices } = this, { player } = choices, policy = player.kind === "policy";
     this.radios.get(choices.opponent).checked = true;
     for (const seat of [0, 1]) element(`character-${seat}`).value = choices.characters[seat];
     element("stage-choice").value = choices.stage;
@@ -77,16 +77,17 @@ export class Menu {
     trained.textContent = trainedText(choices);
     trained.classList.toggle("warn", policy && strange(choices));
     element("rated").textContent = ratedText(choices.unrated());
-    this.show(choices, game);
+    this.show(choices);
   }
 
   updateDelay(player, policy) {
-    const { delay } = this.choices, mark = element("delay-mark"), input = element("delay");
-    input.value = delay;
-    const known = policy ? `; trained with ${player.delay}` : "", person = delay >= PERSON[0] && delay <= PERSON[1] ? ", as fast as a person" : "";
-    element("delay-told").textContent = `${delay} frames, ${((1000 * delay) / FRAMES).toFixed(0)} ms${person}${known}`;
-    mark.hidden = !policy;
-    mark.className = `at-${Math.min(player.delay, MOST_DELAY)}`;
+    const { delay } = this.choices, marks = policy ? [player.delay] : [];
+    element("delay").value = delay;
+    element("delay-marks").replaceChildren(...marks.map((value) => new Option("", value)));
+    const person = delay >= PERSON[0] && delay <= PERSON[1] ? ", a person's" : "", trained = policy && delay === player.delay ? ", as trained" : "";
+    element("delay-told").textContent = `${delay} frames, ${Math.round((1000 * delay) / FRAMES)} ms${person}${trained}`;
+    element("delay").setAttribute("aria-valuetext", element("delay-told").textContent);
+    element("delay").title = policy ? `Trained with ${player.delay} frames. People react in ${PERSON.join(" to ")}.` : "";
   }
 }
 
@@ -95,12 +96,12 @@ const names = (list, chosen) => list.find(({ name }) => name === chosen)?.label 
 function rating({ elo, interval }) {
   if (elo === null || elo === undefined) return "not rated";
   const [low, high] = (interval ?? []).map((end) => (end === null ? null : Math.round(end)));
-  const range = low || high ? ` (${low ?? "…"} to ${high ?? "…"})` : "";
+  const range = low === high ? "" : ` (${low ?? "…"} to ${high ?? "…"})`;
   return `Elo ${Math.round(elo)}${range}`;
 }
 
 function about({ about: text, characters, kind }, game) {
-  if (kind === "bot") return text || "scripted";
+  if (kind === "bot") return text;
   const trained = characters.length ? `${names(game.characters, characters[0])}` : "";
   return [trained, text].filter(Boolean).join(" · ");
 }
@@ -124,8 +125,8 @@ function trainedText(choices) {
 }
 
 function temperatureText(temperature) {
-  if (temperature === 0) return "0: always its likeliest action";
-  return temperature === 1 ? "1: as in training" : `${temperature.toFixed(1)}: ${temperature < 1 ? "surer" : "wilder"} than in training`;
+  if (temperature === 0) return "0, always the likeliest action";
+  return temperature === 1 ? "1, as trained" : `${temperature.toFixed(1)}, ${temperature < 1 ? "surer" : "wilder"} than trained`;
 }
 
 function ratedText(differs) {

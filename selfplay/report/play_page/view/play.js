@@ -16,6 +16,7 @@ import { Loop } from "./loop.js";
 import { Match } from "./match.js";
 import { Menu } from "./menu.js";
 import { unpack, unpackAll } from "./packing.js";
+import { RemoteSeat, sendGame } from "./remote.js";
 import { ResultScreen } from "./result.js";
 
 const SCREENS = ["menu", "arena", "result"];
@@ -27,14 +28,17 @@ class PlayPage {
     this.controls = new Controls(window, storage);
     this.controls.onCommand = (command) => this.command(command);
     this.arena = new Arena(this.controls, (match) => this.ended(match));
-    this.result = new ResultScreen(() => this.fight(), () => this.show("menu"));
+    this.result = new ResultScreen(game.openings, () => this.fight(), () => this.show("menu"));
     this.panel = new ControlsPanel(element("controls-root"), this.controls);
     this.choices = new Choices(game, storage);
     this.menu = new Menu(this.choices, () => this.begin(), (choices) => this.preview(choices));
     this.dialog = element("controls-dialog");
     for (const id of ["open-controls", "pause-controls"]) element(id).onclick = () => this.openControls();
     element("close-controls").onclick = () => this.dialog.close();
-    this.dialog.onclose = () => this.panel.close();
+    this.dialog.onclose = () => {
+      this.panel.close();
+      element("keys-hint").textContent = this.keysHint();
+    };
     this.dialog.addEventListener("cancel", (event) => event.preventDefault());
     element("restart").onclick = () => this.restart();
     element("quit").onclick = () => this.quit();
@@ -47,6 +51,7 @@ class PlayPage {
 
   show(screen) {
     this.screen = screen;
+    element("keys-hint").textContent = this.keysHint();
     element("told").hidden = true;
     for (const id of SCREENS) element(id).hidden = id !== screen;
     element("game-root").dataset.screen = screen;
@@ -64,6 +69,12 @@ class PlayPage {
     if (this.screen === "arena") return command === "back" ? this.arena.resume() : steer(element("pause-menu"), command);
     if (this.screen === "result" && command === "back") return this.show("menu");
     steer(element(this.screen), command);
+  }
+
+  keysHint() {
+    const key = (...controls) => controls.map((control) => this.controls.keyLabel(control)).join(" ");
+    const moves = key("main_up", "main_left", "main_down", "main_right");
+    return `Move ${moves} · attack ${key("A")} · special ${key("B")} · jump ${key("X")} · shield ${key("L")} · grab ${key("Z")} · pause Escape`;
   }
 
   openControls() {
@@ -109,10 +120,14 @@ class PlayPage {
 
   async seat(player, temperature) {
     if (player.kind === "bot") return { kind: "bot", bot: player.bot, name: player.id };
-    const { id, description, weights } = player;
+    const { id, description, remote } = player, { frame_skip: skip, weights_hash } = description;
+    const seat = remote ? new RemoteSeat(this.game.server, description, 0n) : (await this.policy(player)).seat(0n);
+    return { kind: "policy", seat, skip, temperature, id, weights_hash };
+  }
+
+  async policy({ id, description, weights }) {
     if (!this.policies.has(id)) this.policies.set(id, new Policy(description, await unpack(weights)));
-    const { frame_skip: skip, weights_hash } = description;
-    return { kind: "policy", seat: this.policies.get(id).seat(0n), skip, temperature, id, weights_hash };
+    return this.policies.get(id);
   }
 
   get decided() {
@@ -129,6 +144,19 @@ class PlayPage {
     element("game-root").dataset.script = `${median.toFixed(2)} ${most.toFixed(2)}`;
     this.show("result");
     this.result.show(match, this.score, this.choices.games > 1 && !this.decided ? "Next game" : "Rematch");
+    if (this.game.server) this.send(match);
+  }
+
+  /** Gives a game to the server, which may take a moment. */
+  async send(match) {
+    const tell = (text) => { if (this.result.match === match) this.result.tell(text); };
+    try {
+      tell("Sending the game…");
+      const { told } = await sendGame(this.game.server, match.document());
+      tell(told ?? "The server keeps this game.");
+    } catch (error) {
+      tell(`Not kept: ${error.message}`);
+    }
   }
 
   restart() {

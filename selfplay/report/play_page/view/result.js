@@ -2,18 +2,20 @@
 
 import { element, Player } from "../../fight/player/player.js";
 import { make } from "./dom.js";
+import { fightFigures } from "./openings.js";
 
 export class ResultScreen {
   #player = null;
 
-  // again, menu: called when the person goes on. 
-  constructor(again, menu) {
+  // facts: of `fightFigures`. again, menu: called when the person goes on.
+  constructor(facts, again, menu) {
+    this.facts = facts;
     element("again").onclick = again;
     element("to-menu").onclick = menu;
     element("save").onclick = () => this.save();
   }
 
-  /** match: that has ended. series: `won` by seat, and `text` of the score. next: what the first button says. */
+  /** match: that has ended. score: of the series, as text. next: what the first button says. */
   show(match, score, next) {
     this.match = match;
     const { film } = match, { names } = film;
@@ -30,7 +32,7 @@ export class ResultScreen {
     const table = element("figures"), { film } = match, body = table.tBodies[0];
     table.tHead.rows[0].cells[0].textContent = film.names[0];
     table.tHead.rows[0].cells[2].textContent = film.names[1];
-    body.replaceChildren(...rows(match).map(([name, mine, its]) => make("tr", "", "", make("td", "", mine), make("th", "", name), make("td", "", its))));
+    body.replaceChildren(...rows(match, this.facts).map(([name, mine, its]) => make("tr", "", "", make("td", "", mine), make("th", "", name), make("td", "", its))));
   }
 
   save() {
@@ -57,12 +59,19 @@ function ending({ ending: how }) {
   return { stocks: "by stocks", timer: "by time", cap: "by time" }[how] ?? "not played to its end";
 }
 
-function rows(match) {
-  const of = (text) => [0, 1].map(text);
-  return [
-    ["Stocks left", ...of((seat) => `${match.stocks(seat)}`)],
-    ["Percent", ...of((seat) => `${Math.floor(match.percent(seat))}%`)],
-  ];
+// What is said of both players, by name.
+function rows(match, facts) {
+  const figures = fightFigures(match.film, facts), percent = (number) => (Number.isFinite(number) ? `${Math.round(number)}%` : "–");
+  const mean = (numbers) => numbers.reduce((sum, number) => sum + number, 0) / numbers.length;
+  const shown = {
+    "Stocks left": (seat) => `${match.stocks(seat)}`,
+    "Damage at the end": (seat) => percent(Math.floor(match.percent(seat))),
+    "Damage dealt": (seat) => percent(figures[seat].damage),
+    Openings: (seat) => `${figures[seat].openings}`,
+    "Damage an opening": (seat) => percent(figures[seat].damage_per_opening ?? NaN),
+    "Kill percent": (seat) => percent(mean(figures[seat].kill_percents)),
+  };
+  return Object.entries(shown).map(([name, text]) => [name, text(0), text(1)]);
 }
 
 /** A name for a file that every system takes. */
