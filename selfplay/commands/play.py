@@ -12,9 +12,9 @@ from envs.melee.arrays import StepOptions
 from envs.melee.state import FPS
 from envs.melee.tables import STAGES
 from envs.registry import find_character, find_game
-from selfplay.checkpoint import RunDir, is_policy, list_generations, resolve_run, shipped_policies
+from selfplay.checkpoint import RunDir, is_policy, list_generations, shipped_policies
 from selfplay.checkpoint.generations import POLICY_FILE
-from selfplay.checkpoint.named_runs import RUN_FILE, runs_under
+from selfplay.checkpoint.named_runs import RUN_FILE, resolve_run, runs_under
 from selfplay.commands.named_players import MOCK, policy_folder
 from selfplay.commands.players import home_rules
 from selfplay.errors import ConfigError, NotARunError

@@ -79,6 +79,7 @@ export class Loop {
 
   async #play(due, began) {
     let played = false;
+    // oxlint-disable-next-line no-await-in-loop -- frames follow one another
     for (let n = 0; n < due; n++) played = (await this.frame()) || played;
     this.draw();
     if (!played) return;

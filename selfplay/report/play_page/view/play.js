@@ -143,7 +143,7 @@ class PlayPage {
     const [median, most] = this.loop.spent;
     element("game-root").dataset.script = `${median.toFixed(2)} ${most.toFixed(2)}`;
     this.show("result");
-    this.result.show(match, this.score, this.choices.games > 1 && !this.decided ? "Next game" : "Rematch");
+    this.result.show(match, settingsText(this.choices), this.score, this.choices.games > 1 && !this.decided ? "Next game" : "Rematch");
     if (this.game.server) this.send(match);
   }
 
@@ -168,6 +168,10 @@ class PlayPage {
     this.arena.leave();
     this.show("menu");
   }
+}
+
+function settingsText({ player, delay, temperature }) {
+  return [`reaction ${delay} frames`, player.kind === "policy" && `temperature ${temperature}`].filter(Boolean).join(", ");
 }
 
 function randomSeed() {

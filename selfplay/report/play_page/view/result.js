@@ -15,10 +15,11 @@ export class ResultScreen {
     element("save").onclick = () => this.save();
   }
 
-  /** match: that has ended. score: of the series, as text. next: what the first button says. */
-  show(match, score, next) {
+  /** match: that has ended. about: how it was played. score: of the series. next: what the first button says. */
+  show(match, about, score, next) {
     this.match = match;
     const { film } = match, { names } = film;
+    film.title = about; // the names are shown anyway
     element("result-title").textContent = title(match, names);
     element("result-about").textContent = [ending(match), score].filter(Boolean).join(" · ");
     element("again").textContent = next;
