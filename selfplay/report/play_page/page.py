@@ -30,7 +30,7 @@ VERSION: Final = 1
 STYLES: Final = ("play.css",)
 MODULES: Final = (
     "packing.js", "match.js", "keyboard.js", "gamepad.js", "controls.js", "loop.js", "choices.js", "dom.js",
-    "menu.js", "arena.js", "result.js", "play.js",
+    "menu.js", "arena.js", "result.js", "remote.js", "play.js",
 )  # fmt: skip
 """The modules of ``view``, each after those that it imports."""
 
@@ -92,6 +92,7 @@ def play_page(content: PlayContent) -> str:
         "".join(scripts) + read_modules(view, *MODULES),
         {"game": game_data(content)},
         wasm=True,
+        served=content.server is not None,
         title=html.escape(content.title),
         player=parts.html,
     )
