@@ -20,10 +20,10 @@ from selfplay.commands.players import home_rules
 from selfplay.errors import ConfigError, NotARunError
 from selfplay.league.anchors import find_table
 from selfplay.league.leaderboard import analyse
-from selfplay.league.ledger import read_games
+from selfplay.league.people import run_games
 from selfplay.league.records import generation_number, settings_hash
 from selfplay.league.statistics import Z95
-from selfplay.policy.browser.weights import SCRIPTS, browser_policy
+from selfplay.policy.browser.weights import PLAYED, SCRIPTS, browser_policy, policy_description
 from selfplay.policy.policy import Policy, load_policy
 from selfplay.report.play_page.page import Opponent, PlayContent
 from selfplay.report.standalone_page import read_modules
@@ -76,7 +76,10 @@ def find_home(what: str | None, checkpoints: Path, generations: str | None = Non
     """
     shipped, hint = shipped_policies(), ""
     if what is None and not runs_under(checkpoints):
-        what, hint = SHIPPED, "There is no run yet: selfplay train --game-type mock --preset laptop trains one."
+        what, hint = (
+            SHIPPED,
+            "There is no run yet: python scripts/train_self_play.py --game-type mock --preset laptop trains one.",
+        )
     if what in shipped:
         return Home(str(what), None, _named(generations, {str(what): shipped[str(what)]}, None), hint)
     folder = resolve_run(what, checkpoints, (RUN_FILE, POLICY_FILE))
@@ -102,16 +105,20 @@ def _named(generations: str | None, there: Mapping[str, Path], run: RunDir | Non
     return {**policies, names[-1]: there[names[-1]]}
 
 
-def play_content(home: Home, characters: Sequence[str] = (), max_episode_frames: int | None = None) -> PlayContent:
+def play_content(
+    home: Home, characters: Sequence[str] = (), max_episode_frames: int | None = None, *, served: bool = False
+) -> PlayContent:
     """What the page of a run or policy offers.
 
     Args:
         home: The run or policy.
         characters: More characters than those that it was trained with, and a few others.
         max_episode_frames: The longest game; None: as in training.
+        served: Whether a server plays the policies that pages cannot play.
 
     Raises:
-        ConfigError: a policy is of a kind that pages cannot play, or such a longest game is not possible.
+        ConfigError: a policy is of a kind that pages cannot play and there is no server, or such a longest game is not
+            possible.
         CheckpointError: a policy cannot be loaded.
         GameError: an unknown character.
         LeagueError: the run's ledger cannot be read.
@@ -128,12 +135,13 @@ def play_content(home: Home, characters: Sequence[str] = (), max_episode_frames:
         cast |= {name} if len(cast) < CHARACTERS else set()
     elo = _ratings(home, (mine, other), rules)
     scripted = [_scripted(number, name, elo) for number, name in enumerate(entry.rated.players)]
+    trained = [_policy(name, policy, elo, served) for name, policy in reversed(policies.items())]
     return PlayContent(
         title=f"Play against {home.title}",
         about=home.title,
         characters=sorted(cast),
         stages=sorted(STAGES),
-        opponents=[*(_policy(name, policy, elo) for name, policy in reversed(policies.items())), *reversed(scripted)],
+        opponents=[*sorted(trained, key=lambda one: one.generation is None), *reversed(scripted)],
         options=step_options(cap, rules.ledge_grab_limit),
         policy_script=read_modules(resources.files("selfplay.policy.browser"), *SCRIPTS),
         defaults={"opponent": home.newest, "characters": [other, mine], "stage": rules.stage},
@@ -152,7 +160,7 @@ Ratings = Mapping[str, tuple[float, tuple[float | None, float | None]]]
 
 def _ratings(home: Home, characters: tuple[str, str], rules: Rules) -> Ratings:
     """Elo with its 95% interval: of all players of a run, or of those that the settings of a policy pin."""
-    if home.run is not None and home.run.ledger.is_file() and (games := read_games(home.run.ledger)):
+    if home.run is not None and len(games := run_games(home.run.path)):
         board = analyse(games, run=home.run.path).board
         return {row.policy: (row.elo, (row.low, row.high)) for row in board.rows}
     described = {
@@ -166,13 +174,12 @@ def _ratings(home: Home, characters: tuple[str, str], rules: Rules) -> Ratings:
     if found is None:
         return {}
     table = found[0]
-    return {
-        name: (elo, (elo - Z95 * table.se[name], elo + Z95 * table.se[name])) for name, elo in table.elo.items()
-    }
+    return {name: (elo, (elo - Z95 * table.se[name], elo + Z95 * table.se[name])) for name, elo in table.elo.items()}
 
 
-def _policy(name: str, policy: Policy, ratings: Ratings) -> Opponent:
-    meta, data = policy.meta, browser_policy(policy)
+def _policy(name: str, policy: Policy, ratings: Ratings, served: bool) -> Opponent:
+    meta = policy.meta
+    data = None if served and meta.network.kind not in PLAYED else browser_policy(policy)
     number = generation_number(meta.id)
     elo, interval = ratings.get(Path(name).name, (None, None))
     return Opponent(
@@ -187,8 +194,8 @@ def _policy(name: str, policy: Policy, ratings: Ratings) -> Opponent:
         stage=meta.stage,
         delay=meta.delay,
         frame_skip=meta.frame_skip,
-        description=data.description,
-        weights=data.weights,
+        description=policy_description(policy) if data is None else data.description,
+        weights=None if data is None else data.weights,
     )
 
 

@@ -12,7 +12,6 @@ import io
 import json
 import re
 import secrets
-import socket
 import sys
 import threading
 import time
@@ -34,6 +33,8 @@ from selfplay.errors import ConfigError, SelfPlayError, describe
 from selfplay.policy.recurrent_state import RecurrentState
 
 if TYPE_CHECKING:
+    import socket
+
     from selfplay.policy.policy import Policy
 
 ADDRESS: Final = "127.0.0.1"

@@ -36,10 +36,10 @@ def browser_policy(policy: Policy) -> BrowserPolicy:
     Raises:
         ConfigError: its backbone is not one of ``PLAYED``.
     """
-    network = policy.network
+    meta, network = policy.meta, policy.network
     if network.spec.kind not in PLAYED:
         raise ConfigError(
-            f"{policy.meta.id} is a policy of kind {network.spec.kind}, which plays in a browser only through a server; "
+            f"{meta.id} is a policy of kind {network.spec.kind}, which plays in a browser only through a server; "
             f"without one a page plays {', '.join(PLAYED)}"
         )
     description = policy_description(policy) | {"layers": list(_layers(network))}

@@ -93,6 +93,7 @@ def play_page(content: PlayContent) -> str:
         "".join(scripts) + read_modules(view, *MODULES),
         {"game": game_data(content)},
         wasm=True,
+        served=content.server is not None,
         title=html.escape(content.title),
         player=parts.html,
     )
