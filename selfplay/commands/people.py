@@ -181,9 +181,7 @@ def _record(game: PlayedGame, settings: RatingSettings, player: str, replayed: R
         else:
             who, version, skip = played.id, str(played.weights_hash), played.frame_skip
         seats.append(
-            MatchSeat(
-                player=who, version=version, character=_CHARACTER_NAMES[character], frame_skip=skip, delay=delay
-            )
+            MatchSeat(player=who, version=version, character=_CHARACTER_NAMES[character], frame_skip=skip, delay=delay)
         )
     opponent = next(one.player for one in seats if one.player != player)
     return MatchRecord.played(

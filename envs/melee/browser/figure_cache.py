@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import zipfile
 from collections.abc import Sequence
@@ -26,8 +27,8 @@ def kept_move_tables(characters: Sequence[int]) -> dict[str, NDArray[Any]]:
     if folder is None:
         return figures.move_tables(characters)
     path = folder / f"figures-{_signature(characters)}.npz"
-    with suppress(OSError, ValueError, EOFError, zipfile.BadZipFile), np.load(path, allow_pickle=False) as kept:
-        return dict(kept)
+    with suppress(OSError, ValueError, EOFError, zipfile.BadZipFile):
+        return dict(np.load(io.BytesIO(path.read_bytes()), allow_pickle=False))
     made = figures.move_tables(characters)
     with suppress(OSError), replacing(path, path.with_name(f"{path.stem}.{os.getpid()}.npz")) as temporary:
         np.savez(temporary, allow_pickle=False, **made)  # a disk that is full does not cost the tables

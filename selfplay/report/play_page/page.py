@@ -21,7 +21,7 @@ from envs.melee.browser.scene import SCRIPTS, scene_facts
 from envs.melee.drawing.openings import opening_facts
 from envs.melee.tables import CHARACTERS, STAGES
 from selfplay.report.fight.page import player
-from selfplay.report.play_page.packing import Packed, packed, packed_bytes
+from selfplay.report.play_page.packing import packed, packed_bytes
 from selfplay.report.standalone_page import read, read_modules, standalone_page
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from importlib import resources
+from itertools import pairwise
 
 import numpy as np
 
@@ -24,7 +25,7 @@ def policy(name="gen_40", hidden=16, seed=0, **changes):
     widths = (OBS_WIDTH, hidden, hidden, outputs)
     layers = [
         {"kind": "dense", "inputs": i, "outputs": o, "activation": "none" if o == outputs else "tanh"}
-        for i, o in zip(widths, widths[1:], strict=False)
+        for i, o in pairwise(widths)
     ]
     count = sum(layer["outputs"] * (layer["inputs"] + 1) for layer in layers)
     weights = np.random.default_rng(seed).normal(0, 0.2, count).astype("<f4").tobytes()

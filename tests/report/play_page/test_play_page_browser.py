@@ -271,7 +271,8 @@ def test_choices_are_kept_and_explained(visit):
     choose('input[value="gen_40"]').check()
     assert page.text("delay-told") == "6 frames, 100 ms, as trained"
     assert page.text("trained") == (
-        "gen_40 was trained as Mewtwo against Mewtwo on Battlefield. It has never fought against yours, nor on this stage."
+        "gen_40 was trained as Mewtwo against Mewtwo on Battlefield. "
+        "It has never fought against yours, nor on this stage."
     )
     assert "Elo 2000 (1900 to …)" in page.text("opponent-list")
     assert page.text("rated") == "Not as in rated games: characters, stage."
