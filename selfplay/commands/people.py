@@ -133,7 +133,10 @@ def why_not_rated(run: RunDir, settings: RatingSettings, game: PlayedGame) -> st
     if isinstance(opponent, Bot) and opponent.name in OUTSIDE:
         return f"{opponent.name} has no rating."
     if (options.bot_skip, delay) != (FRAME_SKIP, 0):
-        return f"scripted players decide every {FRAME_SKIP} frames without delay, here every {options.bot_skip} and {delay}."
+        return (
+            f"scripted players are rated with a decision every {FRAME_SKIP} frames and no delay, here they had one every "
+            f"{options.bot_skip} and a delay of {delay}."
+        )
     return ""
 
 
