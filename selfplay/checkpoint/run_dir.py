@@ -49,6 +49,8 @@ class RunDir:
     guests = _Below("guests")  # copies of opponents from other runs
     learner = _Below("learner")  # states of training ``iter_N``
     ledger = _Below("ledger.jsonl")  # rating games, append-only
+    people = _Below("people.jsonl")  # rated games of people, append-only; never read by the trainer
+    people_games = _Below("people/games")  # all games of people, as JSON and .slp
     tree_json = _Below("tree.json")  # last status of the supervision tree
     crashes = _Below("crashes.jsonl")  # one JSON object per crash, the newest ones
     stacks = _Below("blocked.txt")  # stacks of all threads when the event loop was blocked

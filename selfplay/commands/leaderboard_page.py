@@ -50,7 +50,7 @@ def replays_of(
 ) -> tuple[list[PageReplay], list[str]]:
     """The most notable game of each kind that plays as its row says, and what is to be said about the others."""
     board = study.board
-    games = rated(list(read_records(run.ledger)), study.ratings, board.settings)
+    games = rated(list(read_records(run.ledger)) if run.ledger.exists() else [], study.ratings, board.settings)
     kinds = notable(games, study.ratings, board.rule)
     if not kinds:
         return [], ["No rated game of a generation was finished: none ended because a player was out of stocks."]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from selfplay.league.records import generation_number
+from selfplay.league.records import generation_number, person_name
 
 if TYPE_CHECKING:
     from selfplay.league.diagnosis import Diagnosis
@@ -28,7 +28,8 @@ def _gaps(ratings: Ratings, games: GameTable, anchor: str) -> list[str]:
     found = []
     islands = [part for part in ratings.components()[1:] if ratings.games[ratings.index(part[0])] > 0]
     if islands:
-        names = "; ".join(", ".join(part[:6]) + (", ..." if len(part) > 6 else "") for part in islands)
+        shown = [[person_name(name) or name for name in part[:6]] + ["..."] * (len(part) > 6) for part in islands]
+        names = "; ".join(", ".join(part) for part in shown)
         found.append(
             f"Not connected: no chain of games links these players to {anchor!r}, so their Elo cannot be compared with "
             f"the rest of the table: {names}."
@@ -46,12 +47,16 @@ def _gaps(ratings: Ratings, games: GameTable, anchor: str) -> list[str]:
 
 
 def _chained(ratings: Ratings) -> int:
-    """Number of generations that only played their neighbours in age, if most of at least four did; else 0."""
-    played = [i for i, name in enumerate(ratings.players) if generation_number(name) is not None and ratings.games[i]]
+    """Number of generations that only played their neighbours in age, if most of at least four did; else 0.
+
+    Their games with people do not count.
+    """
+    met = ratings.met * ~ratings.people
+    played = [i for i, name in enumerate(ratings.players) if generation_number(name) is not None and met[i].any()]
     alone = 0
     for place, i in enumerate(played):
         neighbours = {*played[max(0, place - 1) : place], *played[place + 1 : place + 2]}
-        alone += set(np.flatnonzero(ratings.met[i]).tolist()) <= neighbours
+        alone += set(np.flatnonzero(met[i]).tolist()) <= neighbours
     return alone if len(played) >= 4 and 2 * alone > len(played) else 0
 
 

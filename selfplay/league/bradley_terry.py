@@ -74,6 +74,19 @@ def maximise(met: Floats, won: Floats, known: Floats) -> Floats:
     raise LeagueError(f"the rating fit of {len(met)} players did not converge")
 
 
+def response(strength: Floats, met: Floats, free: Bools) -> Floats:
+    """[f, n - f] change of each ``free`` player's fitted strength with the strength of each fixed one.
+
+    Args:
+        strength: [n] result of ``maximise``.
+        met: [n, n] games between two players, virtual ones included.
+        free: [n] the players that were fitted.
+    """
+    expected = expected_scores(strength)
+    weights = met * expected * expected.T
+    return np.asarray(np.linalg.solve(_hessian(weights, free), weights[np.ix_(free, ~free)]))
+
+
 def _log_likelihood(strength: Floats, pairs: Ints, points: Floats) -> float:
     """Sum of won_ij log p_ij over ``pairs`` [P, 2] with scores ``points`` [P] of the first player."""
     return -float(np.sum(points * np.logaddexp(0.0, strength[pairs[:, 1]] - strength[pairs[:, 0]])))

@@ -89,7 +89,7 @@ class Diagnosis:
 
 
 def diagnose(ratings: Ratings, games: GameTable, rule: ResultRule = "stocks_percent") -> Diagnosis:
-    """Test how well ``ratings`` explain the games.
+    """Test how well ``ratings`` explain the games. Those with people are among the encounters, and not in the tests.
 
     Args:
         ratings: result of ``rate`` with these games and this rule.
@@ -98,9 +98,13 @@ def diagnose(ratings: Ratings, games: GameTable, rule: ResultRule = "stocks_perc
     """
     if not len(games):
         return Diagnosis((), None, (), None)
+    encounters = _Meetings.of(ratings, games, rule).encounters(ratings.players)
+    games = games.subset(~games.of_people)
+    if not len(games):
+        return Diagnosis(encounters, None, (), None)
     meetings = _Meetings.of(ratings, games, rule)
     return Diagnosis(
-        encounters=meetings.encounters(ratings.players),
+        encounters=encounters,
         misfit=meetings.misfit(),
         cycles=meetings.cycles(ratings.players),
         side=_side(ratings, games, rule),

@@ -16,7 +16,7 @@ from envs.files import parse_json
 from selfplay.errors import LeagueError
 from selfplay.league import rewards
 from selfplay.league.pruning import inactive
-from selfplay.league.records import FINISHED, FORMAT, OUTSIDE, MatchRecord, check_player
+from selfplay.league.records import FINISHED, FORMAT, OUTSIDE, MatchRecord, check_player, person_name
 
 if TYPE_CHECKING:
     from selfplay.league.rewards import RewardRecord
@@ -43,9 +43,9 @@ class RewardColumns:
     versions: Ints  # [N] version of the partner; -1 without one
     rewards: Floats  # [N, 2]
 
-    def subset(self, keep: Bools) -> RewardColumns:
-        """Rows where ``keep`` [N] is true."""
-        return RewardColumns(self.partners[keep], self.versions[keep], self.rewards[keep])
+    def take(self, rows: Ints) -> RewardColumns:
+        """These rows, by their numbers."""
+        return RewardColumns(self.partners[rows], self.versions[rows], self.rewards[rows])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,6 +86,12 @@ class GameTable:
         """Whether stocks and percents are real counters of a fight."""
         return not self.external and self.paid is None
 
+    @property
+    def of_people(self) -> Bools:
+        """[N] games in which a person played. Games of other programs have none, whatever their players' names."""
+        people = np.array([person_name(name) is not None for name in self.players], dtype=np.bool_)
+        return np.asarray(people[self.seats].any(axis=1) & (not self.external))
+
     def seats_among(self, names: Sequence[str]) -> Ints:
         """[N, 2] index in ``names`` of each seat's player, -1 if it is missing."""
         position = {name: i for i, name in enumerate(names)}
@@ -93,18 +99,20 @@ class GameTable:
 
     def subset(self, keep: Bools) -> GameTable:
         """Games where ``keep`` [N] is true; names and indices do not change."""
-        if keep.all():
-            return self  # common case: do not copy a long ledger
+        return self if keep.all() else self.take(np.flatnonzero(keep))  # common case: do not copy a long ledger
+
+    def take(self, rows: Ints) -> GameTable:
+        """These games, by their numbers, in this order; names and indices do not change."""
         return replace(
             self,
-            seats=self.seats[keep],
-            versions=self.versions[keep],
-            stocks=self.stocks[keep],
-            percents=self.percents[keep],
-            pairs=self.pairs[keep],
-            group=self.group[keep],
-            finished=None if self.finished is None else self.finished[keep],
-            paid=None if self.paid is None else self.paid.subset(keep),
+            seats=self.seats[rows],
+            versions=self.versions[rows],
+            stocks=self.stocks[rows],
+            percents=self.percents[rows],
+            pairs=self.pairs[rows],
+            group=self.group[rows],
+            finished=None if self.finished is None else self.finished[rows],
+            paid=None if self.paid is None else self.paid.take(rows),
         )
 
     def comparable(self, settings: str | None = None, keep: Iterable[str] = ()) -> Selection:

@@ -55,9 +55,11 @@ class Leaderboard(BaseModel, frozen=True, extra="forbid"):
     warnings: tuple[str, ...]
 
     def top(self, count: int = TOP) -> tuple[LeaderboardRow, ...]:
-        """The first ``count`` rows, plus scripted players, the start and the newest generation."""
+        """The first ``count`` rows, plus scripted players, people, the start and the newest generation."""
         always = {START, self.newest}
-        return tuple(row for row in self.rows if row.rank <= count or row.scripted or row.policy in always)
+        return tuple(
+            row for row in self.rows if row.rank <= count or row.scripted or row.person or row.policy in always
+        )
 
 
 @final

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, Self, TypeVar, final
@@ -25,19 +26,21 @@ from selfplay.league.rewards import RewardRecord
 
 FILE_NAME: Final = "ledger.jsonl"
 MAX_BYTES: Final = 2**30  # two million games
+LOCK_POLL_S: Final = 0.02
 AnyRecord = TypeVar("AnyRecord", MatchRecord, RewardRecord)
 
 
-def read_games(path: Path) -> GameTable:
-    """Read a ledger. An incomplete last line and repeated match ids are ignored and reported in the result.
+def read_games(*paths: Path) -> GameTable:
+    """Read a ledger, or several as one. Incomplete last lines and repeated match ids are ignored and reported.
 
     Raises:
-        LeagueError: the file is missing, or a row other than the last is invalid.
+        LeagueError: a file is missing, or a row other than the last is invalid.
     """
-    data = _content(path)
-    columns = TableBuilder()
-    offsets = _fold(path, data, columns)
-    return GameTable.folded(columns, torn=offsets[-1] < len(data))
+    columns, torn = TableBuilder(), False
+    for path in paths:
+        data = _content(path)
+        torn |= _fold(path, data, columns)[-1] < len(data)
+    return GameTable.folded(columns, torn=torn)
 
 
 def read_records(path: Path, kind: type[AnyRecord] = MatchRecord) -> Iterator[AnyRecord]:  # type: ignore[assignment]
@@ -113,12 +116,13 @@ class Ledger:
         self._columns = columns
 
     @classmethod
-    def open(cls, path: Path, keep_rows: int | None = None) -> Self:
+    def open(cls, path: Path, keep_rows: int | None = None, wait_s: float = 0.0) -> Self:
         """Open for appending; create the file if missing, remove an incomplete last line.
 
         Args:
             path: the file.
             keep_rows: remove the rows behind the first ``keep_rows``, which a resumed run plays again.
+            wait_s: seconds to wait while another writer has it open.
 
         Raises:
             LeagueError: another writer has it open, a row is corrupt, or the file has fewer than ``keep_rows`` rows.
@@ -128,7 +132,7 @@ class Ledger:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
         try:
             with boundary(LeagueError, f"cannot open the ledger {path}"):
-                _lock(descriptor, path)
+                _lock(descriptor, path, wait_s)
                 sync(path.parent, os.O_DIRECTORY)  # the file may be new, or its creator died before this line
             data = _content(path)
             columns = TableBuilder()
@@ -188,13 +192,21 @@ class Ledger:
         self.close()
 
 
-def _lock(descriptor: int, path: Path) -> None:
+def _lock(descriptor: int, path: Path, wait_s: float) -> None:
     import fcntl  # not on Windows, where ledgers can still be read
 
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise LeagueError(f"{path} is being written by another trainer; stop it, or use another run folder") from None
+    deadline = time.monotonic() + wait_s
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                raise LeagueError(
+                    f"{path} is being written by another trainer; stop it, or use another run folder"
+                ) from None
+            time.sleep(LOCK_POLL_S)
+        else:
+            return
 
 
 def _cut(descriptor: int, data: bytes, end: int) -> None:

@@ -24,7 +24,7 @@ ROUNDS: Final = 4000
 
 
 def nash_weights(ratings: Ratings) -> Floats:
-    """[n] weights of the players; they sum to one. A player without games has weight 0.
+    """[n] weights of the players; they sum to one. People, and players without games, have weight 0.
 
     The scores of pairs with few games are shrunk towards the ratings' expectation. The equilibrium is found by
     predictive regret matching+ with linearly weighted averages (Farina et al. 2021).
@@ -33,7 +33,8 @@ def nash_weights(ratings: Ratings) -> Floats:
     payoff = (ratings.won + SHRINK * expected) / (ratings.met + SHRINK) - 0.5
     payoff = payoff - payoff.T
     weights = np.zeros(len(payoff))
-    played = np.flatnonzero(ratings.games) if ratings.games.any() else np.arange(len(payoff))
+    chosen = ~ratings.people & ((ratings.games > 0) | ~ratings.games.any())
+    played = np.flatnonzero(chosen)
     weights[played] = equilibrium(payoff[np.ix_(played, played)])
     return weights
 

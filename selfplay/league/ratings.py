@@ -4,6 +4,8 @@ A draw is half a win. Elo is 1500 + strength * 400 / ln 10; the anchor has stren
 matter. Other scripted players can be pinned at measured values (see ``anchors``), which puts all ledgers with the same
 settings on one scale.
 
+People do not move the ratings of others. Theirs are fitted last, with all others held at their ratings.
+
 The prior is one virtual draw of each generation with the previous one, and of every other player with the anchor. It
 keeps the ratings finite for perfect scores and for players without games.
 """
@@ -12,14 +14,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
 
 from selfplay.errors import LeagueError
-from selfplay.league.bradley_terry import maximise, robust_covariance, table
-from selfplay.league.records import ANCHOR, ResultRule, generation_number, ladder_key, scores
+from selfplay.league.bradley_terry import maximise, response, robust_covariance, table
+from selfplay.league.records import ANCHOR, ResultRule, generation_number, ladder_key, person_name, scores
 from selfplay.league.statistics import Z95, normal_below
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ PRIOR_DRAWS: Final = 1.0  # virtual draws of each player with the previous gener
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Ratings:
-    """Ratings of n players: scripted players by name, then generations by age."""
+    """Ratings of n players: scripted players and people by name, then generations by age."""
 
     players: tuple[str, ...]
     elo: Floats  # [n]
@@ -44,6 +46,7 @@ class Ratings:
     floor: Bools  # [n] bounded from below: the player scored, possibly through others, against a pinned player
     ceiling: Bools  # [n] bounded from above: a pinned player scored, possibly through others, against the player
     pinned: Bools  # [n] the rating is fixed, not fitted
+    people: Bools  # [n] persons
 
     @property
     def se(self) -> Floats:
@@ -136,6 +139,9 @@ def rate(
 ) -> Ratings:
     """Fit the ratings of all players under one set of settings.
 
+    Games with people rate the people, and players without any other game; all other ratings are those without
+    these games.
+
     Args:
         games: games of a ledger; only comparable ones are used, see ``GameTable.comparable``.
         rule: decides the winner of a game.
@@ -149,14 +155,39 @@ def rate(
     """
     players = list(players)
     games = games.comparable(settings, keep=players).games
-    names = sorted({anchor, *players, *(games.players[i] for i in np.unique(games.seats))}, key=ladder_key)
+    of_people = games.of_people
+    others = games.subset(~of_people)
+    given = {**(anchors or {}), anchor: ANCHOR_ELO}
+    base = _fit(others, _names(others, {anchor, *players}), given, rule, anchor)
+    if not of_people.any():
+        return base
+    names = _names(games, base.players)
+    held = np.array([name in base.players for name in names])
+    found = _fit(games, names, dict(zip(base.players, base.elo.tolist(), strict=True)), rule, anchor)
+    # The error of a player in ``base`` moves the players that are fitted to it.
+    slopes = response((found.elo - ANCHOR_ELO) / ELO, found.met + _prior(names, anchor), ~held)
+    moves = np.zeros((len(names), len(base.players)))
+    moves[held], moves[~held] = np.eye(len(base.players)), slopes
+    elo, pinned = found.elo.copy(), np.zeros(len(names), dtype=np.bool_)
+    elo[held], pinned[held] = base.elo, base.pinned
+    floor, ceiling = _reachable(found.won > 0, pinned, backwards=True), _reachable(found.won > 0, pinned)
+    floor[held], ceiling[held] = base.floor, base.ceiling
+    cov = found.cov + moves @ base.cov @ moves.T
+    return replace(found, elo=elo, cov=cov, floor=floor, ceiling=ceiling, pinned=pinned)
+
+
+def _names(games: GameTable, more: Iterable[str]) -> list[str]:
+    return sorted({*more, *(games.players[i] for i in np.unique(games.seats))}, key=ladder_key)
+
+
+def _fit(games: GameTable, names: list[str], given: Mapping[str, float], rule: ResultRule, anchor: str) -> Ratings:
+    """Ratings of ``names``, with the Elo of ``given`` ones fixed."""
     seats = games.seats_among(names)
     points = scores(games.stocks, games.percents, rule)
     size = len(names)
     met = table(seats, np.ones(len(games)), size) + table(seats[:, ::-1], np.ones(len(games)), size)
     won = table(seats, points, size) + table(seats[:, ::-1], 1.0 - points, size)
     ties = _prior(names, anchor)
-    given = {**(anchors or {}), anchor: ANCHOR_ELO}
     known = np.array([(given[name] - ANCHOR_ELO) / ELO if name in given else np.nan for name in names])
     pinned = ~np.isnan(known)
     strength = maximise(met + ties, won + ties / 2.0, known)
@@ -170,6 +201,7 @@ def rate(
         floor=_reachable(won > 0, pinned, backwards=True),
         ceiling=_reachable(won > 0, pinned),
         pinned=pinned,
+        people=np.array([person_name(name) is not None for name in names], dtype=np.bool_) & (not games.external),
     )
 
 
@@ -218,18 +250,22 @@ def sequential_elo(
     """K-factor Elo after all games, in ledger order. All players start at 1500; the anchor stays there.
 
     The result depends on the order of the games and does not converge. Use it only to compare with older tables. Each
-    player has its own K, so points are not conserved. With ``anchor=None`` no player is fixed.
+    player has its own K, so points are not conserved. With ``anchor=None`` no player is fixed. Games with people come
+    last and rate only the people.
     """
+    of_people = games.of_people
+    games = games.take(np.argsort(of_people, kind="stable"))
+    of_people = np.sort(of_people)
     elo: dict[str, float] = {}
     played: dict[str, int] = {}
     points = scores(games.stocks, games.percents, rule).tolist()
-    for (first, second), point in zip(games.seats.tolist(), points, strict=True):
+    for (first, second), point, social in zip(games.seats.tolist(), points, of_people.tolist(), strict=True):
         names = games.players[first], games.players[second]
         old = [elo.setdefault(name, ANCHOR_ELO) for name in names]
         surprise = point - expected_score(old[0], old[1])
         for name, rating, change in zip(names, old, (surprise, -surprise), strict=True):
             count = played.get(name, 0)
             played[name] = count + 1
-            if name != anchor:
+            if name != anchor and (not social or person_name(name) is not None):
                 elo[name] = rating + k_factor(count) * change
     return elo

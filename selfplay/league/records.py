@@ -37,6 +37,7 @@ FINISHED: Final = "stocks"
 
 _GENERATION = re.compile(r"gen_(0|[1-9][0-9]*)")
 _PLAYER = re.compile(r"[a-z][a-z0-9_-]{0,63}")
+_PERSON = re.compile(r"person-([a-z0-9][a-z0-9_-]{0,39})")
 
 
 def generation_id(iteration: int) -> str:
@@ -48,13 +49,19 @@ START: Final = generation_id(0)
 
 
 def generation_number(player: str) -> int | None:
-    """The iteration in a generation's id; None for a scripted player."""
+    """The iteration in a generation's id; None for scripted players and people."""
     found = _GENERATION.fullmatch(player)
     return int(found[1]) if found else None
 
 
+def person_name(player: str) -> str | None:
+    """The name in a person's id; None for generations and scripted players."""
+    found = _PERSON.fullmatch(player)
+    return found[1] if found else None
+
+
 def ladder_key(player: str) -> tuple[int, str]:
-    """Sort key: scripted players by name, then generations by age."""
+    """Sort key: scripted players and people by name, then generations by age."""
     number = generation_number(player)
     return (-1, player) if number is None else (number, "")
 
@@ -63,7 +70,9 @@ def check_player(player: str) -> str:
     """Return the id; ValueError if it is not a player that can be rated."""
     if player in MOVING:
         raise ValueError(f"{player!r} changes while it plays and has no rating; name a generation such as 'gen_0'")
-    if not _PLAYER.fullmatch(player) or (player.startswith("gen_") and generation_number(player) is None):
+    named = {"gen_": generation_number, "person-": person_name}
+    of_kind = all(kind(player) is not None for start, kind in named.items() if player.startswith(start))
+    if not _PLAYER.fullmatch(player) or not of_kind:
         raise ValueError(f"{player!r} is neither a generation (gen_12) nor a scripted player's name")
     return player
 

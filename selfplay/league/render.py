@@ -23,6 +23,7 @@ ANCHORS: Final = {
     "run": "anchors: scripted players pinned by this run's own calibration",
     None: "anchors: only random is pinned; rate.py RUN --calibrate measures the other scripted players",
 }
+PEOPLE: Final = "their games rate the people alone, with all other players held at their ratings"
 TITLE: Final = "═══ Elo Leaderboard ═══"
 _HEAD: Final = ("Rank", "Policy", "Elo", "95% interval", "W", "L", "D", "Games")
 _LEFT: Final = {"Policy", "95% interval"}
@@ -142,7 +143,7 @@ def plays_with_itself(board: Leaderboard) -> bool:
 def _cells(row: LeaderboardRow, board: Leaderboard) -> tuple[str, ...]:
     cells = (
         str(row.rank),
-        f"{row.policy} (bot)" if row.scripted else row.policy,
+        f"{row.name}{' (bot)' if row.scripted else ' (person)' if row.person else ''}",
         f"{row.elo:.0f}",
         interval(row),
         str(row.wins),
@@ -256,6 +257,8 @@ def _notes(board: Leaderboard, show_all: bool) -> list[str]:
     notes += _fit(board)
     if board.method == "batch" and board.kind != "foreign":
         notes.append(ANCHORS[board.anchors])
+    if any(row.person for row in board.rows):
+        notes.append(f"people: {PEOPLE}")
     if hidden := len(board.rows) - len(_shown(board, show_all)):
         notes.append(f"{hidden} more players: --all")
     notes += [f"Left out: {count} games {reason}." for reason, count in board.left_out.items()]

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import BaseModel
 
 from selfplay.league.nash import nash_weights
-from selfplay.league.records import ResultRule, generation_number, ladder_key, scores
+from selfplay.league.records import ResultRule, generation_number, ladder_key, person_name, scores
 from selfplay.league.statistics import Z95
 
 if TYPE_CHECKING:
@@ -43,11 +43,17 @@ class LeaderboardRow(BaseModel, frozen=True, extra="forbid"):
     games: int
     finished: float | None  # share of its games that ended because a player was out of stocks; None: no fights
     scripted: bool
+    person: bool
     fixed: bool  # pinned at a given value
     bound: Bound  # sides on which the games bound the rating; a perfect score has no upper bound
     above_next: float | None  # probability of being stronger than the row below; None in the last row
     nash: float  # weight in the Nash mixture
     rewards: tuple[PartnerReward, ...] = ()  # dialogue games: mean rewards by partner
+
+    @property
+    def name(self) -> str:
+        """The player's name as tables show it: a person's without the start of the id."""
+        return (self.person and person_name(self.policy)) or self.policy
 
     def reward_with(self, partner: str) -> PartnerReward | None:
         """Reward with one partner; None if they have not played."""
@@ -92,7 +98,8 @@ def make_rows(
                 draws=draws,
                 games=played,
                 finished=None if games.finished is None or not played else finished / played,
-                scripted=not games.external and generation_number(name) is None,
+                scripted=not games.external and not ratings.people[i] and generation_number(name) is None,
+                person=bool(ratings.people[i]),
                 fixed=bool(ratings.pinned[i]),
                 bound=_bound(bool(ratings.floor[i]), bool(ratings.ceiling[i])),
                 above_next=None if below is None else ratings.difference(name, below).superiority,

@@ -61,7 +61,7 @@ def test_the_order_of_the_games_does_not_matter(order, by_percent):
     pairs = [("gen_1" if i % 3 else "rusher", "gen_2" if i % 4 else "random") for i in range(30)]
     games = GameTable.of(record(*pairs[i // 2][:: 1 - 2 * (i % 2)], (i % 5, i % 2), seed=i // 2) for i in range(60))
     rule = "stocks_percent" if by_percent else "stocks"
-    base, shuffled = rate(games, rule), rate(games.subset(np.array(order)), rule)
+    base, shuffled = rate(games, rule), rate(games.take(np.array(order)), rule)
     np.testing.assert_array_equal(shuffled.elo, base.elo)
     np.testing.assert_allclose(shuffled.cov, base.cov, rtol=1e-9, atol=1e-9)
 

@@ -45,7 +45,7 @@ def show(options: argparse.Namespace, checkpoints: Path) -> None:
     from selfplay.checkpoint.named_runs import resolve_run
     from selfplay.league.external_games import default_anchor, read_csv
     from selfplay.league.leaderboard import analyse
-    from selfplay.league.ledger import FILE_NAME, read_games
+    from selfplay.league.people import run_games
     from selfplay.league.render import to_csv, to_json, to_table, to_text
 
     run: Path | None = None
@@ -58,8 +58,7 @@ def show(options: argparse.Namespace, checkpoints: Path) -> None:
         raise ConfigError("--anchor goes with --games; in a run's ledger random stands at 1500")
     else:
         run = resolve_run(options.run, checkpoints)
-        ledger = run / FILE_NAME
-        if not ledger.is_file() or not len(games := read_games(ledger)):
+        if not len(games := run_games(run)):
             raise ConfigError(f"{run} has no rating games yet; train it with --track-elo")
         found = analyse(games, options.elo, options.result_rule, options.settings, run)
     board = found.board

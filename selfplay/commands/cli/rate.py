@@ -43,7 +43,7 @@ def run(options: argparse.Namespace, checkpoints: Path) -> None:
     from selfplay.commands.rate import GAMES, calibrate, rate_run, save_table, way_of
     from selfplay.league.anchors import FILE_NAME, FOLDER
     from selfplay.league.leaderboard import build
-    from selfplay.league.ledger import read_games
+    from selfplay.league.people import run_games
     from selfplay.league.render import terminal_width, to_text
     from selfplay.league.statistics import Z95
     from selfplay.report.rating_events import write_ratings
@@ -71,7 +71,7 @@ def run(options: argparse.Namespace, checkpoints: Path) -> None:
         generations = [generation.id for generation in saved]
         way = way_of(config, folder, _tell, given)
         played = rate_run(folder, settings, generations, options.budget, options.seed, _tell, way)
-    board = build(read_games(folder.ledger), run=folder.path)
+    board = build(run_games(folder.path), run=folder.path)
     newest = max((generation.iteration for generation in saved), default=0)
     write_ratings(folder.rating_events, board, newest * config.steps_per_iteration)
     print(f"{played} games played")

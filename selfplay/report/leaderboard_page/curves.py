@@ -46,7 +46,7 @@ _PLAY: Final = {
 
 
 def rating_curve(board: Leaderboard, steps_per_iteration: int | None) -> dict[str, Any]:
-    """Points ``[x, elo, low, high, name]`` of the generations by age, and the levels of scripted players.
+    """Points ``[x, elo, low, high, name]`` of the generations by age, and the levels of scripted players and people.
 
     x is in steps, or the generation number if the steps are unknown. ``low`` and ``high`` are None if unbounded.
     """
@@ -59,7 +59,7 @@ def rating_curve(board: Leaderboard, steps_per_iteration: int | None) -> dict[st
         high = row.high if row.bound in ("both", "above") else None
         ends = [None if end is None else round(end, 1) for end in (low, high)]
         points.append([number * (steps_per_iteration or 1), round(row.elo, 1), *ends, row.policy])
-    levels = [[row.policy, round(row.elo, 1)] for row in board.rows if row.scripted]
+    levels = [[row.name, round(row.elo, 1)] for row in board.rows if row.scripted or row.person]
     has_band = board.method == "batch"
     return {"points": sorted(points), "levels": levels, "in_steps": steps_per_iteration is not None, "band": has_band}
 

@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
 from selfplay.league.records import START
-from selfplay.league.render import ANCHORS, agreement
+from selfplay.league.render import ANCHORS, PEOPLE, agreement
 from selfplay.report.header import text
 from selfplay.report.leaderboard_page.table import percent
 
@@ -57,6 +57,8 @@ def about_ratings(board: Leaderboard) -> Pairs:
         pairs.append(("Finished", f"{board.finished:.0%} of the games; rule {board.rule}"))
     if board.kind != "foreign" and is_batch:
         pairs.append(("Anchors", ANCHORS[board.anchors].removeprefix("anchors: ")))
+    if any(row.person for row in board.rows):
+        pairs.append(("People", PEOPLE))
     pairs.append(("From" if board.kind == "foreign" else "Settings", board.settings))
     fit = board.fit
     if fit.misfit_p is None:

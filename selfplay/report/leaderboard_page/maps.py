@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from selfplay.league.leaderboard import LeaderboardAnalysis
 
-TOP: Final = 24  # top players on a map; scripted players, the start and the newest generation are added
+TOP: Final = 24  # top players on a map; scripted players, people, the start and the newest generation are added
 MOST: Final = 48  # maximum number of players on a map, since in external games all players count as scripted
 
 
@@ -28,7 +28,7 @@ def maps(study: LeaderboardAnalysis) -> dict[str, Any]:
             i, j, score, expected, z = j, i, 1.0 - score, 1.0 - expected, -z
         pairs.append([i, j, round(score, 4), met.games, met.seeds, round(expected, 4), round(z, 2)])
     return {
-        "players": [row.policy for row in rows],
+        "players": [row.name for row in rows],
         "left_out": len(study.board.rows) - len(rows),
         "pairs": sorted(pairs),
     }

@@ -94,6 +94,7 @@ def page(subject: PageContent) -> str:
         warnings=paragraphs(board.warnings, "warning"),
         table=table(board),
         rest=_rest(board),
+        people='<option value="person">people</option>' if any(row.person for row in board.rows) else "",
         ratings=definitions(about_ratings(board)),
         cycles=_cycles(subject.study),
         rewards=rewards(board),

@@ -45,14 +45,14 @@ def table(board: Leaderboard) -> str:
 
 
 def _row(row: LeaderboardRow, board: Leaderboard, scale: tuple[float, float], *, more: bool) -> str:
-    kind = "scripted" if row.scripted else "generation"
+    kind = "scripted" if row.scripted else "person" if row.person else "generation"
     marks = " ".join(name for name, is_so in (("newest", row.policy == board.newest), ("more", more)) if is_so)
     low, high = row.low or 0.0, row.high or 0.0
     best, worst = row.ranks
     cells = (
         _cell(str(row.rank), row.rank),
-        f'<th scope="row" data-v="{escape(row.policy)}">{escape(row.policy)}'
-        f"{' <small>scripted</small>' if row.scripted else ''}</th>",
+        f'<th scope="row" data-v="{escape(row.name)}">{escape(row.name)}'
+        f"{f' <small>{kind}</small>' if row.scripted or row.person else ''}</th>",
         _cell(f"{row.elo:.0f}", row.elo),
         _cell(f'<span class="words">{escape(interval(row))}</span>{_bar(row, scale)}', high - low, "interval"),
         _cell(str(best) if best == worst else f"{best}–{worst}", best + worst / 1e4),

@@ -69,7 +69,7 @@ class Frame {
   }
 }
 
-// Generations with their band, and the scripted players as named levels.
+// Generations with their band, and the scripted players and people as named levels.
 export function ratingChart(curve) {
   const { points, levels } = curve, x = points.map((p) => p[0]), unit = curve.in_steps ? "steps" : "generation";
   const ys = [...points.flatMap((p) => [p[1], p[2], p[3]]), ...levels.map((l) => l[1])].filter((y) => y !== null);

@@ -21,7 +21,7 @@ function showMaps(maps) {
   new PairMap(document.getElementById("residuals"), maps, ({ score, expected }) => 3 * (score - expected), ({ score, expected }) => signed(Math.round(100 * (score - expected))));
   document.getElementById("map-note").textContent =
     "In percent of the points, a draw is half a win. Blue: more than half, or more than expected; orange: less. A pair with few games is mostly chance: the standard errors say how much. " +
-    (maps.left_out ? `The maps show ${maps.players.length} players: the top of the table, the scripted ones, the start and the newest; ${maps.left_out} more are left out.` : "Rows and columns are in the order of the table.");
+    (maps.left_out ? `The maps show ${maps.players.length} players: the top of the table, the scripted ones, people, the start and the newest; ${maps.left_out} more are left out.` : "Rows and columns are in the order of the table.");
 }
 
 function showTraining(training) {
