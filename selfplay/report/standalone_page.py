@@ -1,7 +1,7 @@
 """Self-contained HTML pages.
 
-Such a page is one file. It loads and sends nothing. Its content security policy allows only its own script and style
-by hash, so that text from untrusted files cannot inject scripts.
+Such a page is one file. It loads and sends nothing, unless it has a server of its own. Its content security policy
+allows only its own script and style by hash, so that text from untrusted files cannot inject scripts.
 """
 
 from __future__ import annotations
@@ -46,7 +46,14 @@ def read_modules(folder: Traversable, *names: str) -> str:
 
 
 def standalone_page(
-    template: str, style: str, script: str, data: Mapping[str, object], *, wasm: bool = False, **texts: str
+    template: str,
+    style: str,
+    script: str,
+    data: Mapping[str, object],
+    *,
+    wasm: bool = False,
+    served: bool = False,
+    **texts: str,
 ) -> str:
     """Fill in a page template.
 
@@ -56,10 +63,12 @@ def standalone_page(
         script: script, a module.
         data: JSON data for the script, by id of the element that holds it.
         wasm: whether the script may compile WebAssembly.
+        served: whether the script may send requests to the server that the page came from.
         texts: other fields of the template, as escaped HTML.
     """
     scripts = f"'{_hash(script)}'" + " 'wasm-unsafe-eval'" * wasm
     policy = f"default-src 'none'; img-src data:; script-src {scripts}; style-src '{_hash(style)}'"
+    policy += "; connect-src 'self'" * served
     return string.Template(template).substitute(
         policy=policy, style=style, script=script, data="\n".join(_elements(data)), **texts
     )

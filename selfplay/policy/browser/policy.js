@@ -23,33 +23,54 @@ export class Policy {
   }
 }
 
-class Seat {
-  constructor({ description, heads, network }, key) {
-    this.obsWidth = description.obs_width;
+/** The draws of a seat: what a network gives becomes an action, with the seat's own random numbers. */
+export class Draws {
+  /** description: of the policy, with `heads` and `obs_width`. */
+  constructor({ obs_width }, heads, key) {
+    this.obsWidth = obs_width;
     this.heads = heads;
-    this.network = network;
-    this.memory = new Float32Array(network.memoryWidth);
     this.uniform = new Float32Array(heads.width);
     /** The last action. */
     this.action = new Int8Array(heads.width);
-    this.begin(key);
+    this.start(key);
   }
 
-  /** Start an episode: forget the one before, and count decisions from 0. */
-  begin(key = this.key) {
+  /** Start an episode: count decisions from 0. */
+  start(key) {
     this.key = key;
     this.decision = 0;
     /** The discounted reward to come, as the policy estimated it at the last decision. */
     this.value = NaN;
+  }
+
+  check(obs) {
+    const { obsWidth } = this;
+    if (obs.length !== obsWidth) throw new RangeError(`an observation has ${obsWidth} numbers, not ${obs.length}`);
+  }
+
+  /** The action for outputs of the network: the logits, then the value. */
+  draw(outputs, options) {
+    this.value = outputs[this.heads.logits];
+    return this.heads.draw(outputs, uniforms(this.key, this.decision++, this.uniform), this.action, options);
+  }
+}
+
+class Seat extends Draws {
+  constructor({ description, heads, network }, key) {
+    super(description, heads, key);
+    this.network = network;
+    this.memory = new Float32Array(network.memoryWidth);
+  }
+
+  /** Start an episode: forget the one before, and count decisions from 0. */
+  begin(key = this.key) {
+    this.start(key);
     this.memory.fill(0);
   }
 
   /** The action for an observation; see `Heads.draw` for the options. The next call overwrites it. */
   decide(obs, options) {
-    const { obsWidth } = this;
-    if (obs.length !== obsWidth) throw new RangeError(`an observation has ${obsWidth} numbers, not ${obs.length}`);
-    const outputs = this.network.forward(obs, this.memory);
-    this.value = outputs[this.heads.logits];
-    return this.heads.draw(outputs, uniforms(this.key, this.decision++, this.uniform), this.action, options);
+    this.check(obs);
+    return this.draw(this.network.forward(obs, this.memory), options);
   }
 }

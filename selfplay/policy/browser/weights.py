@@ -42,7 +42,15 @@ def browser_policy(policy: Policy) -> BrowserPolicy:
             f"{meta.id} is a policy of kind {network.spec.kind}, which plays in a browser only through a server; "
             f"without one a page plays {', '.join(PLAYED)}"
         )
-    description = {
+    description = policy_description(policy) | {"layers": list(_layers(network))}
+    weights = np.concatenate([array.ravel() for array in parameters_of(network).values()])
+    return BrowserPolicy(description, weights.astype("<f4").tobytes())
+
+
+def policy_description(policy: Policy) -> dict[str, Any]:
+    """What a page must know of a policy that a server plays; of ``browser_policy`` all but the layers."""
+    meta, network = policy.meta, policy.network
+    return {
         "id": meta.id,
         "weights_hash": meta.weights_hash,
         "encoder_version": meta.encoder_version,
@@ -52,10 +60,7 @@ def browser_policy(policy: Policy) -> BrowserPolicy:
         "characters": meta.characters,
         "stage": meta.stage,
         "heads": {"binary": network.heads.binary, "sizes": network.heads.sizes},
-        "layers": list(_layers(network)),
     }
-    weights = np.concatenate([array.ravel() for array in parameters_of(network).values()])
-    return BrowserPolicy(description, weights.astype("<f4").tobytes())
 
 
 def _layers(network: ActorCritic) -> Iterator[dict[str, str | int]]:

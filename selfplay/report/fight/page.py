@@ -99,5 +99,11 @@ def packed(column: NDArray[np.generic] | None) -> dict[str, str] | None:
     """Little-endian bytes in base64, and their type."""
     if column is None:
         return None
+    kind, little = little_endian(column)
+    return {"type": kind, "data": base64.b64encode(little.tobytes()).decode()}
+
+
+def little_endian(column: NDArray[Any]) -> tuple[str, NDArray[Any]]:
+    """The type of an array for ``player/data.js``, and its numbers in the order of their bytes that pages read."""
     little = np.ascontiguousarray(column, column.dtype.newbyteorder("<"))
-    return {"type": _TYPES[little.dtype.str[1:]], "data": base64.b64encode(little.tobytes()).decode()}
+    return _TYPES[little.dtype.str[1:]], little

@@ -1,7 +1,7 @@
 // The film as typed arrays. What stands interleaved by seat has seat s of moment t at [2 * t + s].
 
 export const UNIT = 32; // steps of a unit of the game in whole numbers
-const types = { i8: Int8Array, u8: Uint8Array, i16: Int16Array, u16: Uint16Array, i32: Int32Array, u32: Uint32Array, f32: Float32Array };
+export const NUMBER_TYPES = { i8: Int8Array, u8: Uint8Array, i16: Int16Array, u16: Uint16Array, i32: Int32Array, u32: Uint32Array, f32: Float32Array };
 // Bits of the flags of a player.
 export const FACING = 1;
 export const FROZEN = 2;
@@ -12,7 +12,7 @@ export const SPARKS = 32;
 
 export function numbers({ type, data }) {
   const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
-  return new types[type](bytes.buffer);
+  return new NUMBER_TYPES[type](bytes.buffer);
 }
 
 export function readFilm(text) {

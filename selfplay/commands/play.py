@@ -1,0 +1,205 @@
+"""What a play page offers for a run, a policy or a shipped policy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Final
+
+from envs.melee.arrays import StepOptions
+from envs.melee.state import FPS
+from envs.melee.tables import STAGES
+from envs.registry import find_character, find_game
+from selfplay.checkpoint import RunDir, is_policy, list_generations, shipped_policies
+from selfplay.checkpoint.generations import POLICY_FILE
+from selfplay.checkpoint.named_runs import RUN_FILE, resolve_run, runs_under
+from selfplay.commands.named_players import MOCK, policy_folder
+from selfplay.commands.players import home_rules
+from selfplay.errors import ConfigError, NotARunError
+from selfplay.league.anchors import find_table
+from selfplay.league.leaderboard import analyse
+from selfplay.league.people import run_games
+from selfplay.league.records import generation_number, settings_hash
+from selfplay.league.statistics import Z95
+from selfplay.policy.browser.weights import PLAYED, SCRIPTS, browser_policy, policy_description
+from selfplay.policy.policy import Policy, load_policy
+from selfplay.report.play_page.page import Opponent, PlayContent
+from selfplay.report.standalone_page import read_modules
+from selfplay.runner.match import Contender, Rules
+
+SHIPPED: Final = "strong"  # that is played where there is no run
+OTHERS: Final = ("fox", "marth", "mewtwo", "falco", "sheik")  # beside the characters that a policy was trained with
+CHARACTERS: Final = 3  # on a page, if no more are asked for
+GENERATIONS: Final = 2
+LONGEST: Final = 8 * 60 * FPS  # frames that a page can film
+SCRIPTED: Final = {
+    "idle": "stands still",
+    "random": "presses anything",
+    "walker": "walks up and pokes, never shields",
+    "rusher": "runs or jumps in, never shields",
+    "shield_grabber": "shields and grabs",
+    "counter_hitter": "keeps away and punishes mistakes",
+    "edge_guarder": "punishes faster, and follows off the stage",
+    "all_rounder": "the strongest, never looks away",
+}
+"""Scripted players in a few words; see ``docs/bots.md``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """What a page is about: a run with its generations, or one policy."""
+
+    title: str
+    run: RunDir | None
+    policies: Mapping[str, Path]  # by name, the oldest first
+    hint: str = ""  # a line for the user
+
+    @property
+    def newest(self) -> str:
+        return list(self.policies)[-1]
+
+
+def find_home(what: str | None, checkpoints: Path, generations: str | None = None) -> Home:
+    """The run or policy that was named; by default the newest run, and without a run the shipped policy.
+
+    Args:
+        what: A run or policy: its folder, its name in ``checkpoints``, or a shipped policy.
+        checkpoints: The folder of all runs.
+        generations: Of a run, how many, spread evenly from the first to the newest; or the names of players.
+
+    Raises:
+        NotARunError: there is no such run, or it has no generation yet.
+        ConfigError: a player is unknown, or ``generations`` is neither a number nor names.
+        CheckpointError: a policy is damaged.
+    """
+    shipped, hint = shipped_policies(), ""
+    if what is None and not runs_under(checkpoints):
+        what, hint = (
+            SHIPPED,
+            "There is no run yet: python scripts/train_self_play.py --game-type mock --preset laptop trains one.",
+        )
+    if what in shipped:
+        return Home(str(what), None, _named(generations, {str(what): shipped[str(what)]}, None), hint)
+    folder = resolve_run(what, checkpoints, (RUN_FILE, POLICY_FILE))
+    if is_policy(folder):
+        return Home(folder.name, None, _named(generations, {folder.name: folder}, None))
+    run = RunDir(folder)
+    there = {generation.id: generation.path for generation in list_generations(run)}
+    if not there:
+        raise NotARunError(f"{folder} has no generation yet")
+    return Home(folder.name, run, _named(generations, there, run))
+
+
+def _named(generations: str | None, there: Mapping[str, Path], run: RunDir | None) -> dict[str, Path]:
+    names = list(there)
+    if generations is None or generations.isdecimal():
+        count = min(int(generations or GENERATIONS), len(names))
+        if count < 1:
+            raise ConfigError(f"--generations {generations}: at least 1 is needed")
+        chosen = [names[-1 - (len(names) - 1) * i // max(count - 1, 1)] for i in reversed(range(count))]
+        return {name: there[name] for name in chosen}
+    found = {name: there.get(name) or policy_folder(name, run) for name in generations.split(",")}
+    policies = {name: path for name, path in found.items() if path is not None}  # scripted players are there anyway
+    return {**policies, names[-1]: there[names[-1]]}
+
+
+def play_content(
+    home: Home, characters: Sequence[str] = (), max_episode_frames: int | None = None, *, served: bool = False
+) -> PlayContent:
+    """What the page of a run or policy offers.
+
+    Args:
+        home: The run or policy.
+        characters: More characters than those that it was trained with, and a few others.
+        max_episode_frames: The longest game; None: as in training.
+        served: Whether a server plays the policies that pages cannot play.
+
+    Raises:
+        ConfigError: a policy is of a kind that pages cannot play and there is no server, or such a longest game is not
+            possible.
+        CheckpointError: a policy cannot be loaded.
+        GameError: an unknown character.
+        LeagueError: the run's ledger cannot be read.
+    """
+    policies = {name: load_policy(path) for name, path in home.policies.items()}
+    newest = policies[home.newest]
+    (mine, other), rules = home_rules([Contender(home.newest, newest)])
+    cap = max_episode_frames or min(rules.max_episode_frames, LONGEST)
+    if not 1 <= cap <= LONGEST:
+        raise ConfigError(f"--max-episode-frames {cap}: 1 to {LONGEST} are possible")
+    entry = find_game(MOCK)
+    cast = {mine, other, *(find_character(entry, name) for name in characters)}
+    for name in OTHERS:
+        cast |= {name} if len(cast) < CHARACTERS else set()
+    elo = _ratings(home, (mine, other), rules)
+    scripted = [_scripted(number, name, elo) for number, name in enumerate(entry.rated.players)]
+    trained = [_policy(name, policy, elo, served) for name, policy in reversed(policies.items())]
+    return PlayContent(
+        title=f"Play against {home.title}",
+        about=home.title,
+        characters=sorted(cast),
+        stages=sorted(STAGES),
+        opponents=[*sorted(trained, key=lambda one: one.generation is None), *reversed(scripted)],
+        options=step_options(cap, rules.ledge_grab_limit),
+        policy_script=read_modules(resources.files("selfplay.policy.browser"), *SCRIPTS),
+        defaults={"opponent": home.newest, "characters": [other, mine], "stage": rules.stage},
+        rated={"characters": [other, mine], "stage": rules.stage} if cap == rules.max_episode_frames else None,
+    )
+
+
+def step_options(cap: int, ledge_grab_limit: int) -> StepOptions:
+    """Options of a game without rewards, which no player of a page sees."""
+    bot_skip = next(iter(find_game(MOCK).rated.players.values())).frame_skip
+    return StepOptions(1, bot_skip, cap, 0.0, 0.0, 0.0, 2 * FPS, 0.0, 0.0, 0.0, ledge_grab_limit)
+
+
+Ratings = Mapping[str, tuple[float, tuple[float | None, float | None]]]
+
+
+def _ratings(home: Home, characters: tuple[str, str], rules: Rules) -> Ratings:
+    """Elo with its 95% interval: of all players of a run, or of those that the settings of a policy pin."""
+    if home.run is not None and len(games := run_games(home.run.path)):
+        board = analyse(games, run=home.run.path).board
+        return {row.policy: (row.elo, (row.low, row.high)) for row in board.rows}
+    described = {
+        "characters": sorted(characters),
+        "stage": rules.stage,
+        "max_episode_frames": rules.max_episode_frames,
+        "ledge_grab_limit": rules.ledge_grab_limit,
+        **rules.rated.described,
+    }
+    found = find_table(settings_hash(described), home.run and home.run.path)
+    if found is None:
+        return {}
+    table = found[0]
+    return {name: (elo, (elo - Z95 * table.se[name], elo + Z95 * table.se[name])) for name, elo in table.elo.items()}
+
+
+def _policy(name: str, policy: Policy, ratings: Ratings, served: bool) -> Opponent:
+    meta = policy.meta
+    data = None if served and meta.network.kind not in PLAYED else browser_policy(policy)
+    number = generation_number(meta.id)
+    elo, interval = ratings.get(Path(name).name, (None, None))
+    return Opponent(
+        id=name,
+        label=Path(name).name,
+        group="Trained" if number is None else "Generations",
+        about=f"{meta.network.kind}, {meta.total_steps:,} steps",
+        elo=elo,
+        interval=interval,
+        generation=number,
+        characters=(meta.characters[0], meta.characters[-1]),
+        stage=meta.stage,
+        delay=meta.delay,
+        frame_skip=meta.frame_skip,
+        description=policy_description(policy) if data is None else data.description,
+        weights=None if data is None else data.weights,
+    )
+
+
+def _scripted(number: int, name: str, ratings: Ratings) -> Opponent:
+    elo, interval = ratings.get(name, (None, None))
+    about, label = SCRIPTED.get(name, ""), name.replace("_", " ")
+    return Opponent(id=name, label=label, group="Scripted", about=about, elo=elo, interval=interval, bot=number)

@@ -1,0 +1,72 @@
+"""Hosts the play page of a run or policy, and keeps the games that are played on it."""
+
+from __future__ import annotations
+
+import html
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from selfplay.checkpoint import RunDir
+from selfplay.commands.people import add_game
+from selfplay.commands.play_server import Decisions, PlayServer
+from selfplay.errors import ConfigError, boundary
+from selfplay.policy.policy import load_policy
+from selfplay.report.play_page.page import play_page
+
+if TYPE_CHECKING:
+    from selfplay.commands.play import Home
+    from selfplay.report.play_page.page import PlayContent
+
+
+def games_folder(run: RunDir | None, checkpoints: Path) -> Path:
+    """Where games are kept: with the run, or beside all runs."""
+    return checkpoints / RunDir.people_games.place if run is None else run.people_games
+
+
+def host(
+    home: Home, content: PlayContent, folder: Path, port: int, ready: Callable[[str], None], tell: Callable[[str], None]
+) -> None:
+    """Host a page until Ctrl-C.
+
+    Args:
+        home: What the page is about.
+        content: Of the page, made for a server.
+        folder: Where games are kept.
+        port: See ``PlayServer``.
+        ready: Is called with the address once the page can be opened.
+        tell: Is called with a line on each game that was kept.
+
+    Raises:
+        ConfigError: the port cannot be used.
+        CheckpointError: a policy cannot be loaded.
+    """
+
+    def keep(document: bytes) -> dict[str, object]:
+        added = add_game(home.run, document, folder)
+        tell(str(added))
+        return {"message": str(added), "rated": added.rated}
+
+    remote = [one.id for one in content.opponents if one.bot is None and one.weights is None]
+    policies = {name: load_policy(home.policies[name]) for name in remote}
+    with PlayServer(Decisions(policies), keep, port) as server:
+        server.page = play_page(replace(content, server=server.described)).encode()
+        ready(server.address)
+        server.serve()
+
+
+@contextmanager
+def opening_file(address: str, folder: Path) -> Iterator[Path]:
+    """A file that leads a browser to an address. Other users see the arguments of programs, but not into this file."""
+    with boundary(ConfigError, f"cannot write to {folder}"):
+        folder.mkdir(parents=True, exist_ok=True)
+        file = tempfile.NamedTemporaryFile("w", dir=folder, prefix="open-", suffix=".html")  # noqa: SIM115
+    with file:
+        file.write(
+            f'<!doctype html><meta http-equiv="refresh" content="0;url={html.escape(address)}"><title>play</title>'
+        )
+        file.flush()
+        yield Path(file.name).absolute()

@@ -1,0 +1,144 @@
+"""The play page: a person fights policies and scripted players of the mock, in one file without a server.
+
+The rules run as WebAssembly and the policies in JavaScript, see ``docs/browser_rules.md`` and
+``docs/browser_policies.md``. All that a page needs is in the JSON element ``game``, which ``view/play.js`` reads.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from importlib import resources
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from envs.compile import sources_hash
+from envs.melee.browser.assets import RULES_JS, rules_module, table_bytes
+from envs.melee.browser.figure_cache import kept_move_tables
+from envs.melee.browser.scene import SCRIPTS, scene_facts
+from envs.melee.drawing.openings import opening_facts
+from envs.melee.tables import CHARACTERS, STAGES
+from selfplay.report.fight.page import player
+from selfplay.report.play_page.packing import Packed, packed, packed_bytes
+from selfplay.report.standalone_page import read, read_modules, standalone_page
+
+if TYPE_CHECKING:
+    from envs.melee.arrays import StepOptions
+
+VERSION: Final = 1
+STYLES: Final = ("controls.css", "play.css")
+MODULES: Final = (
+    "packing.js", "match.js", "keyboard.js", "gamepad.js", "controls.js", "controls_panel.js", "loop.js", "choices.js",
+    "dom.js", "menu.js", "arena.js", "openings.js", "result.js", "remote.js", "play.js",
+)  # fmt: skip
+"""The modules of ``view``, each after those that it imports."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opponent:
+    """A policy or a scripted player that a person can choose.
+
+    ``delay`` and ``frame_skip`` are in frames. ``interval`` is the 95% interval of ``elo``.
+    """
+
+    id: str
+    label: str
+    group: str  # the heading in the list
+    about: str = ""
+    elo: float | None = None
+    interval: tuple[float | None, float | None] | None = None
+    generation: int | None = None
+    characters: Sequence[str] = ()  # that a policy was trained with: its own, then the other; by name
+    stage: str | None = None  # that it was trained on
+    delay: int = 0
+    frame_skip: int = 1
+    bot: int | None = None  # number of a scripted player; None: a policy
+    description: Mapping[str, Any] | None = None  # of ``browser_policy``
+    weights: bytes | None = None  # of ``browser_policy``; None: the server plays it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlayContent:
+    """What a play page offers; characters and stages by name."""
+
+    title: str
+    about: str
+    characters: Sequence[str]
+    stages: Sequence[str]
+    opponents: Sequence[Opponent]
+    options: StepOptions  # of all games; their frame skip is 1
+    policy_script: str  # the modules of ``selfplay.policy.browser`` as parts of one script
+    defaults: Mapping[str, Any] = field(default_factory=dict)  # what is chosen at first, see ``view/choices.js``
+    rated: Mapping[str, Any] | None = None  # the choices of games that count for ratings; None: none do
+    server: Mapping[str, str] | None = None  # that takes games back: its ``url`` and ``token``
+    person: str = ""
+
+
+def play_page(content: PlayContent) -> str:
+    """The page. The first one takes a minute, since the rules are compiled for browsers.
+
+    Raises:
+        WasmError: the rules cannot be compiled for browsers.
+        UnknownNameError: there is no such character or stage.
+    """
+    view = resources.files(__package__) / "view"
+    parts = player("h2")
+    melee = resources.files("envs.melee.browser")
+    scripts = (content.policy_script, read_modules(melee, RULES_JS.name, *SCRIPTS), parts.script)
+    return standalone_page(
+        read(view, "play.html"),
+        parts.style + read(view, *STYLES),
+        "".join(scripts) + read_modules(view, *MODULES),
+        {"game": game_data(content)},
+        wasm=True,
+        served=content.server is not None,
+        title=html.escape(content.title),
+        player=parts.html,
+    )
+
+
+def game_data(content: PlayContent) -> dict[str, Any]:
+    """What ``view/play.js`` reads."""
+    characters, stages = _ids(content.characters, CHARACTERS), _ids(content.stages, STAGES)
+    tables = kept_move_tables(list(characters.values()))
+    facts = scene_facts(list(characters.values()), list(stages.values()))
+    return {
+        "version": VERSION,
+        "sources": sources_hash(),
+        "title": content.title,
+        "about": content.about,
+        "rules": packed_bytes(rules_module()),
+        "tables": packed_bytes(table_bytes(content.characters, content.stages)),
+        "facts": facts,
+        "openings": opening_facts(),
+        "figures": {name: packed(table, differences=name == "figures") for name, table in tables.items()},
+        "characters": [
+            {"id": number, "name": name, "label": look["name"]}
+            for (name, number), look in zip(characters.items(), facts["looks"], strict=True)
+        ],
+        "stages": [
+            {"id": number, "name": name, "label": facts["stages"][number]["stage"]} for name, number in stages.items()
+        ],
+        "opponents": [_opponent(opponent) for opponent in content.opponents],
+        "options": content.options._replace(frame_skip=1)._asdict(),
+        "defaults": dict(content.defaults),
+        "rated": content.rated,
+        "server": content.server,
+        "person": content.person,
+    }
+
+
+def _ids(names: Collection[str], ids: Mapping[str, int]) -> dict[str, int]:
+    """Ids by name, in a fixed order; unknown names are left to ``table_bytes``."""
+    return {name: ids[name] for name in sorted(set(names)) if name in ids}
+
+
+def _opponent(opponent: Opponent) -> dict[str, Any]:
+    weights = None if opponent.weights is None else packed(np.frombuffer(opponent.weights, "<f4"))
+    return asdict(replace(opponent, weights=None)) | {
+        "kind": "policy" if opponent.bot is None else "bot",
+        "weights": weights,
+        "remote": opponent.bot is None and weights is None,
+    }
