@@ -200,8 +200,8 @@ class Replayed:
     score: tuple[float, float] | None  # of the seats: 1 a win, 0.5 a draw, 0 a loss
 
 
-def replay(game: PlayedGame) -> Replayed:
-    """Play a game again. Blocks; compiles the rules where they are not.
+def replay(game: PlayedGame, what: str = "the game") -> Replayed:
+    """Play a game again. Blocks; compiles the rules where they are not. ``what`` names the game in messages.
 
     Raises:
         IncompatibleError: it does not come out as the document says; says from which second on.
@@ -220,12 +220,12 @@ def replay(game: PlayedGame) -> Replayed:
         played.record(recorder)
         last = frame + 1 == game.frames
         if (last or (frame + 1) % CHECKED == 0) and played.checksum() != next(checksums):
-            raise _other(game, f"it differs from second {frame // CHECKED + 1} on")
+            raise _other(game, what, f"it differs from second {frame // CHECKED + 1} on")
         if played.ended and not last:
-            raise _other(game, f"it ends in second {frame // CHECKED + 1}, before its last frame")
+            raise _other(game, what, f"it ends in second {frame // CHECKED + 1}, before its last frame")
     found = _result(played)
     if found != game.result:
-        raise _other(game, f"it comes out as {_told(found)}, not as {_told(game.result)}")
+        raise _other(game, what, f"it comes out as {_told(found)}, not as {_told(game.result)}")
     return Replayed(
         recorder.film(" vs ".join(game.names), game.names, game.people),
         played.stats if played.ended else None,
@@ -251,7 +251,7 @@ def _told(result: Result) -> str:
     )
 
 
-def _other(game: PlayedGame, what: str) -> IncompatibleError:
+def _other(game: PlayedGame, name: str, what: str) -> IncompatibleError:
     here = sources_hash()
     why = "the document was changed" if game.rules == here else f"its rules are version {game.rules}, these are {here}"
-    return IncompatibleError(f"played again, the game is another: {what} ({why})")
+    return IncompatibleError(f"{name}, played again, is another game: {what} ({why})")

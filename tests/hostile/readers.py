@@ -31,6 +31,7 @@ from selfplay.commands.dialogue_files.parquet import from_parquet, to_parquet
 from selfplay.commands.dialogue_files.rows import COLUMNS, offline_rows
 from selfplay.commands.dialogue_files.settings import SETTINGS, read_settings
 from selfplay.commands.dialogue_files.table import read_table
+from selfplay.commands.played_games import PlayedGame, replay
 from selfplay.commands.run_status import examine
 from selfplay.config.family import is_dialogue
 from selfplay.config.fighting_cli import parse
@@ -54,6 +55,7 @@ from selfplay.train.dialogue.partial import Partial, load_partial, partial_folde
 from selfplay.train.monitoring.crash_file import append_crash, read_crashes
 from tests.checkpoint.samples import CREATED, forge, learner_arrays, learner_meta, params, policy_meta
 from tests.commands.dialogue_files.written import lines
+from tests.commands.page_games import page_game
 from tests.envs.melee.slp_files import synthetic
 from tests.league.pools import series
 from tests.policy.language.models import tiny
@@ -379,6 +381,12 @@ READERS = (
         lambda f, p: list(read_records(p)),
     ),
     Reader("a ledger to write to", ("selfplay.league.ledger",), _file("ledger.jsonl", _ledger), _open_ledger),
+    Reader(
+        "a game of the play page",
+        ("selfplay.commands.played_games",),
+        _file("game.json", lambda: _json(page_game())),
+        lambda f, p: replay(PlayedGame.read(p), p.name),
+    ),
     Reader(
         "anchors",
         ("selfplay.league.anchors",),

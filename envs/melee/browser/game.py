@@ -82,7 +82,8 @@ class PageGame:
     @property
     def stats(self) -> NDArray[np.void]:
         """STATS [2], of a game that has ended."""
-        return self._out.stats[0].view(STATS).copy()
+        stats: NDArray[np.void] = self._out.stats[0].view(STATS).copy()
+        return stats
 
     @property
     def score(self) -> tuple[float, float]:

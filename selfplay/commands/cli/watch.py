@@ -107,7 +107,7 @@ def _played(name: str) -> Film:
     if is_game(name):
         from selfplay.commands.played_games import PlayedGame, replay
 
-        return replay(PlayedGame.read(Path(name))).film
+        return replay(PlayedGame.read(Path(name)), name).film
     from selfplay.report.fight import show
 
     return show.replay_film(name)

@@ -63,11 +63,15 @@ export class Match {
     return this.#seats.map(({ seat }) => seat?.value ?? NaN);
   }
 
-  /** Play a frame. actions: by seat, what a person presses, with sticks in directions of the screen; null of others. */
+  /**
+   * Play a frame; whether the game is over. The next begins after this one is done.
+   *
+   * actions: by seat, what a person presses, with sticks in directions of the screen; null of others.
+   */
   async frame(actions) {
-    if (this.ended) return;
+    if (this.ended) return true;
     const held = await Promise.all(SEATS.map((seat) => this.#choose(seat, actions[seat])));
-    if (this.ended) return; // stopped meanwhile
+    if (this.ended) return true; // stopped meanwhile
     const rules = this.#rules, { film } = this;
     film.values?.set(this.#values(), 2 * (film.count - 1)); // what was estimated from the last moment belongs to it
     rules.hold(held);
@@ -78,6 +82,7 @@ export class Match {
     const over = rules.get("out.terminated", 0) || rules.get("out.truncated", 0);
     if (over || this.frames % CHECKED === 0) this.#checksums.push(checksum(this.#parts));
     if (over) this.#end();
+    return this.ended;
   }
 
   /** The action that a seat holds from now on, in its own view; null if it goes on as before. */
