@@ -12,9 +12,9 @@ from envs.melee.arrays import StepOptions
 from envs.melee.state import FPS
 from envs.melee.tables import STAGES
 from envs.registry import find_character, find_game
-from selfplay.checkpoint import RunDir, is_policy, list_generations, resolve_run, shipped_policies
+from selfplay.checkpoint import RunDir, is_policy, list_generations, shipped_policies
 from selfplay.checkpoint.generations import POLICY_FILE
-from selfplay.checkpoint.named_runs import RUN_FILE, runs_under
+from selfplay.checkpoint.named_runs import RUN_FILE, resolve_run, runs_under
 from selfplay.commands.named_players import MOCK, policy_folder
 from selfplay.commands.players import home_rules
 from selfplay.errors import ConfigError, NotARunError
@@ -34,7 +34,17 @@ OTHERS: Final = ("fox", "marth", "mewtwo", "falco", "sheik")  # beside the chara
 CHARACTERS: Final = 3  # on a page, if no more are asked for
 GENERATIONS: Final = 2
 LONGEST: Final = 8 * 60 * FPS  # frames that a page can film
-FAIREST: Final = "all_rounder"  # the strongest scripted player
+SCRIPTED: Final = {
+    "idle": "stands still",
+    "random": "presses anything",
+    "walker": "walks up and pokes, never shields",
+    "rusher": "runs or jumps in, never shields",
+    "shield_grabber": "shields and grabs",
+    "counter_hitter": "keeps away and punishes mistakes",
+    "edge_guarder": "punishes faster, and follows off the stage",
+    "all_rounder": "the strongest, never looks away",
+}
+"""Scripted players in a few words; see ``docs/bots.md``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,15 +135,13 @@ def play_content(
         cast |= {name} if len(cast) < CHARACTERS else set()
     elo = _ratings(home, (mine, other), rules)
     scripted = [_scripted(number, name, elo) for number, name in enumerate(entry.rated.players)]
+    trained = [_policy(name, policy, elo, served) for name, policy in reversed(policies.items())]
     return PlayContent(
         title=f"Play against {home.title}",
         about=home.title,
         characters=sorted(cast),
         stages=sorted(STAGES),
-        opponents=[
-            *(_policy(name, policy, elo, served) for name, policy in reversed(policies.items())),
-            *reversed(scripted),
-        ],
+        opponents=[*sorted(trained, key=lambda one: one.generation is None), *reversed(scripted)],
         options=step_options(cap, rules.ledge_grab_limit),
         policy_script=read_modules(resources.files("selfplay.policy.browser"), *SCRIPTS),
         defaults={"opponent": home.newest, "characters": [other, mine], "stage": rules.stage},
@@ -193,4 +201,5 @@ def _policy(name: str, policy: Policy, ratings: Ratings, served: bool) -> Oppone
 
 def _scripted(number: int, name: str, ratings: Ratings) -> Opponent:
     elo, interval = ratings.get(name, (None, None))
-    return Opponent(id=name, label=name, group="Scripted", elo=elo, interval=interval, bot=number)
+    about, label = SCRIPTED.get(name, ""), name.replace("_", " ")
+    return Opponent(id=name, label=label, group="Scripted", about=about, elo=elo, interval=interval, bot=number)

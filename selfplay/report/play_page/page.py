@@ -18,6 +18,7 @@ from envs.compile import sources_hash
 from envs.melee.browser.assets import RULES_JS, rules_module, table_bytes
 from envs.melee.browser.figure_cache import kept_move_tables
 from envs.melee.browser.scene import SCRIPTS, scene_facts
+from envs.melee.drawing.openings import opening_facts
 from envs.melee.tables import CHARACTERS, STAGES
 from selfplay.report.fight.page import player
 from selfplay.report.play_page.packing import Packed, packed, packed_bytes
@@ -27,10 +28,10 @@ if TYPE_CHECKING:
     from envs.melee.arrays import StepOptions
 
 VERSION: Final = 1
-STYLES: Final = ("play.css",)
+STYLES: Final = ("controls.css", "play.css")
 MODULES: Final = (
-    "packing.js", "match.js", "keyboard.js", "gamepad.js", "controls.js", "loop.js", "choices.js", "dom.js",
-    "menu.js", "arena.js", "result.js", "remote.js", "play.js",
+    "packing.js", "match.js", "keyboard.js", "gamepad.js", "controls.js", "controls_panel.js", "loop.js", "choices.js",
+    "dom.js", "menu.js", "arena.js", "openings.js", "result.js", "remote.js", "play.js",
 )  # fmt: skip
 """The modules of ``view``, each after those that it imports."""
 
@@ -111,6 +112,7 @@ def game_data(content: PlayContent) -> dict[str, Any]:
         "rules": packed_bytes(rules_module()),
         "tables": packed_bytes(table_bytes(content.characters, content.stages)),
         "facts": facts,
+        "openings": opening_facts(),
         "figures": {name: packed(table, differences=name == "figures") for name, table in tables.items()},
         "characters": [
             {"id": number, "name": name, "label": look["name"]}

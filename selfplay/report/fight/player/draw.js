@@ -248,7 +248,8 @@ export class Stage {
 
   // Names, percents and stocks in the lower part, as the game shows them.
   panel(t) {
-    const { ctx, canvas, film } = this, unit = canvas.height / 360;
+    const { ctx, canvas, film } = this;
+    const unit = Math.max(canvas.height / 360, Math.min(window.devicePixelRatio || 1, canvas.width / 330)); // readable in small pictures too
     ctx.textBaseline = "alphabetic";
     for (const seat of [0, 1]) {
       const i = 2 * t + seat, x = (canvas.width * (2 * seat + 1)) / 4, y = canvas.height;

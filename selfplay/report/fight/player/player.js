@@ -49,7 +49,7 @@ export class Player {
       element(`name-${seat}`).textContent = element(`card-${seat}`).textContent = film.names[seat];
     }
     const characters = [0, 1].map((seat) => film.looks[film.look[seat]].name).join(" vs ");
-    element("about").textContent = [characters, film.stage, clock(film.length), film.title].join(" · ");
+    element("about").textContent = [characters, film.stage, clock(film.length), film.title].filter(Boolean).join(" · ");
     element("seek").max = film.length - 1;
   }
 

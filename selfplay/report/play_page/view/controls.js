@@ -78,6 +78,7 @@ export class Controls {
   command() {
     const { pressed } = this, meaning = PAD_COMMANDS[this.testing ? "test" : this.playing ? "playing" : "menu"];
     this.pressed = this.pushed();
+    if (this.captured) return; // the person chooses what a control shall be
     for (const what of this.pressed) if (!pressed.has(what) && meaning[what]) this.onCommand(meaning[what]);
   }
 

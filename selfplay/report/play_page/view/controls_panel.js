@@ -20,7 +20,7 @@ const GROUPS = [
 const HINTS = [
   ["To hit:", "stand close, face them, press Attack. With a direction held it is another attack."],
   ["To smash:", "push a direction and press Attack at the same moment, or use a key for strong attacks."],
-  ["To come back:", "jump, then Up and Special together. Near a ledge, in the air and facing it, you grab it."],
+  ["To come back:", "hold towards the stage and jump, then Up and Special together. Near a ledge, in the air and facing it, you grab it."],
   ["To walk:", "hold the key for walking with a direction. Without it you dash."],
 ];
 const ANALOG = /^(main|c|light)_/;
@@ -134,7 +134,7 @@ export class ControlsPanel {
     return make("div", `controls-tile controls-${control}`, "", cap, make("span", "", DIRECTIONS[control.slice(2)] ?? LABELS[control]));
   }
 
-  showKeys(note = "Press a key here to see it above. Choose a key to change it.") {
+  showKeys(note = "Press a key to see what the game reads. Choose a key here to change it.") {
     for (const [control, cap] of Object.entries(this.caps)) {
       cap.textContent = this.controls.keyLabel(control);
       cap.setAttribute("aria-label", `${LABELS[control]}: ${cap.textContent}. Change the key`);
@@ -176,7 +176,7 @@ export class ControlsPanel {
     const shown = JSON.stringify([this.index, [...states].map(([index, { id }]) => [index, id]), settings]);
     if (shown === this.shown) return;
     this.shown = shown;
-    this.stopChoosing();
+    if (this.queue.length) this.stopChoosing();
     this.padBox.replaceChildren(...(this.state ? this.padElements(this.state) : [
       make("p", "", "Connect a controller and press one of its buttons. Xbox, PlayStation and Switch controllers work, and GameCube adapters in PC mode."),
     ]));

@@ -89,7 +89,7 @@ export function cleanPads(stored) {
 }
 
 function within(list, length, low, high) {
-  return Array.isArray(list) && list.length === length && list.every((value) => value >= low && value <= high);
+  return Array.isArray(list) && list.length === length && list.every((value) => typeof value === "number" && value >= low && value <= high);
 }
 
 // Codes 0..16 of a stick at x, y, in parts of its reach.

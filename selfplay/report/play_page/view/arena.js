@@ -1,0 +1,156 @@
+// A fight: countdown, picture, clock, what has just happened, and the pause.
+
+import { Stage } from "../../fight/player/draw.js";
+import { fit, GONE, UNIT } from "../../fight/player/data.js";
+import { element } from "../../fight/player/player.js";
+
+const COUNTS = ["3", "2", "1", "GO!"];
+const COUNT = 36; // frames of a count
+const SHOWN = 75; // frames for which a cue is shown
+const OVER = 100; // frames after the end, before the result
+const RATE = 60;
+
+export class Arena {
+  // controls: Controls. over: called with the match after its end. left: called when the person quits.
+  constructor(controls, over) {
+    Object.assign(this, { controls, over, match: null, paused: false });
+    this.canvas = element("arena-view");
+    const stale = () => { this.stale = true; };
+    new ResizeObserver(stale).observe(this.canvas);
+    for (const query of ["(prefers-color-scheme: light)", "(resolution: 1dppx)"]) matchMedia(query).addEventListener("change", stale);
+    document.addEventListener("visibilitychange", () => { if (document.hidden) this.pause("The tab was hidden."); });
+    element("pause-menu").addEventListener("cancel", (event) => event.preventDefault()); // Escape is a command of the controls
+    element("arena-full").onclick = () => this.fullScreen();
+    element("pause").onclick = () => this.pause();
+    element("resume").onclick = () => this.resume();
+  }
+
+  /** Shows a match from its countdown on. score: of the games before, as text. cap: frames of the longest game. */
+  begin(match, score, cap) {
+    Object.assign(this, { match, cap, countdown: COUNTS.length * COUNT, ending: 0, cueLeft: 0, shown: "", stale: true });
+    this.stage = new Stage(this.canvas, match.film);
+    this.stocks = [0, 1].map((seat) => match.film.stocks[seat]);
+    element("score").textContent = score;
+    this.cue("");
+    this.resume();
+  }
+
+  get fighting() {
+    return this.match !== null && !this.paused;
+  }
+
+  /** One frame; whether the game went on. */
+  async frame() {
+    const action = this.controls.read();
+    if (!this.fighting) return false;
+    if (this.cueLeft && !--this.cueLeft) this.cue("");
+    if (this.countdown) return this.count();
+    const { match } = this;
+    if (!match.ended) {
+      await match.frame([action, null]);
+      this.watch(match.film);
+      return true;
+    }
+    if (++this.ending === OVER) {
+      this.match = null;
+      this.controls.stop();
+      this.over(match);
+    }
+    return false;
+  }
+
+  count() {
+    const at = COUNTS.length - Math.ceil(this.countdown-- / COUNT);
+    if (element("cue").textContent !== COUNTS[at]) this.cue(COUNTS[at], "count");
+    // The fight begins with GO; the cue stays for a moment.
+    if (at === COUNTS.length - 1) this.countdown = 0;
+    return false;
+  }
+
+  // What happened on the last frame.
+  watch(film) {
+    const t = film.count - 1;
+    for (const seat of [0, 1]) {
+      const left = film.stocks[2 * t + seat];
+      if (left < this.stocks[seat]) this.cue(`${film.names[seat]}: ${left || "no"} stock${left === 1 ? "" : "s"} left`, `ko seat-${seat}`);
+      this.stocks[seat] = left;
+    }
+    if (this.match.ended) this.cue(this.match.ending === "stocks" ? "GAME!" : "TIME!", "count");
+  }
+
+  cue(text, kind = "") {
+    const cue = element("cue");
+    cue.textContent = text;
+    cue.className = "";
+    void cue.offsetWidth; // the animation begins again
+    cue.className = kind;
+    this.cueLeft = text ? SHOWN : 0;
+  }
+
+  draw() {
+    if (!this.match) return;
+    if (fit(this.canvas) || this.stale) this.shown = "";
+    if (this.stale) this.stage.recolour();
+    this.stale = false;
+    const { film, ended } = this.match, t = film.count - 1, shown = `${t}`;
+    if (this.shown === shown || (ended && this.shown === `${t - 1}`)) return; // the camera of a film that ended is another
+    this.shown = shown;
+    this.stage.draw(t);
+    this.mark(t);
+    const left = clockText(this.cap - this.match.frames);
+    if (element("clock").textContent !== left) element("clock").textContent = left;
+    this.canvas.dataset.frame = this.match.frames;
+  }
+
+  // A triangle above the person's head.
+  mark(t) {
+    const { stage, canvas } = this, { film, ctx } = stage, i = 2 * t;
+    if (film.flags[i] & GONE) return;
+    const size = canvas.height / 60, up = film.looks[film.look[i]].height + 3;
+    const x = canvas.width / 2 + (film.x[i] / UNIT - stage.x) * stage.scale;
+    const y = canvas.height / 2 - (film.y[i] / UNIT + up - stage.y) * stage.scale;
+    ctx.fillStyle = stage.seats[0];
+    ctx.strokeStyle = stage.colour("light");
+    ctx.lineWidth = size / 4;
+    ctx.beginPath();
+    for (const [dx, dy] of [[0, 0], [size, -1.3 * size], [-size, -1.3 * size]]) ctx.lineTo(x + dx, y + dy);
+    ctx.closePath();
+    ctx.stroke();
+    ctx.fill();
+  }
+
+  pause(why = "") {
+    if (!this.match || this.paused || this.match.ended) return;
+    this.paused = true;
+    this.controls.stop();
+    element("pause-about").textContent = why;
+    element("pause-menu").showModal();
+    element("resume").focus();
+  }
+
+  resume() {
+    this.paused = false;
+    element("pause-menu").close();
+    this.controls.start();
+    document.activeElement?.blur(); // the space bar would press a button
+  }
+
+  /** The match is not played to its end. */
+  leave() {
+    const { match } = this;
+    this.match = null;
+    this.paused = false;
+    element("pause-menu").close();
+    this.controls.stop();
+    match?.stop();
+  }
+
+  fullScreen() {
+    document.fullscreenElement ? document.exitFullscreen() : element("arena").requestFullscreen?.();
+  }
+}
+
+function clockText(frames) {
+  const seconds = Math.ceil(Math.max(frames, 0) / RATE);
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+}

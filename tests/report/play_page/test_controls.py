@@ -1,0 +1,30 @@
+"""Keyboard and controllers of the play page, without a browser; the cases are in ``controls_cases.js``."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.node import gather, needs_node, run_node
+
+pytestmark = needs_node
+HERE = Path(__file__).parent
+VIEW = HERE.parents[2] / "selfplay" / "report" / "play_page" / "view"
+CASES = HERE / "controls_cases.js"
+NAMES = re.findall(r'^  "(.+?)": \(\) =>', CASES.read_text("utf-8"), re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    modules = [VIEW / name for name in ("keyboard.js", "gamepad.js", "controls.js")]
+    return json.loads(run_node(gather(tmp_path_factory.mktemp("controls"), *modules, CASES)))
+
+
+def test_all_cases_are_known(told):
+    assert list(told) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_controls(told, name):
+    assert not told[name], told[name]
