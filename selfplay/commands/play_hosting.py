@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def games_folder(run: RunDir | None, checkpoints: Path) -> Path:
     """Where games are kept: with the run, or beside all runs."""
-    return checkpoints / RunDir.people_games.place if run is None else run.people_games
+    return (run or RunDir(checkpoints)).people_games
 
 
 def host(
@@ -48,7 +48,7 @@ def host(
     def keep(document: bytes) -> dict[str, object]:
         added = add_game(home.run, document, folder)
         tell(str(added))
-        return {"message": str(added), "rated": added.rated}
+        return {"message": str(added), "rated": added.why_not_rated is None}
 
     remote = [one.id for one in content.opponents if one.bot is None and one.weights is None]
     policies = {name: load_policy(home.policies[name]) for name in remote}

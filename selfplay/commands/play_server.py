@@ -251,6 +251,11 @@ class _Handler(BaseHTTPRequestHandler):
             kind, body = what(query)
         except Refused as refused:
             self.send_error(refused.status, str(refused))
+        except OSError:
+            raise
+        except Exception:
+            self.send_error(HTTPStatus.INTERNAL_SERVER_ERROR, "the server failed: its terminal says how")
+            raise
         else:
             self._send(HTTPStatus.OK, kind, body)
 

@@ -15,18 +15,17 @@ globalThis.fetch = (url, { headers, ...options }) => fetch(url, { ...options, he
 const remote = new RemoteSeat(server, { id, description }, 5n);
 const local = description.layers && new Policy(description, new Float32Array(load("weights"))).seat(5n);
 const actions = { remote: [], local: [] }, values = [];
-for (const key of [5n, 6n]) { // two episodes
-  for (const seat of [remote, local]) seat?.begin(key);
-  for (let t = 0; t < rows; t++) {
-    const seen = obs.subarray(t * width, (t + 1) * width), options = { temperature: temperatures[t % temperatures.length] };
-    actions.remote.push([...await remote.decide(seen, options)]);
-    if (local) actions.local.push([...local.decide(seen, options)]);
-    values.push(remote.value);
-  }
-}
-const told = [];
-for (const attempt of [() => sendGame(server, { format: 1 }), () => new RemoteSeat(server, { id: "other", description }, 1n).decide(obs.subarray(0, width))]) {
-  await attempt().then((answer) => told.push(answer), (error) => told.push(error.message));
-}
+const decisions = Array.from({ length: 2 * rows }, (_, t) => async () => { // of two episodes
+  const own = t % rows, options = { temperature: temperatures[own % temperatures.length] };
+  if (own === 0) for (const seat of [remote, local]) seat?.begin(t ? 6n : 5n);
+  const seen = obs.subarray(own * width, (own + 1) * width);
+  actions.remote.push([...await remote.decide(seen, options)]);
+  if (local) actions.local.push([...local.decide(seen, options)]);
+  values.push(remote.value);
+});
+await decisions.reduce((before, decide) => before.then(decide), Promise.resolve());
+const other = new RemoteSeat(server, { id: "other", description }, 1n);
+const attempts = [sendGame(server, { format: 1 }), other.decide(obs.subarray(0, width))];
+const told = (await Promise.allSettled(attempts)).map(({ value, reason }) => value ?? reason.message);
 console.log(JSON.stringify({ actions, values, told }));
 process.exit(0); // without waiting for connections that are kept

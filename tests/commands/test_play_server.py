@@ -238,6 +238,13 @@ def test_a_refused_game_is_told():
         assert headers["Content-Type"] == "application/json"
 
 
+def test_a_failure_is_told_and_reported(capsys):
+    with serving(keep=lambda document: 1 / 0) as server:
+        status, _, said = ask(server, "POST", "games", b"{}")
+        assert (status, json.loads(said)) == (500, {"error": "the server failed: its terminal says how"})
+    assert "ZeroDivisionError" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("sent", ["", "GET /", "GET / HTTP/1.1\r\nHost: x\r\n", "body"])
 def test_who_is_slow_is_cut_off(sent):
     with serving(request_s=0.3) as server:
