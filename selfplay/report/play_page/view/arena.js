@@ -8,6 +8,8 @@ const COUNTS = ["3", "2", "1", "GO!"];
 const COUNT = 36; // frames of a count
 const SHOWN = 75; // frames for which a cue is shown
 const OVER = 100; // frames after the end, before the result
+const HIT = 40; // frames for which the damage of hits is shown; those of another hit count together
+const PERCENT = 10; // steps of a percent in a film
 const RATE = 60;
 
 export class Arena {
@@ -20,6 +22,7 @@ export class Arena {
     for (const query of ["(prefers-color-scheme: light)", "(resolution: 1dppx)"]) matchMedia(query).addEventListener("change", stale);
     document.addEventListener("visibilitychange", () => { if (document.hidden) this.pause("The tab was hidden."); });
     element("pause-menu").addEventListener("cancel", (event) => event.preventDefault()); // Escape is a command of the controls
+    element("pause-menu").onclose = () => { if (this.paused) this.resume(); }; // closed by a gesture of the browser
     element("arena-full").onclick = () => this.fullScreen();
     element("pause").onclick = () => this.pause();
     element("resume").onclick = () => this.resume();
@@ -30,6 +33,7 @@ export class Arena {
     Object.assign(this, { match, cap, countdown: COUNTS.length * COUNT, ending: 0, cueLeft: 0, shown: "", stale: true });
     this.stage = new Stage(this.canvas, match.film);
     this.stocks = [0, 1].map((seat) => match.film.stocks[seat]);
+    this.hits = [0, 1].map(() => ({ damage: 0, age: HIT }));
     element("score").textContent = score;
     this.cue("");
     this.resume();
@@ -74,6 +78,9 @@ export class Arena {
       const left = film.stocks[2 * t + seat];
       if (left < this.stocks[seat]) this.cue(`${film.names[seat]}: ${left || "no"} stock${left === 1 ? "" : "s"} left`, `ko seat-${seat}`);
       this.stocks[seat] = left;
+      const hit = this.hits[seat], damage = film.percent[2 * t + seat] - film.percent[2 * (t - 1) + seat];
+      if (damage > 0) Object.assign(hit, { damage: (hit.age < HIT ? hit.damage : 0) + damage, age: 0 });
+      else hit.age++;
     }
     if (this.match.ended) this.cue(this.match.ending === "stocks" ? "GAME!" : "TIME!", "count");
   }
@@ -97,18 +104,24 @@ export class Arena {
     this.shown = shown;
     this.stage.draw(t);
     this.mark(t);
+    for (const seat of [0, 1]) this.damage(t, seat);
     const left = clockText(this.cap - this.match.frames);
     if (element("clock").textContent !== left) element("clock").textContent = left;
     this.canvas.dataset.frame = this.match.frames;
   }
 
+  // A place above a player's head, in pixels; null where the player is out of the game.
+  above(t, seat) {
+    const { stage, canvas } = this, { film } = stage, i = 2 * t + seat, up = film.looks[film.look[i]].height + 3;
+    if (film.flags[i] & GONE) return null;
+    return [canvas.width / 2 + (film.x[i] / UNIT - stage.x) * stage.scale, canvas.height / 2 - (film.y[i] / UNIT + up - stage.y) * stage.scale];
+  }
+
   // A triangle above the person's head.
   mark(t) {
-    const { stage, canvas } = this, { film, ctx } = stage, i = 2 * t;
-    if (film.flags[i] & GONE) return;
-    const size = canvas.height / 60, up = film.looks[film.look[i]].height + 3;
-    const x = canvas.width / 2 + (film.x[i] / UNIT - stage.x) * stage.scale;
-    const y = canvas.height / 2 - (film.y[i] / UNIT + up - stage.y) * stage.scale;
+    const { stage, canvas } = this, { ctx } = stage, size = canvas.height / 60, place = this.above(t, 0);
+    if (!place) return;
+    const [x, y] = place;
     ctx.fillStyle = stage.seats[0];
     ctx.strokeStyle = stage.colour("light");
     ctx.lineWidth = size / 4;
@@ -117,6 +130,24 @@ export class Arena {
     ctx.closePath();
     ctx.stroke();
     ctx.fill();
+  }
+
+  // The damage of the last hits, above who took it.
+  damage(t, seat) {
+    const { stage, canvas } = this, { ctx } = stage, { damage, age } = this.hits[seat], place = age < HIT && this.above(t, seat);
+    if (!place) return;
+    const size = canvas.height / 22, rise = size * (seat ? 0.6 : 1.2) + (size * age) / HIT;
+    ctx.globalAlpha = Math.min(1, (3 * (HIT - age)) / HIT);
+    ctx.font = `800 ${size}px system-ui, sans-serif`;
+    ctx.textAlign = "center";
+    ctx.textBaseline = "alphabetic";
+    ctx.lineWidth = size / 5;
+    ctx.strokeStyle = stage.colour("outline");
+    ctx.fillStyle = stage.colour("glow");
+    const text = `${Math.round(damage / PERCENT)}%`, [x, y] = place;
+    ctx.strokeText(text, x, y - rise);
+    ctx.fillText(text, x, y - rise);
+    ctx.globalAlpha = 1;
   }
 
   pause(why = "") {

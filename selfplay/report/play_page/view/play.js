@@ -20,6 +20,8 @@ import { RemoteSeat, sendGame } from "./remote.js";
 import { ResultScreen } from "./result.js";
 
 const SCREENS = ["menu", "arena", "result"];
+const LONGEST = 200; // letters of a title
+const SETTLED = 700; // milliseconds; a button that is still pressed from the fight leads nowhere
 
 class PlayPage {
   constructor(game, rules, tables) {
@@ -51,6 +53,7 @@ class PlayPage {
 
   show(screen) {
     this.screen = screen;
+    this.since = performance.now();
     element("keys-hint").textContent = this.keysHint();
     element("told").hidden = true;
     for (const id of SCREENS) element(id).hidden = id !== screen;
@@ -67,6 +70,7 @@ class PlayPage {
     if (this.dialog.open) return command === "back" ? this.dialog.close() : steer(this.dialog, command);
     if (this.screen === "arena" && !this.arena.paused) return command === "pause" && this.arena.pause();
     if (this.screen === "arena") return command === "back" ? this.arena.resume() : steer(element("pause-menu"), command);
+    if (performance.now() - this.since < SETTLED) return;
     if (this.screen === "result" && command === "back") return this.show("menu");
     steer(element(this.screen), command);
   }
@@ -109,7 +113,7 @@ class PlayPage {
       seed: randomSeed(),
       stage: choices.stageId,
       characters: choices.characterIds,
-      names: [choices.person, plainName(player.label)],
+      names: [choices.person, player.label],
       delay: [0, delay],
       options: game.options,
     };
@@ -188,6 +192,8 @@ function failed(error) {
 
 async function open() {
   const game = JSON.parse(element("game").textContent);
+  game.title = plainName(game.title, LONGEST);
+  for (const one of game.opponents) one.label = plainName(one.label) || "?";
   const [module, tableBytes, tables] = await Promise.all([unpack(game.rules), unpack(game.tables), unpackAll(game.figures)]);
   return new PlayPage(game, await loadRules(module, tableBytes), tables);
 }
