@@ -134,7 +134,7 @@ def why_not_rated(run: RunDir, settings: RatingSettings, game: PlayedGame) -> st
         return f"{opponent.name} has no rating."
     if (options.bot_skip, delay) != (FRAME_SKIP, 0):
         return (
-            f"scripted players are rated with a decision every {FRAME_SKIP} frames and no delay, here they had one every "
+            f"scripted players are rated with a decision every {FRAME_SKIP} frames and no delay; here it was every "
             f"{options.bot_skip} and a delay of {delay}."
         )
     return ""

@@ -119,7 +119,7 @@ def test_a_game_against_a_generation_is_rated_without_moving_it(run):
         ({"ledge_grab_limit": 0}, {}, "limit of ledge grabs is 60, here it was 0"),
         ({"bot": "idle"}, None, "idle has no rating"),
         ({"bot_skip": 1}, None, "decision every 4 frames and no delay"),
-        ({"delay": (0, 5)}, None, "one every 4 and a delay of 5"),
+        ({"delay": (0, 5)}, None, "it was every 4 and a delay of 5"),
         ({"delay": (0, 5)}, {}, "has a delay of 0 frames, here it had 5"),
         ({}, {"temperature": 0.5}, "rated at temperature 1, here it had 0.5"),
         ({}, {"frame_skip": 2}, "decides every 4 frames, which it did not"),
