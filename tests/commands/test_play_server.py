@@ -14,12 +14,16 @@ import pytest
 import torch
 
 from selfplay.commands import play_server
+from selfplay.commands.play_hosting import keeper
 from selfplay.commands.play_server import CONNECTIONS, EPISODES, Decisions, PlayServer
 from selfplay.errors import ConfigError, CorruptError
+from selfplay.league.ledger import read_records
 from selfplay.policy import browser
 from selfplay.policy.browser.weights import SCRIPTS, browser_policy, policy_description
 from selfplay.policy.recurrent_state import RecurrentState
 from selfplay.report import play_page
+from tests.commands.page_games import page_game
+from tests.commands.test_people import encoded, kept, run  # noqa: F401  (a fixture)
 from tests.hostile.test_loopback import listening
 from tests.policy.browser.test_browser_policy import policy
 from tests.support.node import gather, needs_node, run_node
@@ -226,6 +230,23 @@ def test_two_hosts_are_none():
         hosts = f"Host: {server.host}\r\nHost: evil.example\r\n"
         client.sendall(f"GET /{server.token}/ HTTP/1.1\r\n{hosts}\r\n".encode())
         assert client.makefile("rb").read().startswith(b"HTTP/1.1 403 ")
+
+
+def test_a_game_is_kept_with_the_run_and_rated(run):  # noqa: F811
+    told = []
+    with serving(keep=keeper(run, run.people_games, told.append)) as server:
+        status, _, said = ask(server, "POST", "games", encoded(name="Anna"))
+        answer = json.loads(said)
+        assert (status, answer) == (200, {"message": told[0], "rated": True})
+        assert "; anna is rated " in told[0]
+        changed = page_game(name="Anna", seed=8)
+        changed["checksums"][-1] ^= 1
+        status, _, said = ask(server, "POST", "games", json.dumps(changed).encode())
+        assert status == 422
+        assert "played again, is another game" in json.loads(said)["error"]
+        assert ask(server, "POST", "games", b"\0" * 100)[0] == 422
+    assert len(list(read_records(run.people))) == 1
+    assert len(kept(run)) == 2
 
 
 def test_a_refused_game_is_told():
