@@ -23,7 +23,7 @@ export class Choices {
   /** Takes all choices from an object; the default stands for what is missing or unknown. */
   use(stored) {
     const { game } = this, { defaults } = game;
-    const known = (list, ...names) => names.find((name) => list.some((one) => one.name === name || one.id === name));
+    const known = (list, ...names) => names.find((name) => typeof name === "string" && list.some((one) => (one.name ?? one.id) === name));
     const number = (value, most, other) => (Number.isFinite(value) && value >= 0 && value <= most ? value : other);
     this.opponent = known(game.opponents, stored.opponent, defaults.opponent) ?? game.opponents[0].id;
     const usual = this.usual();

@@ -20,7 +20,8 @@ export class Menu {
     this.range("delay", MOST_DELAY, (value) => (choices.delay = value));
     this.range("temperature", MOST_TEMPERATURE, (value) => (choices.temperature = value));
     element("games").onchange = (event) => this.changed(() => (choices.games = Number(event.target.value)));
-    element("person").onchange = (event) => this.changed(() => choices.use({ ...choices.all(), person: event.target.value }));
+    element("person").oninput = (event) => this.changed(() => choices.use({ ...choices.all(), person: event.target.value }));
+    element("person").onchange = () => this.update();
     element("choices").onsubmit = (event) => {
       event.preventDefault();
       begin();
@@ -68,7 +69,7 @@ export class Menu {
     for (const seat of [0, 1]) element(`character-${seat}`).value = choices.characters[seat];
     element("stage-choice").value = choices.stage;
     element("games").value = choices.games;
-    element("person").value = choices.person;
+    if (document.activeElement !== element("person")) element("person").value = choices.person;
     this.updateDelay(player, policy);
     element("temperature-field").hidden = !policy;
     element("temperature").value = choices.temperature;
