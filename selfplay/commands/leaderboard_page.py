@@ -6,17 +6,19 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
 
-from selfplay.checkpoint import RunDir
+from selfplay.checkpoint import RunDir, list_generations
 from selfplay.commands.notable_games import Notable, notable, rated
 from selfplay.commands.replay import Replayer
-from selfplay.errors import IncompatibleError
+from selfplay.errors import ConfigError, IncompatibleError
 from selfplay.league.ledger import read_records
 from selfplay.report.fight.page import end_document
 from selfplay.report.leaderboard_page.page import LONGEST_S, PageContent, PageReplay, write_page
 from selfplay.report.leaderboard_page.records import RunRecords
 from selfplay.report.ticker import time_left
 from selfplay.report.transcripts import read_transcripts
+from selfplay.report.tree import counted
 from selfplay.verbs import quoted, respelled
 
 if TYPE_CHECKING:
@@ -25,24 +27,53 @@ if TYPE_CHECKING:
 PATIENCE: Final = 4  # games that are tried in vain before it is clear that this version plays none of the run's again
 
 
-def write_run(folder: Path, study: LeaderboardAnalysis, path: Path, tell: Callable[[str], None]) -> int:
-    """Write the page of a run; its size in bytes.
+def write_run(
+    folder: Path, study: LeaderboardAnalysis, path: Path, tell: Callable[[str], None], *, play: bool = False
+) -> str:
+    """Write the page of a run; a line that says so.
 
     Args:
         folder: of the run.
         study: its ratings.
         path: of the page.
         tell: is told what takes a while.
+        play: write a play page for each kept generation of the table, too, into a folder beside the page.
 
     Raises:
-        ConfigError: the page cannot be written.
+        CheckpointError: a generation cannot be loaded.
+        ConfigError: a page cannot be written, or there are no policies for play pages.
         LeagueError: the ledger cannot be read.
     """
     name = folder.resolve().name
     if study.board.kind == "words":
-        return write_page(PageContent(name, study, RunRecords.of(folder), transcripts=read_transcripts(folder)), path)
-    replays, notes = replays_of(RunDir(folder), study, tell)
-    return write_page(PageContent(name, study, RunRecords.of(folder), replays, notes), path)
+        if play:
+            raise ConfigError("--play is for fights")
+        size = write_page(PageContent(name, study, RunRecords.of(folder), transcripts=read_transcripts(folder)), path)
+        return _written(path, size)
+    run, links, about = RunDir(folder), {}, ""
+    if play:
+        pages = _play_pages(run, study, path.with_name(f"{path.stem}_play"), tell)
+        links = {player: quote(str(page.relative_to(path.parent))) for player, page in pages.items()}
+        size = sum(page.stat().st_size for page in pages.values())
+        about = f", and {counted(len(pages), 'play page')} in {path.stem}_play ({size / 1e6:.1f} MB)"
+    replays, notes = replays_of(run, study, tell)
+    content = PageContent(name, study, RunRecords.of(folder), replays, notes, play=links)
+    return _written(path, write_page(content, path)) + about
+
+
+def _written(path: Path, size: int) -> str:
+    return f"{path} ({size / 1e6:.1f} MB)"
+
+
+def _play_pages(run: RunDir, study: LeaderboardAnalysis, folder: Path, tell: Callable[[str], None]) -> dict[str, Path]:
+    """Play pages of the generations that the table shows and the run keeps, by player."""
+    from selfplay.commands.play_pages import write_play_pages  # the rules for browsers take a while to load
+
+    kept = {generation.id for generation in list_generations(run)}
+    shown = [row.policy for row in study.board.top() if row.policy in kept]
+    if not shown:
+        raise ConfigError(f"--play: {run.path} keeps no generation that its leaderboard shows")
+    return write_play_pages(run, shown, folder, tell)
 
 
 def replays_of(

@@ -3,33 +3,41 @@
 from __future__ import annotations
 
 import hashlib
-import os
+import re
 import time
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from envs.errors import GameError
 from envs.melee.bot_names import FRAME_SKIP
 from envs.melee.tables import CHARACTERS, STAGES
 from selfplay.checkpoint import shipped_policies
 from selfplay.checkpoint.generations import read_policy_meta
 from selfplay.checkpoint.policies import is_policy
-from selfplay.checkpoint.run_dir import CHECKPOINTS, RunDir
+from selfplay.checkpoint.run_dir import CHECKPOINTS
 from selfplay.checkpoint.store import write_file
-from selfplay.commands.played_games import Bot, Person, PlayedGame, PolicySeat, Replayed, replay
+from selfplay.commands.played_games import Bot, Person, PlayedGame, PolicySeat, replay
 from selfplay.errors import ConfigError, SelfPlayError
 from selfplay.league.leaderboard import analyse
 from selfplay.league.people import VERSION, person_id, record_game, run_games
-from selfplay.league.records import OUTSIDE, MatchRecord, MatchSeat, generation_number, person_name
+from selfplay.league.records import OUTSIDE, MatchRecord, MatchSeat, generation_number
 from selfplay.league.render import interval
 from selfplay.report.fight.show import write_slp
+from selfplay.report.tree import counted
 from selfplay.train.fighting.rating import RatingSettings, config_of, settings_of
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from envs.melee.drawing.film import Film
+    from selfplay.checkpoint import RunDir
     from selfplay.league.rows import LeaderboardRow
 
-WITHOUT_RUN: Final = CHECKPOINTS / RunDir.people_games.place  # for games of pages that were made from a policy
+WITHOUT_RUN: Final = CHECKPOINTS / "people" / "games"  # for games on pages that were made from a policy
+_NAME_BYTES: Final = 40  # of an opponent in the name of a file
 _STAGE_NAMES: Final = {number: name for name, number in STAGES.items()}
 _CHARACTER_NAMES: Final = {number: name for name, number in CHARACTERS.items()}
 
@@ -47,15 +55,11 @@ class Added:
     result: str  # "anna beat gen_40 2-0"
     rating: str | None  # "anna is rated 3120, 95% interval 2800 to 3440, 7 games"; None without any rated game
 
-    @property
-    def rated(self) -> bool:
-        return self.why_not_rated is None
-
     def __str__(self) -> str:
         """All of it, in one line."""
-        again = "" if self.is_new else " (added before)"
-        rating = "" if self.rating is None else f"; {self.rating}"
-        return f"{self.result}{again}{rating}." + ("" if self.rated else f" Not rated: {self.why_not_rated}")
+        parts = [self.result + ("" if self.is_new else ", which had been added before")]
+        parts += [] if self.rating is None else [self.rating]
+        return "; ".join(parts) + ("." if self.why_not_rated is None else f". Not rated: {self.why_not_rated}")
 
 
 def add_game(run: RunDir | None, document: bytes, folder: Path | None = None) -> Added:
@@ -66,128 +70,131 @@ def add_game(run: RunDir | None, document: bytes, folder: Path | None = None) ->
     Args:
         run: the run whose page the game was played on; None: a page of a single policy, whose games are not rated.
         document: what the page saved.
-        folder: where the two files go; default: ``people/games`` of the run, or below ``checkpoints/`` without one.
+        folder: where the two files go; default: ``people/games`` of the run, or ``WITHOUT_RUN``.
 
     Raises:
         CorruptError: it is no document of a game.
         IncompatibleError: it does not come out as it says.
         ConfigError: not one person against one opponent, or the folder is a link.
         LeagueError: the person's name gives no id, or the ledger of the run's people cannot be written.
-        CheckpointError: the files cannot be written.
+        CheckpointError, GameError: the files cannot be written.
     """
     game = PlayedGame.parse(document)
-    seat = _seat_of_person(game)
+    if sum(game.people) != 1:
+        raise ConfigError(f"{game.names[0]} against {game.names[1]}: one seat must be a person's, and only one")
+    seat = game.people.index(True)
     player = person_id(game.names[seat])
-    name = person_name(player) or player
     replayed = replay(game)
+    opponent = _opponent(game, seat)
+    name = player.removeprefix("person-")
+    film = replace(replayed.film, names=(name, opponent) if seat == 0 else (opponent, name))
     home = folder or (WITHOUT_RUN if run is None else run.people_games)
-    names = [_opponent(game, seat)] * 2
-    names[seat] = name
-    stem, is_new = _keep(home, game, document, replayed, (names[0], names[1]), seat)
-    row, why_not = None, "it was played on the page of a policy, outside a run."
+    label = f"{name}-{re.sub(r'[^A-Za-z0-9_-]+', '-', opponent)[:_NAME_BYTES]}-{_digest(game, player)}"
+    json, is_new = _keep(home, label, document, film)
+    row, why_not = None, "it was played on the page of a policy, not of a run."
     if run is not None:
-        row, why_not, added = _rate(run, game, seat, player, replayed)
-        is_new |= added
-    return Added(
-        person=name,
-        opponent=names[1 - seat],
-        json=stem.with_name(f"{stem.name}.json"),
-        slp=stem.with_name(f"{stem.name}.slp"),
-        is_new=is_new,
-        why_not_rated=why_not,
-        result=_result(game, names, seat, replayed),
-        rating=None if row is None else _rating(row),
-    )
+        row, why_not, appended = _rate(run, game, player, replayed.stats)
+        is_new |= appended
+    rating = None
+    if row is not None:
+        rating = f"{name} is rated {row.elo:.0f}, 95% interval {interval(row)}, {counted(row.games, 'game')}"
+    result = _result(game, seat, name, opponent)
+    return Added(name, opponent, json, json.with_suffix(".slp"), is_new, why_not or None, result, rating)
 
 
-def why_not_rated(run: RunDir, settings: RatingSettings, game: PlayedGame, replayed: Replayed) -> str | None:
-    """The first difference to a rating game of the run, as a sentence; None where the game can be rated."""
+def why_not_rated(run: RunDir, settings: RatingSettings, game: PlayedGame) -> str:
+    """The first difference to a rating game of the run, as a sentence; "" where there is none.
+
+    Args:
+        run: the run.
+        settings: what its rating games are played under.
+        game: a game of one person.
+    """
     rules, options = settings.rules, game.options
-    if replayed.stats is None:
+    stage, characters = _STAGE_NAMES[game.stage], [_CHARACTER_NAMES[number] for number in game.characters]
+    seat = game.people.index(False)
+    opponent, delay = game.seats[seat], game.delay[seat]
+    if game.result.ended is None:
         return "it was stopped before its end."
-    characters = [_CHARACTER_NAMES[number] for number in game.characters]
+    if rules.game != game.game:
+        return f"the run is rated in {rules.game}, this was the {game.game}."
     if sorted(characters) != sorted(settings.characters):
-        return f"the run is rated with {' and '.join(sorted(set(settings.characters)))}."
-    if (stage := _STAGE_NAMES[game.stage]) != rules.stage:
-        return f"the run is rated on {rules.stage}, this was {stage}."
+        return (
+            f"the run is rated with {' against '.join(settings.characters)}, this was {' against '.join(characters)}."
+        )
+    if stage != rules.stage:
+        return f"the run is rated on {rules.stage}, this was on {stage}."
     if options.cap != rules.max_episode_frames:
-        return f"the run's games have at most {rules.max_episode_frames:,} frames, this one {options.cap:,}."
+        return f"the run's games have at most {rules.max_episode_frames:,} frames, this one had {options.cap:,}."
     if options.ledge_grab_limit != rules.ledge_grab_limit:
-        return f"the run's ledge-grab limit is {rules.ledge_grab_limit}, this was {options.ledge_grab_limit}."
-    seat = 1 - _seat_of_person(game)
-    opponent = game.seats[seat]
-    if isinstance(opponent, Bot):
-        if opponent.name in OUTSIDE:
-            return f"{opponent.name} has no rating."
-        if (options.bot_skip, game.delay[seat]) != (FRAME_SKIP, 0):
-            return f"{opponent.name} decided every {options.bot_skip} frames and {game.delay[seat]} late, not as rated."
-        return None
-    return _policy_differs(run, settings, opponent, game, seat) if isinstance(opponent, PolicySeat) else None
+        return f"the run's limit of ledge grabs is {rules.ledge_grab_limit}, here it was {options.ledge_grab_limit}."
+    if isinstance(opponent, PolicySeat):
+        return _policy_differs(run, settings, opponent, game, seat)
+    if isinstance(opponent, Bot) and opponent.name in OUTSIDE:
+        return f"{opponent.name} has no rating."
+    if (options.bot_skip, delay) != (FRAME_SKIP, 0):
+        return (
+            f"scripted players are rated with a decision every {FRAME_SKIP} frames and no delay; here it was every "
+            f"{options.bot_skip} and a delay of {delay}."
+        )
+    return ""
 
 
-def _policy_differs(
-    run: RunDir, settings: RatingSettings, played: PolicySeat, game: PlayedGame, seat: int
-) -> str | None:
-    """Why a policy was not itself, as a sentence; None where it was."""
-    folder = run.generations / played.id
+def _policy_differs(run: RunDir, settings: RatingSettings, played: PolicySeat, game: PlayedGame, seat: int) -> str:
+    """Why a policy was not the one that is rated, as a sentence; "" where it was."""
+    folder: Path | None = run.generations / played.id
     if generation_number(played.id) is None:
-        shipped = shipped_policies().get(played.id) if played.id in settings.anchors else None
-        if shipped is None:
-            return f"{played.id} is neither a generation of the run nor has it a rating there."
-        folder = shipped
-    if not is_policy(folder):
-        return f"{played.id} is no longer in {run.generations}."
+        folder = shipped_policies().get(played.id) if played.id in settings.anchors else None
+    if folder is None or not is_policy(folder):
+        return f"{played.id} is no generation of the run, or has been removed."
     meta = read_policy_meta(folder)
     if played.weights_hash != meta.weights_hash:
-        return f"{played.id} has other weights than the one that played."
+        return f"{played.id} has other weights in the run than in this game."
     presses = game.presses()
-    decided = presses["frame"][presses["seat"] == seat]
-    if played.frame_skip != meta.frame_skip or (decided % meta.frame_skip).any():
-        return f"{played.id} decides every {meta.frame_skip} frames, here it did not."
+    decisions = presses["frame"][presses["seat"] == seat]
+    if played.frame_skip != meta.frame_skip or (decisions % meta.frame_skip).any():
+        return f"{played.id} decides every {meta.frame_skip} frames, which it did not here."
     if game.delay[seat] != meta.delay:
         return f"{played.id} has a delay of {meta.delay} frames, here it had {game.delay[seat]}."
     if played.temperature != 1.0:
         return f"{played.id} is rated at temperature 1, here it had {played.temperature:g}."
-    return None
+    return ""
 
 
 def _rate(
-    run: RunDir, game: PlayedGame, seat: int, player: str, replayed: Replayed
-) -> tuple[LeaderboardRow | None, str | None, bool]:
-    """The person's row of the leaderboard, why the game is not rated, and whether a row was appended."""
+    run: RunDir, game: PlayedGame, player: str, stats: NDArray[np.void] | None
+) -> tuple[LeaderboardRow | None, str, bool]:
+    """The person's row of the leaderboard, why the game is not rated, and whether it was appended to the ledger."""
     try:
         settings = settings_of(config_of(run))
-        why_not = why_not_rated(run, settings, game, replayed)
-    except SelfPlayError as error:
-        return None, f"the run's settings cannot be used: {error}.", False
-    record = None if why_not else _record(game, settings, player, replayed)
-    added = record is not None and record_game(run.path, record)
+        why_not = why_not_rated(run, settings, game)
+    except (SelfPlayError, GameError) as error:
+        return None, f"it cannot be compared with the run's rating games: {error}", False
+    appended = False
+    if not why_not and stats is not None:
+        appended = record_game(run.path, _record(game, settings, player, stats))
     games = run_games(run.path)
     if settings.group not in games.groups:
-        return None, why_not, added
+        return None, why_not, appended
     board = analyse(games, settings=settings.group, run=run.path).board
-    return next((row for row in board.rows if row.policy == player), None), why_not, added
+    return next((row for row in board.rows if row.policy == player), None), why_not, appended
 
 
-def _record(game: PlayedGame, settings: RatingSettings, player: str, replayed: Replayed) -> MatchRecord:
-    stats = replayed.stats
-    assert stats is not None
+def _record(game: PlayedGame, settings: RatingSettings, player: str, stats: NDArray[np.void]) -> MatchRecord:
     seats = []
-    for played, character, delay in zip(game.seats, game.characters, game.delay, strict=True):
+    for played, number, delay in zip(game.seats, game.characters, game.delay, strict=True):
         if isinstance(played, Person):
             who, version, skip = player, VERSION, 1
         elif isinstance(played, Bot):
-            who, version, skip = played.name, settings.rules.rated.players[played.name].version, game.options.bot_skip
+            who, version, skip = played.name, settings.rules.rated.players[played.name].version, FRAME_SKIP
         else:
             who, version, skip = played.id, str(played.weights_hash), played.frame_skip
-        seats.append(
-            MatchSeat(player=who, version=version, character=_CHARACTER_NAMES[character], frame_skip=skip, delay=delay)
-        )
-    opponent = next(one.player for one in seats if one.player != player)
+        character = _CHARACTER_NAMES[number]
+        seats.append(MatchSeat(player=who, version=version, character=character, frame_skip=skip, delay=delay))
     return MatchRecord.played(
         seats=(seats[0], seats[1]),
         seed=int(game.seed),
-        round=int(_digest(game)[:8], 16),  # a person can play two games on one seed
+        round=int(_digest(game, player), 16),  # people can play other games on the same seed
         settings=settings.settings,
         stage=settings.rules.stage,
         stocks=tuple(int(s["stocks"]) for s in stats),
@@ -197,25 +204,42 @@ def _record(game: PlayedGame, settings: RatingSettings, player: str, replayed: R
         frames=int(stats[0]["frames"]),
         ended=settings.rules.rated.endings[int(stats[0]["ended"])],
         sampling=settings.sampling,
-        iteration=generation_number(opponent) or 0,
+        iteration=max(generation_number(one.player) or 0 for one in seats),
         wall=time.time(),
     )
 
 
-def _keep(
-    home: Path, game: PlayedGame, document: bytes, replayed: Replayed, names: tuple[str, str], seat: int
-) -> tuple[Path, bool]:
-    """Write both files; returns their path without suffix, and whether they are new."""
+def _keep(home: Path, label: str, document: bytes, film: Film) -> tuple[Path, bool]:
+    """Write both files, unless they are there; returns the path of the JSON, and whether it is new."""
     for place in (home, home.parent):
         if place.is_symlink():
-            raise ConfigError(f"{place} is a link: games of people are kept in plain folders")
-    digest = _digest(game)
-    opponent = _as_file_name(names[1 - seat])
-    for known in home.glob(f"*-{digest}.json"):
-        if (found := known.with_suffix("")).name.partition("-")[2].endswith(f"{names[seat]}-{opponent}-{digest}"):
-            return found, False
-    stem = home / f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{names[seat]}-{opponent}-{digest}"
+            raise ConfigError(f"{place} is a link; games of people are kept in plain folders")
+    stamp = "[0-9]" * 8 + "-" + "[0-9]" * 6
+    if (known := next(home.glob(f"{stamp}-{label}.json"), None)) is not None:
+        return known, False
+    path = home / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{label}.json"
     home.mkdir(parents=True, exist_ok=True)
-    write_slp(replace(replayed.film, names=names), stem.with_name(f"{stem.name}.slp"))
-    write_file(stem.with_name(f"{stem.name}.json"), document)  # last: it tells that both are there
-    return stem, True
+    write_slp(film, path.with_suffix(".slp"))
+    write_file(path, document)  # last: where it is, the game is complete
+    return path, True
+
+
+def _opponent(game: PlayedGame, seat: int) -> str:
+    opponent = game.seats[1 - seat]
+    return opponent.id if isinstance(opponent, PolicySeat) else opponent.name if isinstance(opponent, Bot) else ""
+
+
+def _result(game: PlayedGame, seat: int, name: str, opponent: str) -> str:
+    mine, other = game.result.stocks[seat], game.result.stocks[1 - seat]
+    if game.result.ended is None:
+        return f"{name} against {opponent} was stopped at {mine}-{other}"
+    if game.result.winner is None:
+        return f"{name} and {opponent} drew {mine}-{other}"
+    percents = f" ({game.result.percents[seat]:.0f}% to {game.result.percents[1 - seat]:.0f}%)" if mine == other else ""
+    return f"{name} {'beat' if game.result.winner == seat else 'lost to'} {opponent} {mine}-{other}{percents}"
+
+
+def _digest(game: PlayedGame, player: str) -> str:
+    """Eight hex digits that are the same for the same game of the same person."""
+    told = game.model_dump_json(include={"seed", "stage", "characters", "delay", "options", "seats", "frames"})
+    return hashlib.blake2b(f"{player}\n{told}\n".encode() + game.presses().tobytes(), digest_size=4).hexdigest()

@@ -24,7 +24,7 @@ from selfplay.league.people import run_games
 from selfplay.league.records import generation_number, settings_hash
 from selfplay.league.statistics import Z95
 from selfplay.policy.browser.weights import PLAYED, SCRIPTS, browser_policy, policy_description
-from selfplay.policy.policy import Policy, load_policy
+from selfplay.policy.policy import Policy, load_fighter
 from selfplay.report.play_page.page import Opponent, PlayContent
 from selfplay.report.standalone_page import read_modules
 from selfplay.runner.match import Contender, Rules
@@ -106,7 +106,12 @@ def _named(generations: str | None, there: Mapping[str, Path], run: RunDir | Non
 
 
 def play_content(
-    home: Home, characters: Sequence[str] = (), max_episode_frames: int | None = None, *, served: bool = False
+    home: Home,
+    characters: Sequence[str] = (),
+    max_episode_frames: int | None = None,
+    *,
+    served: bool = False,
+    least: int = CHARACTERS,
 ) -> PlayContent:
     """What the page of a run or policy offers.
 
@@ -115,6 +120,7 @@ def play_content(
         characters: More characters than those that it was trained with, and a few others.
         max_episode_frames: The longest game; None: as in training.
         served: Whether a server plays the policies that pages cannot play.
+        least: How many characters there are at least.
 
     Raises:
         ConfigError: a policy is of a kind that pages cannot play and there is no server, or such a longest game is not
@@ -123,7 +129,7 @@ def play_content(
         GameError: an unknown character.
         LeagueError: the run's ledger cannot be read.
     """
-    policies = {name: load_policy(path) for name, path in home.policies.items()}
+    policies = {name: load_fighter(path) for name, path in home.policies.items()}
     newest = policies[home.newest]
     (mine, other), rules = home_rules([Contender(home.newest, newest)])
     cap = max_episode_frames or min(rules.max_episode_frames, LONGEST)
@@ -132,7 +138,7 @@ def play_content(
     entry = find_game(MOCK)
     cast = {mine, other, *(find_character(entry, name) for name in characters)}
     for name in OTHERS:
-        cast |= {name} if len(cast) < CHARACTERS else set()
+        cast |= {name} if len(cast) < least else set()
     elo = _ratings(home, (mine, other), rules)
     scripted = [_scripted(number, name, elo) for number, name in enumerate(entry.rated.players)]
     trained = [_policy(name, policy, elo, served) for name, policy in reversed(policies.items())]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def games_folder(run: RunDir | None, checkpoints: Path) -> Path:
     """Where games are kept: with the run, or beside all runs."""
-    return checkpoints / RunDir.people_games.place if run is None else run.people_games
+    return (run or RunDir(checkpoints)).people_games
 
 
 def host(
@@ -44,18 +44,23 @@ def host(
         ConfigError: the port cannot be used.
         CheckpointError: a policy cannot be loaded.
     """
-
-    def keep(document: bytes) -> dict[str, object]:
-        added = add_game(home.run, document, folder)
-        tell(str(added))
-        return {"message": str(added), "rated": added.rated}
-
     remote = [one.id for one in content.opponents if one.bot is None and one.weights is None]
     policies = {name: load_policy(home.policies[name]) for name in remote}
-    with PlayServer(Decisions(policies), keep, port) as server:
+    with PlayServer(Decisions(policies), keeper(home.run, folder, tell), port) as server:
         server.page = play_page(replace(content, server=server.described)).encode()
         ready(server.address)
         server.serve()
+
+
+def keeper(run: RunDir | None, folder: Path, tell: Callable[[str], None]) -> Callable[[bytes], dict[str, object]]:
+    """What keeps games for a server, in a folder; see ``add_game``. ``tell`` is called with a line on each."""
+
+    def keep(document: bytes) -> dict[str, object]:
+        added = add_game(run, document, folder)
+        tell(str(added))
+        return {"message": str(added), "rated": added.why_not_rated is None}
+
+    return keep
 
 
 @contextmanager

@@ -29,7 +29,7 @@ import torch
 
 from envs.errors import GameError
 from selfplay.commands.played_games import MAX_BYTES
-from selfplay.errors import ConfigError, SelfPlayError, describe
+from selfplay.errors import ConfigError, SelfPlayError
 from selfplay.policy.recurrent_state import RecurrentState
 
 if TYPE_CHECKING:
@@ -144,8 +144,8 @@ class PlayServer(ThreadingTCPServer):
         """
         try:
             super().__init__((ADDRESS, port), _Handler)
-        except (OSError, OverflowError) as error:
-            raise ConfigError(f"--port {port}: {describe(error)}; --port 0 takes a free port") from None
+        except OSError as error:
+            raise ConfigError(f"--port {port}: {error.strerror}; --port 0 takes a free port") from None
         self.token = secrets.token_urlsafe(24)
         self.host = f"{ADDRESS}:{self.server_address[1]}"
         self.origin = f"http://{self.host}"
@@ -251,6 +251,11 @@ class _Handler(BaseHTTPRequestHandler):
             kind, body = what(query)
         except Refused as refused:
             self.send_error(refused.status, str(refused))
+        except OSError:
+            raise
+        except Exception:
+            self.send_error(HTTPStatus.INTERNAL_SERVER_ERROR, "the server failed: its terminal says how")
+            raise
         else:
             self._send(HTTPStatus.OK, kind, body)
 

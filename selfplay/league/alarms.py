@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from selfplay.league.records import generation_number
+from selfplay.league.records import generation_number, person_name
 
 if TYPE_CHECKING:
     from selfplay.league.diagnosis import Diagnosis
@@ -28,7 +28,8 @@ def _gaps(ratings: Ratings, games: GameTable, anchor: str) -> list[str]:
     found = []
     islands = [part for part in ratings.components()[1:] if ratings.games[ratings.index(part[0])] > 0]
     if islands:
-        names = "; ".join(", ".join(part[:6]) + (", ..." if len(part) > 6 else "") for part in islands)
+        shown = [[person_name(name) or name for name in part[:6]] + ["..."] * (len(part) > 6) for part in islands]
+        names = "; ".join(", ".join(part) for part in shown)
         found.append(
             f"Not connected: no chain of games links these players to {anchor!r}, so their Elo cannot be compared with "
             f"the rest of the table: {names}."

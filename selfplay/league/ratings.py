@@ -139,7 +139,7 @@ def rate(
 ) -> Ratings:
     """Fit the ratings of all players under one set of settings.
 
-    Games with people rate the people, and generations without any other game; all other ratings are those without
+    Games with people rate the people, and players without any other game; all other ratings are those without
     these games.
 
     Args:

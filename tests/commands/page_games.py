@@ -11,24 +11,42 @@ from envs.melee.browser.game import PageGame
 from envs.melee.controller import NEUTRAL
 from envs.melee.mock import MockMelee
 from envs.melee.tables import CHARACTERS, STAGES
+from envs.rated import ENDED_BY
 from selfplay.commands.played_games import CHECKED, HELD
 
 
-def page_game(frames=200, cap=150, name="Ada", bot="rusher"):
-    """A game of a person, who moves and hits, against a scripted player; it ends at its cap, or is stopped before."""
-    options = MockMelee(1, bot_skip=4, max_episode_frames=cap)._options()
-    characters, stage, seed = (CHARACTERS["fox"], CHARACTERS["marth"]), STAGES["battlefield"], 7
-    game = PageGame(seed, stage, characters, StepOptions(*options), (-1, BOTS.index(bot)))
+def page_game(
+    frames=200,
+    cap=150,
+    name="Ada",
+    bot="rusher",
+    policy=None,
+    characters=("fox", "marth"),
+    stage="battlefield",
+    seed=7,
+    delay=(0, 0),
+    **options,
+):
+    """A game of a person, who moves and hits, against a scripted player, or a made-up policy that stands still.
+
+    It ends at its cap, or is stopped before. ``policy`` is the document of its seat.
+    """
+    options = MockMelee(1, bot_skip=4, max_episode_frames=cap)._options()._replace(**options)
+    ids, stage = [CHARACTERS[character] for character in characters], STAGES[stage]
+    game = PageGame(seed, stage, ids, StepOptions(*options), (-1, -1 if policy else BOTS.index(bot)), delay)
     rows, checksums = [], []
-    for frame in range(min(frames, cap)):
-        if frame % 10 == 0:
-            action = NEUTRAL.copy()
-            action[8], action[0] = 16 * (frame // 40 % 2), frame // 10 % 2
-            game.hold(0, action)
-            rows.append((frame, 0, action))
-        game.step()
-        if (frame + 1) % CHECKED == 0 or frame + 1 == min(frames, cap):
-            checksums.append(game.checksum())
+    while len(checksums) * CHECKED < min(frames, cap):
+        for frame in range(len(checksums) * CHECKED, min((len(checksums) + 1) * CHECKED, frames, cap)):
+            if frame % 10 == 0:
+                action = NEUTRAL.copy()
+                action[8], action[0] = 16 * (frame // 40 % 2), frame // 10 % 2
+                game.hold(0, action)
+                rows.append((frame, 0, action))
+            if policy and frame == 0:
+                game.hold(1, NEUTRAL)
+                rows.append((frame, 1, NEUTRAL))
+            game.step()
+        checksums.append(game.checksum())
     players = game.state.players[0]
     return {
         "format": 1,
@@ -36,11 +54,11 @@ def page_game(frames=200, cap=150, name="Ada", bot="rusher"):
         "rules": sources_hash(),
         "seed": str(seed),
         "stage": stage,
-        "characters": list(characters),
-        "names": [name, bot],
-        "delay": [0, 0],
+        "characters": ids,
+        "names": [name, policy["id"] if policy else bot],
+        "delay": list(delay),
         "options": options._asdict(),
-        "seats": [{"kind": "person"}, {"kind": "bot", "name": bot}],
+        "seats": [{"kind": "person"}, policy or {"kind": "bot", "name": bot}],
         "frames": min(frames, cap),
         "held": base64.b64encode(np.array(rows, HELD).tobytes()).decode(),
         "checksums": checksums,
@@ -48,6 +66,6 @@ def page_game(frames=200, cap=150, name="Ada", bot="rusher"):
             "stocks": players["stocks"].tolist(),
             "percents": players["percent"].tolist(),
             "winner": None if not game.ended or game.score[0] == 0.5 else int(np.argmax(game.score)),
-            "ended": "cap" if game.ended else None,
+            "ended": ENDED_BY[game.stats["ended"][0]] if game.ended else None,
         },
     }

@@ -21,7 +21,7 @@ from selfplay.league.ratings import rate, sequential_elo
 from selfplay.league.records import check_player, generation_id, person_name
 from selfplay.league.render import PEOPLE, to_csv, to_json, to_table, to_text
 from selfplay.report.leaderboard_page.page import PageContent, page
-from tests.league.pools import record, seat, series
+from tests.league.pools import record, seat, series, tournament
 
 ANNA = "person-anna"
 TRAINED = series(
@@ -111,6 +111,17 @@ def test_the_interval_of_a_person_holds_the_error_of_the_opponent():
     assert all_of_it == pytest.approx(np.hypot(own, theirs), rel=0.05)
     gap = fitted.difference(ANNA, "gen_1")
     assert gap.high - gap.low == pytest.approx(2 * 1.96 * own, rel=0.1)  # the two move together
+
+
+def test_intervals_of_people_hold_their_strength_as_often_as_they_say():
+    ladder = {"random": 1500.0, "rusher": 1550.0} | {generation_id(i): 1500.0 + 45 * i for i in range(1, 7)}
+    pairs = [*itertools.combinations(ladder, 2)] * 2 + [(ANNA, "gen_2"), (ANNA, "gen_5")] * 5
+    rng, inside = np.random.default_rng(4), []
+    for _ in range(60):
+        ratings = rate(tournament(ladder | {ANNA: 1700.0}, pairs, 1, rng, draws=0.2))
+        me = ratings.index(ANNA)
+        inside.append(ratings.low[me] <= 1700.0 <= ratings.high[me])
+    assert 0.9 <= np.mean(inside) <= 0.99
 
 
 def test_a_run_whose_only_games_are_those_of_people_rates_them_and_their_opponents(tmp_path):

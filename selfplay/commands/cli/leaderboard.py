@@ -30,6 +30,9 @@ def parser() -> argparse.ArgumentParser:
     form.add_argument("--json", action="store_true", help="as JSON")
     form.add_argument("--csv", action="store_true", help="as CSV: every player, all columns")
     form.add_argument("--html", type=Path, metavar="PAGE", help="as a page for browsers, with curves, maps and games")
+    made.add_argument(
+        "--play", action="store_true", help="with --html: a page beside it for each generation, on which you fight it"
+    )
     made.add_argument("--elo", choices=("batch", "sequential"), default="batch", help="method (default: %(default)s)")
     made.add_argument(
         "--result-rule",
@@ -49,6 +52,8 @@ def show(options: argparse.Namespace, checkpoints: Path) -> None:
     from selfplay.league.render import to_csv, to_json, to_table, to_text
 
     run: Path | None = None
+    if options.play and (options.html is None or options.games is not None):
+        raise ConfigError("--play goes with --html and a run")
     if options.games is not None:
         if options.run is not None or options.settings is not None:
             raise ConfigError("--games rates a file of its own; it goes with neither RUN nor --settings")
@@ -86,12 +91,10 @@ def page(found: LeaderboardAnalysis, run: Path | None, options: argparse.Namespa
     if run is None:
         from selfplay.report.leaderboard_page.page import PageContent, write_page
 
-        size = write_page(PageContent(options.games.name, found), path)
-    else:
-        from selfplay.commands.leaderboard_page import write_run
+        return f"{path} ({write_page(PageContent(options.games.name, found), path) / 1e6:.1f} MB)"
+    from selfplay.commands.leaderboard_page import write_run
 
-        size = write_run(run, found, path, lambda text: print(text, file=sys.stderr))
-    return f"{path} ({size / 1e6:.1f} MB)"
+    return write_run(run, found, path, lambda text: print(text, file=sys.stderr), play=options.play)
 
 
 @console.command

@@ -58,12 +58,16 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def check(options: argparse.Namespace) -> None:
-    """Refuse options that do not go together, before anything is loaded.
+def check(options: argparse.Namespace, checkpoints: Path) -> None:
+    """Refuse a run that is none and options that do not go together, before anything is loaded.
 
     Raises:
         ConfigError: says which.
+        NotARunError: there is no such run or policy.
     """
+    from selfplay.checkpoint import shipped_policies
+    from selfplay.checkpoint.generations import POLICY_FILE
+    from selfplay.checkpoint.named_runs import RUN_FILE, resolve_run
     from selfplay.commands.play_request import check_name
 
     given = [name for name in _FOR_PAGES if getattr(options, name) not in (None, False)]
@@ -77,6 +81,8 @@ def check(options: argparse.Namespace) -> None:
         raise ConfigError(f"--port {options.port}: 0 to {2**16 - 1} are possible")
     if options.name is not None:
         check_name(options.name)
+    if options.what is not None and options.what not in shipped_policies():
+        resolve_run(options.what, checkpoints, (RUN_FILE, POLICY_FILE))
 
 
 def content_of(options: argparse.Namespace, home: Home) -> PlayContent:
@@ -130,13 +136,15 @@ def serve(options: argparse.Namespace, checkpoints: Path) -> None:
 
 def add(options: argparse.Namespace, checkpoints: Path) -> int:
     """Keep games that pages saved; the number of those that were refused."""
+    from envs.files import MAX_TEXT_BYTES
+    from selfplay.files import read_file
+
+    documents = {path: read_file(path, MAX_TEXT_BYTES, follow=True) for path in options.add}
     from selfplay.commands.people import add_game
     from selfplay.commands.play import find_home
     from selfplay.commands.play_hosting import games_folder
-    from selfplay.commands.played_games import MAX_BYTES, PlayedGame
-    from selfplay.files import read_file
+    from selfplay.commands.played_games import PlayedGame
 
-    documents = {path: read_file(path, MAX_BYTES, follow=True) for path in options.add}
     for path, document in documents.items():
         PlayedGame.parse(document, str(path))
     home = find_home(options.what, checkpoints)
@@ -164,7 +172,7 @@ def main(checkpoints: Path = Path("checkpoints")) -> int:
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # no work for threads here, and torch's spin
     options = parser().parse_args()
     try:
-        check(options)
+        check(options, checkpoints)
         if options.add:
             return 2 if add(options, checkpoints) else 0
         (serve if options.serve else write_page)(options, checkpoints)

@@ -7,7 +7,7 @@ and plays the games. The page loads nothing from outside, see ``standalone_page`
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from html import escape
 from importlib import resources
@@ -64,6 +64,7 @@ class PageContent:
     replays: Sequence[PageReplay] = ()
     notes: Sequence[str] = ()  # why there are no games to watch
     transcripts: Sequence[Transcript] = ()  # dialogue games
+    play: Mapping[str, str] = field(default_factory=dict)  # addresses of play pages, by player
 
 
 def write_page(subject: PageContent, path: Path) -> int:
@@ -92,7 +93,7 @@ def page(subject: PageContent) -> str:
         headline=escape(headline(board)),
         written=escape(datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")),
         warnings=paragraphs(board.warnings, "warning"),
-        table=table(board),
+        table=table(board, subject.play),
         rest=_rest(board),
         people='<option value="person">people</option>' if any(row.person for row in board.rows) else "",
         ratings=definitions(about_ratings(board)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, Final
 
@@ -31,8 +32,8 @@ _LAST: Final = {
 """Tooltips of the last column, by header."""
 
 
-def table(board: Leaderboard) -> str:
-    """The table as HTML; ``data-v`` of a cell is its sort key."""
+def table(board: Leaderboard, play: Mapping[str, str]) -> str:
+    """The table as HTML; ``data-v`` of a cell is its sort key. ``play`` has addresses of play pages by player."""
     heads = "".join(
         f'<th scope="col" class="{"text" if name == "Player" else ""}" title="{escape(hint)}">'
         f"<button>{name}</button></th>"
@@ -40,11 +41,11 @@ def table(board: Leaderboard) -> str:
     )
     scale = _scale(board)
     shown = {row.policy for row in board.top()}
-    rows = "\n".join(_row(row, board, scale, more=row.policy not in shown) for row in board.rows)
+    rows = "\n".join(_row(row, board, scale, play.get(row.policy), more=row.policy not in shown) for row in board.rows)
     return f'<table id="board"><thead><tr>{heads}</tr></thead><tbody>\n{rows}\n</tbody></table>'
 
 
-def _row(row: LeaderboardRow, board: Leaderboard, scale: tuple[float, float], *, more: bool) -> str:
+def _row(row: LeaderboardRow, board: Leaderboard, scale: tuple[float, float], play: str | None, *, more: bool) -> str:
     kind = "scripted" if row.scripted else "person" if row.person else "generation"
     marks = " ".join(name for name, is_so in (("newest", row.policy == board.newest), ("more", more)) if is_so)
     low, high = row.low or 0.0, row.high or 0.0
@@ -52,7 +53,7 @@ def _row(row: LeaderboardRow, board: Leaderboard, scale: tuple[float, float], *,
     cells = (
         _cell(str(row.rank), row.rank),
         f'<th scope="row" data-v="{escape(row.name)}">{escape(row.name)}'
-        f"{f' <small>{kind}</small>' if row.scripted or row.person else ''}</th>",
+        f"{f' <small>{kind}</small>' if row.scripted or row.person else ''}{_link(play)}</th>",
         _cell(f"{row.elo:.0f}", row.elo),
         _cell(f'<span class="words">{escape(interval(row))}</span>{_bar(row, scale)}', high - low, "interval"),
         _cell(str(best) if best == worst else f"{best}–{worst}", best + worst / 1e4),
@@ -62,6 +63,10 @@ def _row(row: LeaderboardRow, board: Leaderboard, scale: tuple[float, float], *,
         *_last(row, board),
     )
     return f'<tr data-kind="{kind}" class="{marks}">{"".join(cells)}</tr>'
+
+
+def _link(address: str | None) -> str:
+    return "" if address is None else f' <a href="{escape(address)}">play</a>'
 
 
 def _last_column(board: Leaderboard) -> list[tuple[str, str]]:

@@ -19,6 +19,7 @@ from selfplay.league.gate import Gate
 from selfplay.league.modes import MAIN
 from selfplay.league.records import ANCHOR
 from selfplay.league.sprt import SprtBounds
+from selfplay.policy.browser.weights import PLAYED
 from selfplay.policy.policy import load_policy
 from selfplay.report.health import Health
 from selfplay.runner.match import Contender, play_in_threads
@@ -303,12 +304,16 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
     def next_steps(self) -> list[str]:
         config = self.session.config
         started = spelled(config, OPTIONS)
+        game = self.session.game
+        playable = game.fighter and not game.live
+        served = "" if config.net.backbone in PLAYED else " --serve"
         resume = f"  python scripts/train_self_play.py --resume --checkpoint {quoted(self.run.path)}"
         return [
             f"  python scripts/evaluate.py {quoted(self.run.generations / self.progress.newest)} {ANCHOR} --games 100",
-            *([f"  python scripts/watch.py {quoted(self.run.path)}"] if self.session.game.fighter else []),
+            *([f"  python scripts/watch.py {quoted(self.run.path)}"] if game.fighter else []),
             f"{resume}{longer(config.run, self.progress)}{started}",
             f"  tensorboard --logdir {quoted(self.run.path.parent)}",
+            *([f"  python scripts/play.py {quoted(self.run.path)}{served}  # play against it"] if playable else []),
         ]
 
 

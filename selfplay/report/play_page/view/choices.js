@@ -75,7 +75,7 @@ export class Choices {
 
   all() {
     const { opponent, characters, stage, delay, temperature, games, person } = this;
-    return { opponent, characters, stage, delay, temperature, games, person };
+    return { opponent, characters, stage, delay, temperature, games, person, offered: this.game.person };
   }
 
   save() {
@@ -90,7 +90,8 @@ export class Choices {
     try {
       const text = this.storage?.getItem(STORED);
       const stored = text && text.length < LONGEST ? JSON.parse(text) : null;
-      return stored && typeof stored === "object" ? stored : {};
+      if (!stored || typeof stored !== "object") return {};
+      return stored.offered === this.game.person ? stored : { ...stored, person: undefined }; // --name has changed
     } catch {
       return {}; // a browser may keep nothing for a file, and what it keeps may be damaged
     }

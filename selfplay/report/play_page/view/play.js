@@ -125,7 +125,7 @@ class PlayPage {
   async seat(player, temperature) {
     if (player.kind === "bot") return { kind: "bot", bot: player.bot, name: player.id };
     const { id, description, remote } = player, { frame_skip: skip, weights_hash } = description;
-    const seat = remote ? new RemoteSeat(this.game.server, { ...description, id }, 0n) : (await this.policy(player)).seat(0n);
+    const seat = remote ? new RemoteSeat(this.game.server, player, 0n) : (await this.policy(player)).seat(0n);
     return { kind: "policy", seat, skip, temperature, id, weights_hash };
   }
 

@@ -12,11 +12,11 @@ export class RemoteSeat extends Draws {
   #id;
   #episode;
 
-  /** server: { url, token }. description: of the policy, without layers. key: as of `Policy.seat`. */
-  constructor(server, description, key) {
+  /** server: { url, token }. opponent: of the page. key: as of `Policy.seat`. */
+  constructor(server, { id, description }, key) {
     super(description, new Heads(description.heads), key);
     this.#server = server;
-    this.#id = description.id;
+    this.#id = id;
     this.begin(key);
   }
 

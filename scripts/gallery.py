@@ -1,0 +1,90 @@
+"""Build a folder of play pages for any static host: an early, a middle and the last generation of a run."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from datetime import UTC, datetime
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from envs.errors import GameError  # noqa: E402
+from envs.files import printable  # noqa: E402
+from selfplay import console  # noqa: E402
+from selfplay.config.command_line import Parser  # noqa: E402
+from selfplay.errors import SelfPlayError  # noqa: E402
+
+GENERATIONS = "3"
+CHARACTERS = 2
+INDEX = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="$policy"><link rel="icon" href="data:,">
+<title>$title</title><style>$style</style></head>
+<body><main><h1>$title</h1><p>Policies that learned to fight by playing against themselves. Choose one and fight it,
+with a keyboard or a controller. The pages run in your browser and send nothing.</p><ol>$pages</ol><p>$about</p></main>
+</body></html>
+"""
+STYLE = """
+main { max-width: 46rem; margin: 0 auto; padding: 32px 20px; }
+ol { list-style: none; padding: 0; display: grid; gap: 12px; }
+li { background: var(--panel); border: 1px solid var(--line); border-radius: 12px; padding: 12px 16px; }
+a { color: var(--accent); font-size: 1.1rem; font-weight: 650; }
+small, main > p:last-child { color: var(--muted); }
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    made = Parser(description=__doc__)
+    made.add_argument("run", nargs="?", metavar="RUN", help="run folder, or its name in checkpoints/ (default: newest)")
+    made.add_argument("--out", type=Path, default=ROOT / "gallery", metavar="DIR", help="(default: gallery)")
+    return made
+
+
+def build(name: str | None, out: Path) -> list[Path]:
+    """Write the pages and ``index.html``; their paths, the index last."""
+    from selfplay.checkpoint import RunDir, read_policy_meta
+    from selfplay.checkpoint.named_runs import resolve_run
+    from selfplay.commands.play import find_home
+    from selfplay.commands.play_pages import write_play_pages
+    from selfplay.report.fight.saving import save_text
+    from selfplay.report.standalone_page import standalone_page
+
+    run = RunDir(resolve_run(name, ROOT / "checkpoints"))
+    chosen = find_home(str(run.path), ROOT / "checkpoints", GENERATIONS).policies
+    pages = write_play_pages(run, list(chosen), out, lambda text: print(text, file=sys.stderr), CHARACTERS)
+    items = []
+    for generation, page in pages.items():
+        meta = read_policy_meta(chosen[generation])
+        about = f"{meta.total_steps:,} steps of training, {page.stat().st_size / 1e6:.1f} MB"
+        items.append(
+            f'<li><a href="{escape(page.name)}">{escape(generation)}</a><br><small>{escape(about)}</small></li>'
+        )
+    theme = files("selfplay.report.fight").joinpath("player/theme.css").read_text("utf-8")
+    title, made = f"Play against {run.path.resolve().name}", f"{datetime.now(UTC):%Y-%m-%d}"
+    texts = {"title": escape(title), "pages": "".join(items), "about": f"Made {made} with selfplay."}
+    index = out / "index.html"
+    save_text(index, standalone_page(INDEX, theme + STYLE, "", {}, **texts))
+    return [*pages.values(), index]
+
+
+@console.command
+def main() -> int:
+    """Run the script; the exit code."""
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    options = parser().parse_args()
+    try:
+        written = build(options.run, options.out)
+    except (SelfPlayError, GameError) as error:
+        print(printable(f"gallery.py: {error}"), file=sys.stderr)
+        return 2
+    print(f"{written[-1]} ({sum(path.stat().st_size for path in written) / 1e6:.1f} MB, {len(written)} files)")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

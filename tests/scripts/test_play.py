@@ -1,0 +1,102 @@
+"""``play.py --add``, play pages beside the leaderboard page, and the gallery."""
+
+import json
+
+import pytest
+
+from scripts import gallery
+from selfplay.commands import play_hosting, play_request
+from selfplay.commands.play_request import login_name
+from selfplay.league.ledger import read_records
+from tests.commands.page_games import page_game
+from tests.commands.test_people import kept, run  # noqa: F401  (a fixture)
+from tests.scripts import commands
+from tests.train.policies import save_imitation
+
+
+def saved(folder, *games):
+    paths = [folder / f"{number}.json" for number in range(len(games))]
+    for path, game in zip(paths, games, strict=True):
+        path.write_text(json.dumps(game))
+    return paths
+
+
+def test_games_that_a_page_saved_are_added_to_a_run(run, tmp_path):  # noqa: F811
+    changed = page_game(name="Ada", seed=9)
+    changed["checksums"][0] ^= 1
+    first, other, third = saved(tmp_path, page_game(name="Ada"), changed, page_game(name="Ada", seed=8))
+    done = commands.run("play.py", run.path, "--add", first, other, third, cwd=tmp_path)
+    assert done.returncode == 2  # of one
+    lines = done.stdout.splitlines()
+    assert [line.partition(":")[0] for line in lines] == [str(first), str(third)]
+    assert "ada is rated" in lines[0]
+    assert lines[1].endswith("2 games.")
+    assert done.stderr.startswith(f"play.py: {other}: the game, played again, is another game")
+    assert len(list(read_records(run.people))) == 2
+    assert len(kept(run)) == 4
+
+
+def test_nothing_is_added_if_a_file_is_no_game(run, tmp_path):  # noqa: F811
+    first, other = saved(tmp_path, page_game(name="Ada"), {"format": 1})
+    done = commands.run("play.py", run.path, "--add", first, other, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"play.py: {other}")
+    assert kept(run) == []
+
+
+def test_games_against_a_policy_are_kept_beside_the_runs(tmp_path):
+    save_imitation(tmp_path / "policy", characters=("fox", "marth"))
+    (game,) = saved(tmp_path, page_game(name="Ada"))
+    folder = play_hosting.games_folder(None, tmp_path)
+    assert folder == tmp_path / "people" / "games"
+    said = play_hosting.keeper(None, folder, lambda line: None)(game.read_bytes())
+    assert said["rated"] is False
+    assert len(list(folder.iterdir())) == 2
+
+
+def test_pages_cannot_play_every_kind(tmp_path):
+    save_imitation(tmp_path / "policy", "mamba")
+    done = commands.run("play.py", tmp_path / "policy", "--no-open", "--out", tmp_path / "page.html", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "is a policy of kind mamba, which plays in a browser only through a server" in done.stderr
+    assert not (tmp_path / "page.html").exists()
+
+
+@pytest.mark.parametrize(("login", "name"), [("ada", "ada"), ("ада", "me"), ("x" * 40, "x" * 24), (OSError(), "me")])
+def test_a_person_is_called_as_the_login(monkeypatch, login, name):
+    def getuser():
+        if isinstance(login, Exception):
+            raise login
+        return login
+
+    monkeypatch.setattr(play_request.getpass, "getuser", getuser)
+    assert login_name() == name
+
+
+def test_the_file_that_opens_the_browser_is_the_users_alone_and_goes(tmp_path):
+    address = "http://127.0.0.1:1/token/"
+    with play_hosting.opening_file(address, tmp_path / "people") as path:
+        assert address in path.read_text()
+        assert path.stat().st_mode & 0o077 == 0
+    assert list((tmp_path / "people").iterdir()) == []
+
+
+@pytest.mark.full
+def test_play_pages_beside_the_leaderboard_page(run, tmp_path):  # noqa: F811
+    done = commands.run("leaderboard.py", run.path, "--html", tmp_path / "my board.html", "--play", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    pages = sorted(path.name for path in (tmp_path / "my board_play").iterdir())
+    assert pages == ["gen_10.html"]  # gen_0 has no rated game
+    assert '<a href="my%20board_play/gen_10.html">play</a>' in (tmp_path / "my board.html").read_text()
+    assert ", and 1 play page in my board_play (" in done.stdout
+    assert (tmp_path / "my board_play/gen_10.html").stat().st_size < 1_500_000
+
+
+@pytest.mark.full
+def test_a_gallery_is_a_folder_for_any_host(run, tmp_path):  # noqa: F811
+    *pages, index = gallery.build(str(run.path), tmp_path / "gallery")
+    assert [path.name for path in pages] == ["gen_0.html", "gen_10.html"]
+    assert index == tmp_path / "gallery" / "index.html"
+    text = index.read_text()
+    assert all(f'<a href="{path.name}">' in text for path in pages)
+    assert "default-src 'none'" in text
