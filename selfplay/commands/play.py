@@ -176,7 +176,7 @@ def _ratings(home: Home, characters: tuple[str, str], rules: Rules) -> Ratings:
         "ledge_grab_limit": rules.ledge_grab_limit,
         **rules.rated.described,
     }
-    found = find_table(settings_hash(described), home.run and home.run.path)
+    found = find_table(settings_hash(described), None if home.run is None else home.run.path)
     if found is None:
         return {}
     table = found[0]
