@@ -31,7 +31,9 @@ globalThis.push = (x, y) => { pad.axes[0] = x; pad.axes[1] = y; };
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
+    usual = {"opponent": "gen_40", "characters": ["fox", "fox"], "stage": "battlefield"}
     return SimpleNamespace(
+        broken=write(folder / "broken.html", policy(weights=bytes(400)), about="broken", defaults=usual, rated=None),
         usual=write(folder / "page.html", policy(), cap=CAP),
         evil=write(folder / "evil.html", policy("evil", label=EVIL, about=EVIL), title=EVIL, person=EVIL, cap=30),
     )
@@ -290,6 +292,36 @@ def test_choices_are_kept_and_explained(visit):
     assert choose('input[value="gen_40"]').is_checked()
     values = [choose(f"#{name}").input_value() for name in ("character-0", "stage-choice", "delay", "games", "person")]
     assert values == ["mewtwo", "battlefield", "14", "3", "Zoë K"]
+
+
+def test_another_page_keeps_the_name_alone(visit, files):
+    page = visit()
+    page.page.locator('input[value="walker"]').check()
+    page.page.locator("#person").fill("Bob")
+    page.page.goto(files.broken.as_uri())
+    page.at("menu")
+    assert page.page.locator('input[value="gen_40"]').is_checked()
+    assert page.page.locator("#person").input_value() == "Bob"
+
+
+def test_a_policy_that_cannot_be_played_is_told(visit, files):
+    page = visit(files.broken)
+    page.button("Fight")
+    page.page.locator("#told", has_text="cannot be played: the weights end").wait_for()
+    page.page.locator('input[value="walker"]').check()
+    page.fight()
+    page.wait(500)
+    assert page.frame > 0
+    assert not page.page.locator("#told").is_visible()
+
+
+def test_every_control_has_a_name(visit):
+    page = visit().page
+    page.locator("#open-controls").click()
+    for control in page.locator("button, input, select, canvas[role], dialog").all():
+        name = control.evaluate("""e => e.getAttribute("aria-label") || e.labels?.[0]?.textContent || e.textContent
+          || document.getElementById(e.getAttribute("aria-labelledby"))?.textContent""")
+        assert name.strip()
 
 
 def test_it_fits_any_window_and_light(visit):

@@ -7,6 +7,7 @@ import { element } from "../../fight/player/player.js";
 const COUNTS = ["3", "2", "1", "GO!"];
 const COUNT = 36; // frames of a count
 const SHOWN = 75; // frames for which a cue is shown
+const GO = 24; // the cue of the first frames, which must not hide them
 const OVER = 100; // frames after the end, before the result
 const HIT = 40; // frames for which the damage of hits is shown; those of another hit count together
 const PERCENT = 10; // steps of a percent in a film
@@ -66,8 +67,7 @@ export class Arena {
   count() {
     const at = COUNTS.length - Math.ceil(this.countdown-- / COUNT);
     if (element("cue").textContent !== COUNTS[at]) this.cue(COUNTS[at], "count");
-    // The fight begins with GO; the cue stays for a moment.
-    if (at === COUNTS.length - 1) this.countdown = 0;
+    if (at === COUNTS.length - 1) Object.assign(this, { countdown: 0, cueLeft: GO }); // the fight begins with it
     return false;
   }
 

@@ -35,6 +35,12 @@ export class Choices {
     this.person = plainName(typeof stored.person === "string" ? stored.person : game.person, NAME) || "You";
   }
 
+  // What was kept, as far as it is for this page: another one has other players, or --name has changed.
+  #fitting({ page, offered, ...stored }) {
+    const { about, person } = this.game;
+    return { ...(page === about ? stored : { games: stored.games }), person: offered === person ? stored.person : null };
+  }
+
   get player() {
     return this.game.opponents.find(({ id }) => id === this.opponent);
   }
@@ -75,12 +81,13 @@ export class Choices {
 
   all() {
     const { opponent, characters, stage, delay, temperature, games, person } = this;
-    return { opponent, characters, stage, delay, temperature, games, person, offered: this.game.person };
+    return { opponent, characters, stage, delay, temperature, games, person };
   }
 
   save() {
     try {
-      this.storage?.setItem(STORED, JSON.stringify(this.all()));
+      const { about: page, person: offered } = this.game;
+      this.storage?.setItem(STORED, JSON.stringify({ page, offered, ...this.all() }));
     } catch {
       // the choices last as long as the page
     }
@@ -90,8 +97,7 @@ export class Choices {
     try {
       const text = this.storage?.getItem(STORED);
       const stored = text && text.length < LONGEST ? JSON.parse(text) : null;
-      if (!stored || typeof stored !== "object") return {};
-      return stored.offered === this.game.person ? stored : { ...stored, person: undefined }; // --name has changed
+      return stored && typeof stored === "object" ? this.#fitting(stored) : {};
     } catch {
       return {}; // a browser may keep nothing for a file, and what it keeps may be damaged
     }

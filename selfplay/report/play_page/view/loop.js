@@ -56,7 +56,7 @@ export class Loop {
   #pace = new Pace();
   #spent = []; // milliseconds of script of the last refreshes with a frame
 
-  /** frame: may be async; returns whether it played a frame of a game. failed: is told of an error, which ends the loop. */
+  /** frame: may be async; returns whether it played a frame of a game. failed: is told of errors. */
   constructor(frame, draw, failed) {
     Object.assign(this, { frame, draw, failed });
   }
@@ -72,7 +72,6 @@ export class Loop {
       await this.#play(this.#pace.due(now), began);
     } catch (error) {
       this.failed(error);
-      return;
     }
     requestAnimationFrame((later) => this.#refresh(later));
   }

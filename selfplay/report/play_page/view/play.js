@@ -46,7 +46,7 @@ class PlayPage {
     element("quit").onclick = () => this.quit();
     new ResizeObserver(() => this.menu.update()).observe(element("preview"));
     matchMedia("(prefers-color-scheme: light)").addEventListener("change", () => this.menu.update());
-    this.loop = new Loop(() => this.arena.frame(), () => this.arena.draw(), failed);
+    this.loop = new Loop(() => this.arena.frame(), () => this.arena.draw(), (error) => this.failed(error));
     this.loop.start();
     this.show("menu");
   }
@@ -55,7 +55,7 @@ class PlayPage {
     this.screen = screen;
     this.since = performance.now();
     element("keys-hint").textContent = this.keysHint();
-    element("told").hidden = true;
+    tell("");
     for (const id of SCREENS) element(id).hidden = id !== screen;
     element("game-root").dataset.screen = screen;
     if (screen === "menu") {
@@ -98,14 +98,18 @@ class PlayPage {
     new Stage(canvas, film).draw(0);
   }
 
-  async begin() {
+  begin() {
     this.won = [0, 0];
     this.choices.save();
-    await this.fight();
+    this.fight();
   }
 
-  /** The next game of the series, or the first of a new one. */
-  async fight() {
+  fight() {
+    this.start().catch((error) => this.failed(error));
+  }
+
+  /** Starts the next game of the series, or the first of a new one. */
+  async start() {
     const { choices, game } = this, { player, delay, temperature } = choices;
     if (this.decided) this.won = [0, 0];
     const setup = {
@@ -153,14 +157,20 @@ class PlayPage {
 
   /** Gives a game to the server, which may take a moment. */
   async send(match) {
-    const tell = (text) => { if (this.result.match === match) this.result.tell(text); };
+    const answer = (text) => { if (this.result.match === match) this.result.tell(text); };
     try {
-      tell("Sending the game…");
+      answer("Sending the game…");
       const { message } = await sendGame(this.game.server, match.document());
-      tell(message);
+      answer(message);
     } catch (error) {
-      tell(`Not kept: ${error.message}`);
+      answer(`Not kept: ${error.message}`);
     }
+  }
+
+  // The menu says why a game cannot be played; another one may.
+  failed(error) {
+    this.quit();
+    tell(`This game cannot be played: ${error.message}`);
   }
 
   restart() {
@@ -183,11 +193,9 @@ function randomSeed() {
   return (BigInt(high >>> 2) << 32n) | BigInt(low);
 }
 
-function failed(error) {
-  const told = element("told");
-  told.hidden = false;
-  told.textContent = `The game cannot go on: ${error.message}`;
-  throw error;
+function tell(text) {
+  element("told").textContent = text;
+  element("told").hidden = !text;
 }
 
 async function open() {
@@ -198,4 +206,4 @@ async function open() {
   return new PlayPage(game, await loadRules(module, tableBytes), tables);
 }
 
-open().catch(failed);
+open().catch((error) => tell(`This browser cannot show the page: ${error.message}`));

@@ -21,6 +21,7 @@ export class ResultScreen {
     const { film } = match, { names } = film;
     film.title = about; // the names are shown anyway
     element("result-title").textContent = title(match, names);
+    element("result-title").className = match.winner === null ? "" : `seat-${match.winner}`;
     element("result-about").textContent = [ending(match), score].filter(Boolean).join(" · ");
     element("again").textContent = next;
     element("kept").textContent = "";
