@@ -66,9 +66,10 @@ def build(name: str | None, out: Path) -> list[Path]:
         )
     theme = files("selfplay.report.fight").joinpath("player/theme.css").read_text("utf-8")
     title, made = f"Play against {run.path.resolve().name}", f"{datetime.now(UTC):%Y-%m-%d}"
-    texts = {"title": escape(title), "pages": "".join(items), "about": f"Made {made} with selfplay."}
+    about = f"Made {made} with selfplay."
+    text = standalone_page(INDEX, theme + STYLE, "", {}, title=escape(title), pages="".join(items), about=about)
     index = out / "index.html"
-    save_text(index, standalone_page(INDEX, theme + STYLE, "", {}, **texts))
+    save_text(index, text)
     return [*pages.values(), index]
 
 

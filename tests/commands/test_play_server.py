@@ -27,6 +27,7 @@ from tests.commands.test_people import encoded, kept, run  # noqa: F401  (a fixt
 from tests.hostile.test_loopback import listening
 from tests.policy.browser.test_browser_policy import policy
 from tests.support.node import gather, needs_node, run_node
+from tests.support.processes import wait_for
 
 KINDS = ("mlp", "gru", "mamba", "attention")
 WIDTH = 7  # of an observation
@@ -260,10 +261,11 @@ def test_a_refused_game_is_told():
 
 
 def test_a_failure_is_told_and_reported(capsys):
+    reported = []
     with serving(keep=lambda document: 1 / 0) as server:
         status, _, said = ask(server, "POST", "games", b"{}")
         assert (status, json.loads(said)) == (500, {"error": "the server failed: its terminal says how"})
-    assert "ZeroDivisionError" in capsys.readouterr().err
+        wait_for(lambda: reported.append(capsys.readouterr().err) or "ZeroDivisionError" in "".join(reported))
 
 
 @pytest.mark.parametrize("sent", ["", "GET /", "GET / HTTP/1.1\r\nHost: x\r\n", "body"])

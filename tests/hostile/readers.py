@@ -390,7 +390,7 @@ READERS = (
     Reader("a ledger to write to", ("selfplay.league.ledger",), _file("ledger.jsonl", _ledger), _open_ledger),
     Reader(
         "a game of the play page",
-        ("selfplay.commands.played_games",),
+        ("selfplay.commands.played_games", "selfplay.commands.cli.play"),
         _file("game.json", lambda: _json(page_game())),
         lambda f, p: replay(PlayedGame.read(p), p.name),
     ),

@@ -1,6 +1,7 @@
 """``play.py --add``, play pages beside the leaderboard page, and the gallery."""
 
 import json
+import re
 
 import pytest
 
@@ -11,6 +12,7 @@ from selfplay.league.ledger import read_records
 from tests.commands.page_games import page_game
 from tests.commands.test_people import kept, run  # noqa: F401  (a fixture)
 from tests.scripts import commands
+from tests.scripts.commands import ROOT
 from tests.train.policies import save_imitation
 
 
@@ -79,6 +81,17 @@ def test_the_file_that_opens_the_browser_is_the_users_alone_and_goes(tmp_path):
         assert address in path.read_text()
         assert path.stat().st_mode & 0o077 == 0
     assert list((tmp_path / "people").iterdir()) == []
+
+
+def test_the_keys_in_the_document_are_those_of_the_page():
+    script = (ROOT / "selfplay/report/play_page/view/keyboard.js").read_text()
+    codes = re.search(r"KEY_DEFAULTS = \{(.*?)\};", script, re.DOTALL)[1]
+    table = next(part for part in (ROOT / "docs/play.md").read_text().split("\n\n") if part.startswith("| | key |"))
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()[2:]]
+    shown = [key for row in rows for cell in (row[1], row[3]) for key in cell.split(", ")]
+    names = {"ArrowLeft": "←", "ArrowRight": "→", "ArrowUp": "↑", "ArrowDown": "↓", "ShiftLeft": "Shift"}
+    keys = [names.get(code, code.removeprefix("Key")) for code in re.findall(r'"(\w+)"', codes)]
+    assert sorted(shown) == sorted(keys)
 
 
 @pytest.mark.full

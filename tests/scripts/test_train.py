@@ -105,7 +105,7 @@ def test_it_ends_with_the_leaderboard_and_what_to_do_next(first, path):
     assert re.search(r"\| *\d+ \| random \(bot\) *\| 1500 \| fixed", table)
     assert "gen_8" in table
     assert "gen_0" in table
-    for words in ("evaluate.py", "watch.py", "--resume", "tensorboard --logdir checkpoints"):
+    for words in ("evaluate.py", "watch.py", "--resume", "tensorboard --logdir checkpoints", "/play.py"):
         assert words in after
     (row,) = re.findall(r"\| gen_8 *\| *(\d+) \|", table)
     assert re.findall(r"Progress: iteration 8, .* Elo (\d+) ", first.stdout) == [row]  # the rating after training
