@@ -100,6 +100,7 @@ export class Arena {
 
   draw() {
     if (!this.match) return;
+    this.showTime(this.match);
     if (fit(this.canvas) || this.stale) this.shown = "";
     if (this.stale) this.stage.recolour();
     this.stale = false;
@@ -109,9 +110,13 @@ export class Arena {
     this.stage.draw(t);
     this.mark(t);
     for (const seat of [0, 1]) this.damage(t, seat);
-    const left = clockText(this.cap - this.match.frames);
+  }
+
+  // Seconds to the end, and for tests the frames so far.
+  showTime({ frames }) {
+    const left = clockText(this.cap - frames);
     if (element("clock").textContent !== left) element("clock").textContent = left;
-    this.canvas.dataset.frame = this.match.frames;
+    this.canvas.dataset.frame = frames;
   }
 
   // A place above a player's head, in pixels; null where the player is out of the game.
