@@ -32,10 +32,8 @@ def test_arrays_come_back(tmp_path):
     file |= {"big-endian": packed(made["i2"].astype(">i2")), "empty": packed(np.zeros(0, np.uint16))}
     file |= {"bytes": packed_bytes(b"abc")}
     (tmp_path / "packed.json").write_text(json.dumps(file))
-    gather(tmp_path / "fight" / "player", REPORT / "fight" / "player" / "data.js")  # where packing.js looks for it
-    view = tmp_path / "play_page" / "view"
-    script = gather(view, REPORT / "play_page" / "view" / "packing.js", HERE / "unpack.js")
-    found = json.loads(run_node(script, tmp_path / "packed.json"))
+    modules = (REPORT / "fight" / "player" / "data.js", REPORT / "play_page" / "view" / "packing.js")
+    found = json.loads(run_node(gather(tmp_path, *modules, HERE / "unpack.js"), tmp_path / "packed.json"))
     for kind, array in made.items():
         expected = [f"{TYPES[kind]}Array", array.ravel().tolist()]
         assert found[kind] == expected

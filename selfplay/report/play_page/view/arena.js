@@ -29,13 +29,15 @@ export class Arena {
     element("resume").onclick = () => this.resume();
   }
 
-  /** Shows a match from its countdown on. score: of the games before, as text. cap: frames of the longest game. */
-  begin(match, score, cap) {
+  /** Shows a match from its countdown on. score: of the games before. hint: what keys do. cap: frames of the longest game. */
+  begin(match, score, hint, cap) {
     Object.assign(this, { match, cap, countdown: COUNTS.length * COUNT, ending: 0, cueLeft: 0, shown: "", stale: true });
     this.stage = new Stage(this.canvas, match.film);
     this.stocks = [0, 1].map((seat) => match.film.stocks[seat]);
     this.hits = [0, 1].map(() => ({ damage: 0, age: HIT }));
     element("score").textContent = score;
+    element("arena-hint").textContent = hint;
+    element("arena-hint").hidden = !hint;
     this.cue("");
     this.resume();
   }
@@ -67,7 +69,9 @@ export class Arena {
   count() {
     const at = COUNTS.length - Math.ceil(this.countdown-- / COUNT);
     if (element("cue").textContent !== COUNTS[at]) this.cue(COUNTS[at], "count");
-    if (at === COUNTS.length - 1) Object.assign(this, { countdown: 0, cueLeft: GO }); // the fight begins with it
+    if (at < COUNTS.length - 1) return false;
+    Object.assign(this, { countdown: 0, cueLeft: GO }); // the fight begins with it
+    element("arena-hint").hidden = true;
     return false;
   }
 
@@ -96,6 +100,7 @@ export class Arena {
 
   draw() {
     if (!this.match) return;
+    this.showTime(this.match);
     if (fit(this.canvas) || this.stale) this.shown = "";
     if (this.stale) this.stage.recolour();
     this.stale = false;
@@ -105,9 +110,13 @@ export class Arena {
     this.stage.draw(t);
     this.mark(t);
     for (const seat of [0, 1]) this.damage(t, seat);
-    const left = clockText(this.cap - this.match.frames);
+  }
+
+  // Seconds to the end, and for tests the frames so far.
+  showTime({ frames }) {
+    const left = clockText(this.cap - frames);
     if (element("clock").textContent !== left) element("clock").textContent = left;
-    this.canvas.dataset.frame = this.match.frames;
+    this.canvas.dataset.frame = frames;
   }
 
   // A place above a player's head, in pixels; null where the player is out of the game.
@@ -177,7 +186,8 @@ export class Arena {
   }
 
   fullScreen() {
-    document.fullscreenElement ? document.exitFullscreen() : element("arena").requestFullscreen?.();
+    document.activeElement?.blur(); // the space bar would press the button again
+    document.fullscreenElement ? document.exitFullscreen() : element("game-root").requestFullscreen?.(); // with the screens that follow
   }
 }
 

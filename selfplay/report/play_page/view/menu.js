@@ -5,7 +5,7 @@ import { MOST_DELAY, MOST_TEMPERATURE } from "./choices.js";
 import { make } from "./dom.js";
 
 const FRAMES = 60; // a second
-const PERSON = [13, 18]; // frames in which people react to what they see
+const PERSON = [12, 24]; // frames in which people react to what they see
 
 export class Menu {
   /** begin: called when the person starts a game. show: called with a canvas to draw the choice on. */

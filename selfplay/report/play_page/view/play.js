@@ -123,7 +123,7 @@ class PlayPage {
     };
     const seats = [{ kind: "person" }, await this.seat(player, temperature)];
     this.show("arena");
-    this.arena.begin(new Match(this.rules, game.facts, this.tables, setup, seats), this.score, game.options.cap);
+    this.arena.begin(new Match(this.rules, game.facts, this.tables, setup, seats), this.score, this.keysHint(), game.options.cap);
   }
 
   async seat(player, temperature) {
