@@ -1,6 +1,7 @@
 import base64
 import json
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,8 @@ from selfplay.errors import CorruptError, IncompatibleError
 from selfplay.replays.library import Library
 from tests.commands.page_games import page_game
 from tests.hostile.corpus import CONTENTS
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -80,6 +83,11 @@ def with_other_action(document):
 def test_a_game_that_comes_out_otherwise_is_refused(document, change, problem):
     with pytest.raises(IncompatibleError, match=f"the game, played again, is another game: .*{problem}"):
         replay(parse(change(document)))
+
+
+def test_the_game_of_the_readme_is_played_again():
+    game = PlayedGame.read(ROOT / "docs" / "data" / "play.json")
+    assert replay(game).film.names == ("you", "weak")
 
 
 def test_other_rules_that_play_it_alike_are_no_obstacle(document):
