@@ -12,11 +12,13 @@ import io
 import json
 import re
 import secrets
+import socket
 import sys
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
@@ -33,8 +35,6 @@ from selfplay.errors import ConfigError, SelfPlayError
 from selfplay.policy.recurrent_state import RecurrentState
 
 if TYPE_CHECKING:
-    import socket
-
     from selfplay.policy.policy import Policy
 
 ADDRESS: Final = "127.0.0.1"
@@ -119,7 +119,7 @@ class Decisions:
 class PlayServer(ThreadingTCPServer):
     """Listens from the start; answers while ``serve`` runs, as soon as ``page`` is set."""
 
-    daemon_threads = True
+    daemon_threads = False  # a thread that the interpreter's end catches within torch aborts the process
     allow_reuse_address = True
     request_queue_size = CONNECTIONS
 
@@ -142,6 +142,7 @@ class PlayServer(ThreadingTCPServer):
         Raises:
             ConfigError: the port cannot be used.
         """
+        self._connections: set[socket.socket] = set()
         try:
             super().__init__((ADDRESS, port), _Handler)
         except OSError as error:
@@ -167,15 +168,16 @@ class PlayServer(ThreadingTCPServer):
         return {"url": self.origin, "token": self.token}
 
     def serve(self) -> None:
-        """Answer until Ctrl-C; a game that is being kept is kept."""
-        try:
+        """Answer until Ctrl-C."""
+        with suppress(KeyboardInterrupt):
             self.serve_forever()
-        except KeyboardInterrupt:
-            pass
-        finally:
-            self.server_close()
-            with self._keeping:
-                pass
+
+    def server_close(self) -> None:
+        """Close the port and wait for the answers to requests that have come."""
+        for connection in list(self._connections):
+            with suppress(OSError):  # the other side has closed it
+                connection.shutdown(socket.SHUT_RD)
+        super().server_close()
 
     def keep(self, document: bytes) -> Mapping[str, object]:
         """See ``keep`` of the constructor.
@@ -191,6 +193,7 @@ class PlayServer(ThreadingTCPServer):
 
     def process_request(self, request: Any, client_address: Any) -> None:  # types of the base class  # noqa: ANN401
         if self._free.acquire(blocking=False):
+            self._connections.add(request)
             super().process_request(request, client_address)
         else:
             self.shutdown_request(request)
@@ -199,6 +202,7 @@ class PlayServer(ThreadingTCPServer):
         try:
             super().process_request_thread(request, client_address)
         finally:
+            self._connections.discard(request)
             self._free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401

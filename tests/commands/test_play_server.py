@@ -334,8 +334,8 @@ def test_a_game_is_kept_to_its_end_when_the_server_is_stopped():
         server.shutdown()
         go_on.set()
         serving_.join()
-        assert kept == [b"{}"]
-        client.join()
+    assert kept == [b"{}"]
+    client.join()
 
 
 def test_no_address_is_logged(capsys):
