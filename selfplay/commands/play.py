@@ -140,6 +140,7 @@ def play_content(
     for name in OTHERS:
         cast |= {name} if len(cast) < least else set()
     elo = _ratings(home, (mine, other), rules)
+    as_rated = home.run is not None and cap == rules.max_episode_frames
     scripted = [_scripted(number, name, elo) for number, name in enumerate(entry.rated.players)]
     trained = [_policy(name, policy, elo, served) for name, policy in reversed(policies.items())]
     return PlayContent(
@@ -151,7 +152,7 @@ def play_content(
         options=step_options(cap, rules.ledge_grab_limit),
         policy_script=read_modules(resources.files("selfplay.policy.browser"), *SCRIPTS),
         defaults={"opponent": home.newest, "characters": [other, mine], "stage": rules.stage},
-        rated={"characters": [other, mine], "stage": rules.stage} if cap == rules.max_episode_frames else None,
+        rated={"characters": [other, mine], "stage": rules.stage} if as_rated else None,
     )
 
 

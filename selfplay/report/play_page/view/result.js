@@ -70,7 +70,7 @@ function rows(match, facts) {
     "Damage at the end": (seat) => percent(Math.floor(match.percent(seat))),
     "Damage dealt": (seat) => percent(figures[seat].damage),
     Openings: (seat) => `${figures[seat].openings}`,
-    "Damage an opening": (seat) => percent(figures[seat].damage_per_opening ?? NaN),
+    "Damage per opening": (seat) => percent(figures[seat].damage_per_opening ?? NaN),
     "Kill percent": (seat) => percent(mean(figures[seat].kill_percents)),
   };
   return Object.entries(shown).map(([name, text]) => [name, text(0), text(1)]);
