@@ -11,7 +11,7 @@
 # Options: PYTHON=python3.12        another interpreter (3.11 or newer) for .venv
 #          TORCH_INDEX=URL          take torch from this package index (see README)
 #          ARGS="..."               more arguments for train and bench, or those of pytest in place of test's own
-#          JOBS=4                   processes that share the tests (2)
+#          JOBS=4                   processes that share the tests (3: on two cores one of them waits)
 
 PYTHON ?= python3
 TORCH_INDEX ?=
@@ -30,7 +30,7 @@ VERL_NEEDS := transformers==5.9.0 tensordict==0.10.0 torchdata ray[default] data
 	codetiming pylatexenc cachetools uvicorn fastapi pyzmq msgspec TransferQueue>=0.1.10
 TRL := trl==1.16.0
 MINUTES ?= 3
-JOBS ?= 2
+JOBS ?= 3
 
 BIN := .venv/bin
 # ends a session in which no test has finished for ten minutes

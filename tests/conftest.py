@@ -28,7 +28,13 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 GRACE_S = 60.0  # how long a thread or process may take to end after its test, on a busy machine, too
 SETUP_S = 540.0  # limit for fixtures: the first that compiles the rules may take minutes
-PLAYS_GAMES = ("commands", "envs", "runner", "scripts", "studies", "support", "train")  # whose tests run the rules
+PLAYS_GAMES = tuple(  # whose tests run the rules
+    Path(__file__).parent / name
+    for name in (
+        "commands", "envs", "hostile", "policy/browser", "report/play_page", "runner", "scripts", "studies", "support",
+        "train",
+    )
+)  # fmt: skip
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -68,8 +74,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _plays_games(path: Path) -> bool:
-    root = Path(__file__).parent
-    return path.is_relative_to(root) and path.relative_to(root).parts[0] in PLAYS_GAMES
+    return any(path.is_relative_to(folder) for folder in PLAYS_GAMES)
 
 
 def _work(items: list[pytest.Item]) -> int:

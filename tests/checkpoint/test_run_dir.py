@@ -40,6 +40,8 @@ def test_every_path_of_a_run_is_named():
         "guests": "guests",
         "learner": "learner",
         "ledger": "ledger.jsonl",
+        "people": "people.jsonl",
+        "people_games": "games",
         "best_json": "best.json",
         "tree_json": "tree.json",
         "crashes": "crashes.jsonl",
@@ -49,7 +51,9 @@ def test_every_path_of_a_run_is_named():
         "lock_file": ".lock",
     }
     assert run.rating_events.parent == run.events
-    assert all(getattr(run, name).parent == run.path for name in names if name != "rating_events")
+    assert run.people_games.parent == run.path / "people"
+    below = names.keys() - {"rating_events", "people_games"}
+    assert all(getattr(run, name).parent == run.path for name in below)
 
 
 def test_a_new_run_gets_its_folder(tmp_path):

@@ -117,7 +117,7 @@ def test_a_page_shows_games_that_agree_and_says_which_do_not(run, tmp_path):
         assert len(replay.film["losses"]) >= abs(game.stocks[0] - game.stocks[1])
     assert (not replays) or "agree with the ledger" in notes[0]
     path = tmp_path / "page.html"
-    assert write_run(run.path, of, path, told.append) == path.stat().st_size
+    assert write_run(run.path, of, path, told.append) == f"{path} ({path.stat().st_size / 1e6:.1f} MB)"
 
 
 def test_a_page_of_games_that_nobody_can_play_again_says_so(tmp_path):

@@ -35,6 +35,8 @@ DATED = {
     "scripts/studies/pages.py": "measured_here",
     "selfplay/train/fighting/rating.py": "_fight_record _reward_record",
     "selfplay/train/saving.py": "write_state",
+    "selfplay/commands/people.py": "_keep _record",
+    "scripts/gallery.py": "build",
     "selfplay/train/monitoring/watchdog.py": "_report",
 }
 """Where the wall clock is asked: functions by module. Every one of them dates a record, a row or a line."""
