@@ -1,12 +1,14 @@
-"""``play.py --add``, play pages beside the leaderboard page, and the gallery."""
+"""``play.py``: its browser, ``--add``, play pages beside the leaderboard page, and the gallery."""
 
 import json
 import re
+import sys
 
 import pytest
 
 from scripts import gallery
 from selfplay.commands import play_hosting, play_request
+from selfplay.commands.cli import play
 from selfplay.commands.play_request import login_name
 from selfplay.league.ledger import read_records
 from tests.commands.page_games import page_game
@@ -92,6 +94,17 @@ def test_the_keys_in_the_document_are_those_of_the_page():
     names = {"ArrowLeft": "←", "ArrowRight": "→", "ArrowUp": "↑", "ArrowDown": "↓", "ShiftLeft": "Shift"}
     keys = [names.get(code, code.removeprefix("Key")) for code in re.findall(r'"(\w+)"', codes)]
     assert sorted(shown) == sorted(keys)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("found", "told"), [(True, False), (False, True)])
+def test_the_page_is_opened_where_there_is_a_browser(tmp_path, monkeypatch, capsys, found, told):
+    page, opened = tmp_path / "my page.html", []
+    monkeypatch.setattr(sys, "argv", ["play.py", "weak", "--out", str(page)])
+    monkeypatch.setattr(play.webbrowser, "open", lambda address: opened.append(address) or found)
+    assert play.main() == 0
+    assert opened == [page.as_uri()]
+    assert ("No browser was found" in capsys.readouterr().out) == told
 
 
 @pytest.mark.full

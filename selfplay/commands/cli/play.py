@@ -109,8 +109,8 @@ def write_page(options: argparse.Namespace, checkpoints: Path) -> None:
     path = options.out or (Path("play.html") if home.run is None else home.run.path / "play.html")
     size = save_text(path, page)
     print("\n".join([*_hint(home), f"{path} ({size / 1e6:.2f} MB)"]))
-    if not options.no_open:
-        webbrowser.open(path.absolute().as_uri())
+    if not options.no_open and not webbrowser.open(path.absolute().as_uri()):
+        print("No browser was found here: open that file in one.")
 
 
 def serve(options: argparse.Namespace, checkpoints: Path) -> None:
