@@ -31,8 +31,8 @@ SETUP_S = 540.0  # limit for fixtures: the first that compiles the rules may tak
 PLAYS_GAMES = tuple(  # whose tests run the rules
     Path(__file__).parent / name
     for name in (
-        "commands", "envs", "hostile", "policy/browser", "report/play_page", "runner", "scripts", "studies", "support",
-        "train",
+        "commands", "envs", "hostile", "policy/browser", "report/play_page", "report/test_wasm_page.py", "runner",
+        "scripts", "studies", "support", "train",
     )
 )  # fmt: skip
 
