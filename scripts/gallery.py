@@ -22,9 +22,8 @@ from selfplay.errors import SelfPlayError  # noqa: E402
 GENERATIONS = "3"
 CHARACTERS = 2
 INDEX = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="$policy"><link rel="icon" href="data:,">
-<title>$title</title><style>$style</style></head>
+<html lang="en">
+$head
 <body><main><h1>$title</h1><p>Policies that learned to fight by playing against themselves. Choose one and fight it,
 with a keyboard or a controller. The pages run in your browser and send nothing.</p><ol>$pages</ol><p>$about</p></main>
 </body></html>

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import time
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,7 +25,7 @@ from selfplay.league.records import OUTSIDE, MatchRecord, MatchSeat, generation_
 from selfplay.league.render import interval
 from selfplay.report.fight.show import write_slp
 from selfplay.report.tree import counted
-from selfplay.train.fighting.rating import RatingSettings, config_of, settings_of
+from selfplay.train.fighting.rating import RatingSettings, config_of, fight_record, settings_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -191,21 +190,13 @@ def _record(game: PlayedGame, settings: RatingSettings, player: str, stats: NDAr
             who, version, skip = played.id, str(played.weights_hash), played.frame_skip
         character = _CHARACTER_NAMES[number]
         seats.append(MatchSeat(player=who, version=version, character=character, frame_skip=skip, delay=delay))
-    return MatchRecord.played(
-        seats=(seats[0], seats[1]),
-        seed=int(game.seed),
-        round=int(_digest(game, player), 16),  # people can play other games on the same seed
-        settings=settings.settings,
-        stage=settings.rules.stage,
-        stocks=tuple(int(s["stocks"]) for s in stats),
-        percents=tuple(float(s["percent"]) for s in stats),
-        damage=tuple(float(s["damage"]) for s in stats),
-        self_destructs=tuple(int(s["self_destructs"]) for s in stats),
-        frames=int(stats[0]["frames"]),
-        ended=settings.rules.rated.endings[int(stats[0]["ended"])],
-        sampling=settings.sampling,
+    return fight_record(
+        seats,
+        stats,
+        settings,
+        int(game.seed),
         iteration=max(generation_number(one.player) or 0 for one in seats),
-        wall=time.time(),
+        round=int(_digest(game, player), 16),  # people can play other games on the same seed
     )
 
 

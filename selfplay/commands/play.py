@@ -21,13 +21,14 @@ from selfplay.errors import ConfigError, NotARunError
 from selfplay.league.anchors import find_table
 from selfplay.league.leaderboard import analyse
 from selfplay.league.people import run_games
-from selfplay.league.records import generation_number, settings_hash
+from selfplay.league.records import generation_number
 from selfplay.league.statistics import Z95
 from selfplay.policy.browser.weights import PLAYED, SCRIPTS, browser_policy, policy_description
 from selfplay.policy.policy import Policy, load_fighter
 from selfplay.report.play_page.page import Opponent, PlayContent
 from selfplay.report.standalone_page import read_modules
 from selfplay.runner.match import Contender, Rules
+from selfplay.train.fighting.rating import RatingSettings
 
 SHIPPED: Final = "strong"  # that is played where there is no run
 OTHERS: Final = ("fox", "marth", "mewtwo", "falco", "sheik")  # beside the characters that a policy was trained with
@@ -170,14 +171,8 @@ def _ratings(home: Home, characters: tuple[str, str], rules: Rules) -> Ratings:
     if home.run is not None and len(games := run_games(home.run.path)):
         board = analyse(games, run=home.run.path).board
         return {row.policy: (row.elo, (row.low, row.high)) for row in board.rows}
-    described = {
-        "characters": sorted(characters),
-        "stage": rules.stage,
-        "max_episode_frames": rules.max_episode_frames,
-        "ledge_grab_limit": rules.ledge_grab_limit,
-        **rules.rated.described,
-    }
-    found = find_table(settings_hash(described), None if home.run is None else home.run.path)
+    settings = RatingSettings(characters, rules, anchors=(), seed=0).settings
+    found = find_table(settings, None if home.run is None else home.run.path)
     if found is None:
         return {}
     table = found[0]

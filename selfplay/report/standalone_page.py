@@ -17,6 +17,15 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
+_HEAD: Final = """<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="dark light">
+<meta http-equiv="Content-Security-Policy" content="$policy">
+<link rel="icon" href="data:,">
+<title>$title</title>
+<style>$style</style>
+</head>"""
 _IMPORT: Final = re.compile(r'^import \{ [\w, ]+ \} from "([./\w]+)";\n', re.MULTILINE)
 _EXPORT: Final = re.compile(r"^export (?=(?:async )?(?:class|function|const) (\w+))", re.MULTILINE)
 
@@ -51,6 +60,7 @@ def standalone_page(
     script: str,
     data: Mapping[str, object],
     *,
+    title: str = "",
     wasm: bool = False,
     served: bool = False,
     **texts: str,
@@ -58,10 +68,12 @@ def standalone_page(
     """Fill in a page template.
 
     Args:
-        template: the page, with ``$policy``, ``$style``, ``$script``, ``$data`` and the names of ``texts``.
+        template: the page, with ``$head`` or its ``$policy`` and ``$style``, with ``$script`` and ``$data``, and with
+            ``$title`` and the names of ``texts``.
         style: style sheet. The policy forbids inline ``style`` attributes.
         script: script, a module.
         data: JSON data for the script, by id of the element that holds it.
+        title: of the page, as escaped HTML.
         wasm: whether the script may compile WebAssembly.
         served: whether the script may send requests to the server that the page came from.
         texts: other fields of the template, as escaped HTML.
@@ -69,8 +81,10 @@ def standalone_page(
     scripts = f"'{_hash(script)}'" + " 'wasm-unsafe-eval'" * wasm
     policy = f"default-src 'none'; img-src data:; script-src {scripts}; style-src '{_hash(style)}'"
     policy += "; connect-src 'self'" * served
+    parts = {"policy": policy, "style": style, "title": title}
+    head = string.Template(_HEAD).substitute(parts)
     return string.Template(template).substitute(
-        policy=policy, style=style, script=script, data="\n".join(_elements(data)), **texts
+        parts, head=head, script=script, data="\n".join(_elements(data)), **texts
     )
 
 

@@ -33,9 +33,9 @@ DATED = {
     "selfplay/train/imitation/standing.py": "save",
     "selfplay/train/fighting/learner.py": "policy",
     "scripts/studies/pages.py": "measured_here",
-    "selfplay/train/fighting/rating.py": "_fight_record _reward_record",
+    "selfplay/train/fighting/rating.py": "fight_record _reward_record",
     "selfplay/train/saving.py": "write_state",
-    "selfplay/commands/people.py": "_keep _record",
+    "selfplay/commands/people.py": "_keep",
     "scripts/gallery.py": "build",
     "selfplay/train/monitoring/watchdog.py": "_report",
 }

@@ -14,7 +14,7 @@ from selfplay.league.anchors import find_table
 from selfplay.league.records import MatchRecord, MatchSeat, Sampling, settings_hash
 from selfplay.league.rewards import RatedPlayer, RewardRecord
 from selfplay.league.schedule import Matchup
-from selfplay.runner.match import Contender, MatchResult, Rules, play
+from selfplay.runner.match import Contender, MatchResult, Rules, Stats, play
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -107,22 +107,30 @@ def play_matchups(
 def _fight_record(
     result: MatchResult, contenders: Mapping[str, Contender], settings: RatingSettings, iteration: int
 ) -> MatchRecord:
-    matchup, row = result.matchup, result.stats
+    matchup = result.matchup
     seats = [
         _seat(contenders[name], settings.rules, character)
         for name, character in zip(matchup.players, matchup.characters, strict=True)
     ]
+    return fight_record(seats, result.stats, settings, matchup.seed, iteration)
+
+
+def fight_record(
+    seats: Sequence[MatchSeat], stats: Stats, settings: RatingSettings, seed: int, iteration: int, round: int = 0
+) -> MatchRecord:
+    """The record of a fight that has just ended, from the counters of both seats [2]."""
     return MatchRecord.played(
         seats=(seats[0], seats[1]),
-        seed=matchup.seed,
+        seed=seed,
+        round=round,
         settings=settings.settings,
         stage=settings.rules.stage,
-        stocks=tuple(int(s["stocks"]) for s in row),
-        percents=tuple(float(s["percent"]) for s in row),
-        damage=tuple(float(s["damage"]) for s in row),
-        self_destructs=tuple(int(s["self_destructs"]) for s in row),
-        frames=int(row[0]["frames"]),
-        ended=settings.rules.rated.endings[int(row[0]["ended"])],
+        stocks=tuple(int(s["stocks"]) for s in stats),
+        percents=tuple(float(s["percent"]) for s in stats),
+        damage=tuple(float(s["damage"]) for s in stats),
+        self_destructs=tuple(int(s["self_destructs"]) for s in stats),
+        frames=int(stats[0]["frames"]),
+        ended=settings.rules.rated.endings[int(stats[0]["ended"])],
         sampling=settings.sampling,
         iteration=iteration,
         wall=time.time(),
