@@ -67,7 +67,7 @@ def _written(path: Path, size: int) -> str:
 
 def _play_pages(run: RunDir, study: LeaderboardAnalysis, folder: Path, tell: Callable[[str], None]) -> dict[str, Path]:
     """Play pages of the generations that the table shows and the run keeps, by player."""
-    from selfplay.commands.play_pages import write_play_pages  # the rules for browsers take a while to load
+    from selfplay.commands.play.pages import write_play_pages  # the rules for browsers take a while to load
 
     kept = {generation.id for generation in list_generations(run)}
     shown = [row.policy for row in study.board.top() if row.policy in kept]

@@ -12,7 +12,7 @@ from envs.melee.controller import NEUTRAL
 from envs.melee.mock import MockMelee
 from envs.melee.tables import CHARACTERS, STAGES
 from envs.rated import ENDED_BY
-from selfplay.commands.played_games import CHECKED, HELD
+from selfplay.commands.play.games import CHECKED, HELD
 
 
 def page_game(

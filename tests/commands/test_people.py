@@ -9,9 +9,9 @@ import pytest
 
 from envs.melee.bot_names import VERSION
 from selfplay.checkpoint.generations import read_policy_meta
-from selfplay.commands import people
 from selfplay.commands.cli import leaderboard
-from selfplay.commands.people import add_game
+from selfplay.commands.play import people
+from selfplay.commands.play.people import add_game
 from selfplay.commands.players import contender, home_rules
 from selfplay.commands.watch import recorded
 from selfplay.config.fighting import Config

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 import torch
 
-from selfplay.commands import play_server
-from selfplay.commands.play_hosting import keeper
-from selfplay.commands.play_server import CONNECTIONS, EPISODES, Decisions, PlayServer
+from selfplay.commands.play import server as play_server
+from selfplay.commands.play.hosting import keeper
+from selfplay.commands.play.server import CONNECTIONS, EPISODES, Decisions, PlayServer
 from selfplay.errors import ConfigError, CorruptError
 from selfplay.league.ledger import read_records
 from selfplay.policy import browser
@@ -172,7 +172,7 @@ REQUESTS = [
     (501, "OPTIONS", "games"),
     (501, "HEAD", ""),
     # what is asked for
-    (404, "POST", GOOD.replace("mlp", "nobody"), OBS),
+    (404, "POST", GOOD.replace("mlp", "unknown"), OBS),
     (400, "POST", GOOD.replace(EPISODE, "x" * 36), OBS),
     (400, "POST", GOOD.replace("decision=0", "decision=-1"), OBS),
     (400, "POST", GOOD.replace("decision=0", f"decision={'9' * 5000}"), OBS),

@@ -10,7 +10,7 @@ from envs.melee.drawing.film import film_of
 from envs.melee.replay import read_replay
 from envs.melee.tables import CHARACTERS
 from selfplay.commands.cli import watch
-from selfplay.commands.played_games import HELD, MAX_BYTES, PlayedGame, replay
+from selfplay.commands.play.games import HELD, MAX_BYTES, PlayedGame, replay
 from selfplay.errors import CorruptError, IncompatibleError
 from selfplay.replays.library import Library
 from tests.commands.page_games import page_game

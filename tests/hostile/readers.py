@@ -31,7 +31,7 @@ from selfplay.commands.dialogue_files.parquet import from_parquet, to_parquet
 from selfplay.commands.dialogue_files.rows import COLUMNS, offline_rows
 from selfplay.commands.dialogue_files.settings import SETTINGS, read_settings
 from selfplay.commands.dialogue_files.table import read_table
-from selfplay.commands.played_games import PlayedGame, replay
+from selfplay.commands.play.games import PlayedGame, replay
 from selfplay.commands.run_status import examine
 from selfplay.config.family import is_dialogue
 from selfplay.config.fighting_cli import parse
@@ -390,7 +390,7 @@ READERS = (
     Reader("a ledger to write to", ("selfplay.league.ledger",), _file("ledger.jsonl", _ledger), _open_ledger),
     Reader(
         "a game of the play page",
-        ("selfplay.commands.played_games", "selfplay.commands.cli.play"),
+        ("selfplay.commands.play.games", "selfplay.commands.cli.play"),
         _file("game.json", lambda: _json(page_game())),
         lambda f, p: replay(PlayedGame.read(p), p.name),
     ),

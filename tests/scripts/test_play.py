@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from scripts import gallery
-from selfplay.commands import play_hosting, play_request
 from selfplay.commands.cli import play
-from selfplay.commands.play_request import login_name
+from selfplay.commands.play import hosting, request
+from selfplay.commands.play.request import login_name
 from selfplay.league.ledger import read_records
 from tests.commands.page_games import page_game
 from tests.commands.test_people import kept, run  # noqa: F401  (a fixture)
@@ -51,9 +51,9 @@ def test_nothing_is_added_if_a_file_is_no_game(run, tmp_path):  # noqa: F811
 def test_games_against_a_policy_are_kept_beside_the_runs(tmp_path):
     save_imitation(tmp_path / "policy", characters=("fox", "marth"))
     (game,) = saved(tmp_path, page_game(name="Ada"))
-    folder = play_hosting.games_folder(None, tmp_path)
+    folder = hosting.games_folder(None, tmp_path)
     assert folder == tmp_path / "people" / "games"
-    said = play_hosting.keeper(None, folder, lambda line: None)(game.read_bytes())
+    said = hosting.keeper(None, folder, lambda line: None)(game.read_bytes())
     assert said["rated"] is False
     assert len(list(folder.iterdir())) == 2
 
@@ -73,13 +73,13 @@ def test_a_person_is_called_as_the_login(monkeypatch, login, name):
             raise login
         return login
 
-    monkeypatch.setattr(play_request.getpass, "getuser", getuser)
+    monkeypatch.setattr(request.getpass, "getuser", getuser)
     assert login_name() == name
 
 
 def test_the_file_that_opens_the_browser_is_the_users_alone_and_goes(tmp_path):
     address = "http://127.0.0.1:1/token/"
-    with play_hosting.opening_file(address, tmp_path / "people") as path:
+    with hosting.opening_file(address, tmp_path / "people") as path:
         assert address in path.read_text()
         assert path.stat().st_mode & 0o077 == 0
     assert list((tmp_path / "people").iterdir()) == []

@@ -35,7 +35,7 @@ DATED = {
     "scripts/studies/pages.py": "measured_here",
     "selfplay/train/fighting/rating.py": "fight_record _reward_record",
     "selfplay/train/saving.py": "write_state",
-    "selfplay/commands/people.py": "_keep",
+    "selfplay/commands/play/people.py": "_keep",
     "scripts/gallery.py": "build",
     "selfplay/train/monitoring/watchdog.py": "_report",
 }

@@ -20,7 +20,7 @@ from selfplay.errors import ConfigError, SelfPlayError
 from selfplay.verbs import program, respelled
 
 if TYPE_CHECKING:
-    from selfplay.commands.play import Home
+    from selfplay.commands.play.content import Home
     from selfplay.report.play_page.page import PlayContent
 
 _FOR_PAGES: Final = ("generations", "characters", "max_episode_frames", "out", "no_open", "name", "serve", "port")
@@ -68,7 +68,7 @@ def check(options: argparse.Namespace, checkpoints: Path) -> None:
     from selfplay.checkpoint import shipped_policies
     from selfplay.checkpoint.generations import POLICY_FILE
     from selfplay.checkpoint.named_runs import RUN_FILE, resolve_run
-    from selfplay.commands.play_request import check_name
+    from selfplay.commands.play.request import check_name
 
     given = [name for name in _FOR_PAGES if getattr(options, name) not in (None, False)]
     if options.add and given:
@@ -88,8 +88,8 @@ def check(options: argparse.Namespace, checkpoints: Path) -> None:
 def content_of(options: argparse.Namespace, home: Home) -> PlayContent:
     from dataclasses import replace
 
-    from selfplay.commands.play import play_content
-    from selfplay.commands.play_request import login_name
+    from selfplay.commands.play.content import play_content
+    from selfplay.commands.play.request import login_name
 
     characters = options.characters.split(",") if options.characters else ()
     content = play_content(home, characters, options.max_episode_frames, served=options.serve)
@@ -98,7 +98,7 @@ def content_of(options: argparse.Namespace, home: Home) -> PlayContent:
 
 def write_page(options: argparse.Namespace, checkpoints: Path) -> None:
     """Write the page and open it."""
-    from selfplay.commands.play import find_home
+    from selfplay.commands.play.content import find_home
     from selfplay.report.fight.saving import check_writable, save_text
     from selfplay.report.play_page.page import play_page
 
@@ -117,9 +117,9 @@ def serve(options: argparse.Namespace, checkpoints: Path) -> None:
     """Host the page until Ctrl-C."""
     from contextlib import ExitStack
 
-    from selfplay.commands.play import find_home
-    from selfplay.commands.play_hosting import games_folder, host, opening_file
-    from selfplay.commands.play_server import PORT
+    from selfplay.commands.play.content import find_home
+    from selfplay.commands.play.hosting import games_folder, host, opening_file
+    from selfplay.commands.play.server import PORT
 
     home = find_home(options.what, checkpoints, options.generations)
     content, folder = content_of(options, home), games_folder(home.run, checkpoints)
@@ -140,10 +140,10 @@ def add(options: argparse.Namespace, checkpoints: Path) -> int:
     from selfplay.files import read_file
 
     documents = {path: read_file(path, MAX_TEXT_BYTES, follow=True) for path in options.add}
-    from selfplay.commands.people import add_game
-    from selfplay.commands.play import find_home
-    from selfplay.commands.play_hosting import games_folder
-    from selfplay.commands.played_games import PlayedGame
+    from selfplay.commands.play.content import find_home
+    from selfplay.commands.play.games import PlayedGame
+    from selfplay.commands.play.hosting import games_folder
+    from selfplay.commands.play.people import add_game
 
     for path, document in documents.items():
         PlayedGame.parse(document, str(path))

@@ -105,7 +105,7 @@ def _played(name: str) -> Film:
     from selfplay.report.fight.choices import is_game
 
     if is_game(name):
-        from selfplay.commands.played_games import PlayedGame, replay
+        from selfplay.commands.play.games import PlayedGame, replay
 
         return replay(PlayedGame.read(Path(name)), name).film
     from selfplay.report.fight import show

@@ -9,7 +9,7 @@ import numpy as np
 from envs.melee.controller import ACTION_SPEC
 from envs.melee.observation import OBS_WIDTH
 from envs.registry import find_game
-from selfplay.commands.play import step_options
+from selfplay.commands.play.content import step_options
 from selfplay.policy.browser.weights import SCRIPTS
 from selfplay.report.play_page.page import Opponent, PlayContent, play_page
 from selfplay.report.standalone_page import read_modules

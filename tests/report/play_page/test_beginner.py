@@ -9,7 +9,7 @@ from envs.melee.browser.assets import RULES_JS, rules_module, table_bytes
 from envs.melee.browser.figures import move_tables
 from envs.melee.browser.scene import scene_facts
 from envs.melee.tables import CHARACTERS, STAGES
-from selfplay.commands.play import step_options
+from selfplay.commands.play.content import step_options
 from tests.envs.melee.browser import test_live_film as films
 from tests.policy.browser.test_browser_policy import MODULES
 from tests.report.play_page.pages import policy

@@ -16,7 +16,7 @@ from envs.melee.drawing.openings import fight_figures, opening_facts
 from envs.melee.mock import MockMelee
 from envs.melee.tables import CHARACTERS, STAGES
 from selfplay import load_policy
-from selfplay.commands.played_games import PlayedGame, replay
+from selfplay.commands.play.games import PlayedGame, replay
 from selfplay.policy.browser.weights import browser_policy
 from selfplay.report import play_page
 from tests.envs.melee.browser import recording

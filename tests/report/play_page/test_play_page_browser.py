@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from selfplay.commands.played_games import PlayedGame, replay
+from selfplay.commands.play.games import PlayedGame, replay
 from tests.report.browsers import LIMIT_MS, browser  # noqa: F401  (a fixture)
 from tests.report.play_page.pages import policy, write
 

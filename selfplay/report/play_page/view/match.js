@@ -1,5 +1,5 @@
 // A game of two seats, each a person, a policy or a scripted player: played, filmed, and kept so that Python can play it
-// again (selfplay/commands/played_games.py). Runs in browsers and in node.
+// again (selfplay/commands/play/games.py). Runs in browsers and in node.
 //
 //   const match = new Match(rules, facts, tables, setup, seats);
 //   while (!match.ended) await match.frame([controls.read(), null]);
@@ -174,7 +174,7 @@ function described({ kind, name, id, weights_hash, skip, temperature }) {
   return kind === "policy" ? { kind, id, weights_hash, frame_skip: skip, temperature } : { kind };
 }
 
-/** HELD of selfplay/commands/played_games.py in base64: frame, seat, action. */
+/** HELD of selfplay/commands/play/games.py in base64: frame, seat, action. */
 function packHeld(held) {
   const letters = held.map(([frame, seat, action]) => String.fromCharCode(frame & 255, frame >> 8, seat, ...action));
   return btoa(letters.join(""));

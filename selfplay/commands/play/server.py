@@ -30,7 +30,7 @@ import numpy as np
 import torch
 
 from envs.errors import GameError
-from selfplay.commands.played_games import MAX_BYTES
+from selfplay.commands.play.games import MAX_BYTES
 from selfplay.errors import ConfigError, SelfPlayError
 from selfplay.policy.recurrent_state import RecurrentState
 
@@ -159,7 +159,7 @@ class PlayServer(ThreadingTCPServer):
 
     @property
     def address(self) -> str:
-        """Where a browser finds the page; whoever knows it may play and have games kept."""
+        """Address of the page. Anyone who has it can play and have games kept."""
         return f"{self.origin}/{self.token}/"
 
     @property

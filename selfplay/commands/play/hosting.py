@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from selfplay.checkpoint import RunDir
-from selfplay.commands.people import add_game
-from selfplay.commands.play_server import Decisions, PlayServer
+from selfplay.commands.play.people import add_game
+from selfplay.commands.play.server import Decisions, PlayServer
 from selfplay.errors import ConfigError, boundary
 from selfplay.policy.policy import load_policy
 from selfplay.report.play_page.page import play_page
 
 if TYPE_CHECKING:
-    from selfplay.commands.play import Home
+    from selfplay.commands.play.content import Home
     from selfplay.report.play_page.page import PlayContent
 
 

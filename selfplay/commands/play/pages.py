@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from selfplay.commands.play import CHARACTERS, Home, play_content
+from selfplay.commands.play.content import CHARACTERS, Home, play_content
 from selfplay.report.fight.saving import check_writable, save_text
 from selfplay.report.play_page.page import play_page
 
@@ -25,7 +25,7 @@ def write_play_pages(
         run: Of the generations.
         generations: Their names.
         folder: Of the pages.
-        tell: Is told what is being made.
+        tell: Called with a line on the progress.
         least: How many characters there are at least.
 
     Raises:

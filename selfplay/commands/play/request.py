@@ -9,7 +9,7 @@ from selfplay.errors import ConfigError, LeagueError
 from selfplay.league.people import person_id
 
 LONGEST: Final = 24  # letters, as in ``view/choices.js``
-NOBODY: Final = "me"  # whose login has no name
+DEFAULT_NAME: Final = "me"  # if the login has no usable name
 
 
 def check_name(name: str) -> None:
@@ -32,5 +32,5 @@ def login_name() -> str:
         name = getpass.getuser()[:LONGEST]
         check_name(name)
     except (OSError, KeyError, ImportError, ConfigError):  # a container may have users without a name
-        return NOBODY
+        return DEFAULT_NAME
     return name

@@ -17,7 +17,7 @@ from selfplay.checkpoint.generations import read_policy_meta
 from selfplay.checkpoint.policies import is_policy
 from selfplay.checkpoint.run_dir import CHECKPOINTS
 from selfplay.checkpoint.store import write_file
-from selfplay.commands.played_games import Bot, Person, PlayedGame, PolicySeat, replay
+from selfplay.commands.play.games import Bot, Person, PlayedGame, PolicySeat, replay
 from selfplay.errors import ConfigError, SelfPlayError
 from selfplay.league.leaderboard import analyse
 from selfplay.league.people import VERSION, person_id, record_game, run_games
