@@ -31,7 +31,7 @@ from selfplay.league.anchors import find_table
 from selfplay.league.external_games import read_csv
 from selfplay.league.modes import MODES as SHARES
 from selfplay.league.ratings import rate
-from selfplay.league.records import MatchRecord, score
+from selfplay.league.records import FINISHED, MatchRecord, score
 from selfplay.league.schedule import Matchup
 from selfplay.policy.policy import load_policy
 from selfplay.runner.match import Contender
@@ -45,14 +45,10 @@ if TYPE_CHECKING:
     from selfplay.league.games import Floats
     from selfplay.league.ratings import Ratings
 
-SIMPLE_MIX: Final = {"current": 0.4, "recent": 0.3, "scripted": 0.2, "any_past": 0.1}  # the preset has other shares
-ARGUMENTS: Final = (
-    *("--game-type", "mock", "--preset", "laptop"),
-    *(word for name, share in SIMPLE_MIX.items() for word in ("--set", f"league.{name}={share}")),
-)
+ARGUMENTS: Final = ("--game-type", "mock", "--preset", "laptop")  # simple_mix has the shares of the preset
 GAMES_FILE: Final = "games.csv"
-FIELDS: Final = ("first", "second", "score", "pair")
-MODES: Final = "simple_mix,latest,delta_uniform,quality,pfsp_variance,league"
+FIELDS: Final = ("first", "second", "score", "pair", "finished")
+MODES: Final = "latest,simple_mix,delta_uniform,pfsp,league"
 PARTS: Final = ("train", "games", "exploit", "search", "page")
 
 
@@ -100,7 +96,7 @@ class ModeStudy:
             part = missing[start : start + batch]
             matchups = [Matchup((a, b), seed=derive(0, "modes", a, b, i)) for i in range(each) for a, b in part]
             rows = [
-                (r.seats[0].player, r.seats[1].player, score(r, "stocks_percent"), r.seed)
+                (r.seats[0].player, r.seats[1].player, score(r, "stocks_percent"), r.seed, int(r.ended == FINISHED))
                 for r in play_matchups(matchups, contenders, settings, 0)
                 if isinstance(r, MatchRecord)
             ]
@@ -137,8 +133,9 @@ class ModeStudy:
             others = [run_name(other, seed) for other in modes for seed in seeds if other != mode]
             cells = self._cells.read(_exploit_cell(name, ("victim",), (0,)) for name in names)
             exploited = ", ".join(interval(cell, 0) for cell in cells)
-            rows.append((f"`{mode}`", each, _mean(elo), self._score(names, others), exploited))
-        head = "mode", "Elo of each seed", "mean Elo", "against the other modes", "its exploiter, from its weights"
+            finished = self._finished(names)
+            rows.append((f"`{mode}`", each, _mean(elo), self._score(names, others), finished, exploited))
+        head = "mode", "Elo of each seed", "mean Elo", "against the other modes", "finished", "its exploiter"
         return table(head, rows)
 
     def against_each_other(self, modes: Sequence[str], seeds: Sequence[int]) -> str:
@@ -149,6 +146,15 @@ class ModeStudy:
             for mode in modes
         ]
         return table(("", *(f"`{mode}`" for mode in modes)), rows)
+
+    def against_scripted(self, modes: Sequence[str], seeds: Sequence[int]) -> str:
+        """Score of each mode against each scripted player: the mean of the seeds and the worst, in Markdown."""
+        rows = []
+        for mode in modes:
+            names = [run_name(mode, seed) for seed in seeds]
+            scores = [[self._share(name, bot) for name in names] for bot in bots.LADDER]
+            rows.append((f"`{mode}`", *(f"{fmean(each):.0%} ({min(each):.0%})" for each in scores)))
+        return table(("", *(f"`{bot}`" for bot in bots.LADDER)), rows)
 
     def exploits(self, modes: Sequence[str], seeds: Sequence[int], tries: Sequence[int]) -> str:
         """Several exploiters from both starts, of some modes, in Markdown."""
@@ -166,6 +172,7 @@ class ModeStudy:
         """Put the tables into the page."""
         put_between(page, "modes", self.table(modes, seeds))
         put_between(page, "modes_cross", self.against_each_other(modes, seeds))
+        put_between(page, "modes_scripted", self.against_scripted(modes, seeds))
         put_between(page, "modes_exploits", self.exploits(best, seeds, (0, 1, 2)))
 
     def _folder(self, name: str) -> Path:
@@ -181,6 +188,16 @@ class ModeStudy:
             return []
         with path.open(encoding="utf-8", newline="") as file:
             return list(csv.DictReader(file))
+
+    def _share(self, name: str, other: str) -> float:
+        """Score of one player in its games against another."""
+        rows = [row for row in self._games() if {row["first"], row["second"]} == {name, other}]
+        return fmean(float(row["score"]) if row["first"] == name else 1.0 - float(row["score"]) for row in rows)
+
+    def _finished(self, names: Sequence[str]) -> str:
+        """Share of the games of these players that ended because one was out of stocks."""
+        rows = [row for row in self._games() if {row["first"], row["second"]} & {*names}]
+        return f"{fmean(int(row['finished']) for row in rows):.0%}"
 
     def _score(self, names: Sequence[str], others: Sequence[str]) -> str:
         """Score of the runs ``names`` against the runs ``others``, with an interval over seeds of both."""
@@ -216,13 +233,13 @@ def between_runs(scores: Floats) -> tuple[float, float, float]:
     return max(0.0, mean - half), mean, min(1.0, mean + half)
 
 
-def _append(path: Path, rows: Sequence[tuple[str, str, float, int]]) -> None:
+def _append(path: Path, rows: Sequence[tuple[str, str, float, int, int]]) -> None:
     new = not path.exists()
     with path.open("a", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         if new:
             writer.writerow(FIELDS)
-        writer.writerows((a, b, f"{points:g}", seed) for a, b, points, seed in rows)
+        writer.writerows((a, b, f"{points:g}", seed, finished) for a, b, points, seed, finished in rows)
 
 
 def main() -> int:
@@ -230,7 +247,7 @@ def main() -> int:
     command = Command("modes", __doc__)
     command.add_argument("--modes", default=MODES, metavar="NAME,NAME", help="(default: %(default)s)")
     command.add_seeds()
-    command.add_argument("--steps", type=int, default=4_000_000, metavar="N", help="of a run (default: %(default)s)")
+    command.add_argument("--steps", type=int, default=6_000_000, metavar="N", help="of a run (default: %(default)s)")
     command.add_argument("--games", type=int, default=20, metavar="N", help="of two players (default: %(default)s)")
     command.add_argument("--exploiter-steps", type=int, default=1_000_000, metavar="N", help="(default: %(default)s)")
     command.add_argument("--best", default="", metavar="NAME,NAME", help="modes with more exploiters (part search)")

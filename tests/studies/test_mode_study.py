@@ -11,7 +11,7 @@ from tests.train.runs import ITERATION, TINY
 
 MODES, SEEDS = ("latest", "simple_mix"), (0, 1)
 NAMES = [run_name(mode, seed) for mode in MODES for seed in SEEDS]
-PAGE = "".join(f"<!-- {name}: begin -->\n<!-- {name}: end -->\n" for name in ("modes", "modes_cross", "modes_exploits"))
+PAGE = "".join(f"<!-- {name}: begin -->\n<!-- {name}: end -->\n" for name in ("modes", "modes_cross", "modes_scripted", "modes_exploits"))
 
 
 @pytest.fixture(scope="module")
@@ -60,8 +60,8 @@ def test_the_page_has_every_mode_with_intervals(study):
     page.write_text(PAGE)
     made.write(page, MODES, SEEDS, ["latest"])
     text = page.read_text()
-    assert text.count("\n| `latest` | ") == 2
-    assert text.count("\n| `simple_mix` | ") == 2
+    assert text.count("\n| `latest` | ") == 3
+    assert text.count("\n| `simple_mix` | ") == 3
     assert "| `latest-0` |" not in text  # three exploiters a start were asked for, two were made
     assert made.exploits(["latest"], SEEDS, (0, 1)).count("| `latest-0` |") == 1
 
