@@ -46,9 +46,9 @@ class MatchmakerState(BaseModel, frozen=True, extra="forbid"):
 class Matchmaker:
     """Draws the opponents of new episodes.
 
-    Frozen policies come from a bench of ``max_frozen`` places, since each policy in play costs memory and time. Each
-    place is an independent draw by the probabilities of its category, so that the shares of *episodes* are those of
-    the mode; a policy may hold several places. ``rotate`` redraws the oldest places, whatever policies they hold.
+    Frozen policies come from a bench of ``max_frozen`` places, since each policy in play costs memory and time. Places
+    are drawn by the probabilities of their category, so that the shares of *episodes* are those of the mode; a policy
+    may hold several places. ``rotate`` redraws the oldest places, whatever policies they hold.
 
     Args:
         mode: a name in ``MODES``, or the role of an exploiter.
@@ -197,11 +197,15 @@ class Matchmaker:
         return eligible
 
     def _new_places(self, name: str, count: int) -> list[BenchPlace]:
+        """Draw policies of a category. Systematic sampling keeps their numbers within one of the expected ones."""
         category = CATEGORIES[name]
         names = category.eligible(self._pool, self.results)
-        chances = None if category.chances is None else category.chances(self.results, names)
-        drawn = self._rng.choice(len(names), size=count, p=chances)
-        return [BenchPlace(names[int(index)], name) for index in drawn]
+        chances = [1.0 / len(names)] * len(names)
+        if category.chances is not None:
+            chances = category.chances(self.results, names)
+        points = (np.arange(count) + self._rng.random()) / max(count, 1)
+        drawn = np.searchsorted(np.cumsum(chances)[:-1], points, side="right")
+        return [BenchPlace(names[int(index)], name) for index in self._rng.permutation(drawn)]
 
     def _quotas(self) -> dict[str, int]:
         """Places by category with eligible frozen policies: by weight, and at least one each while any are left."""

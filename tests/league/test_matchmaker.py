@@ -1,5 +1,6 @@
 import json
 from collections import Counter
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -8,8 +9,8 @@ from hypothesis import strategies as st
 
 from selfplay.errors import LeagueError
 from selfplay.league.matchmaker import Matchmaker
-from selfplay.league.modes import CATEGORIES, MODES
-from selfplay.league.records import check_player
+from selfplay.league.modes import CATEGORIES, EXPLOITERS, MODES
+from selfplay.league.records import check_player, generation_number
 
 SCRIPTED = ("random", "rusher", "tank")
 GENERATIONS = [f"gen_{i}" for i in range(0, 100, 10)]
@@ -134,61 +135,97 @@ def test_however_long_episodes_last_few_generations_are_in_play(places):
     assert met == set(GENERATIONS if places > 1 else GENERATIONS[5:])
 
 
-def episodes(maker, iterations, score, since=0, games=128, length=20, save_every=10):
-    """Shares of generations in the episodes against them, and those by the category's probabilities at each draw.
+class Tally(NamedTuple):
+    """Opponents of the episodes of a run, [seeds, players]: how many there were, and how many the chances promise."""
 
-    A generation is added every ``save_every`` iterations; ``score(opponent)`` is the learner's in each game. Episodes
-    count from iteration ``since`` on.
+    names: list[tuple[str, str]]  # category, and its player where it has frozen ones
+    met: np.ndarray
+    promised: np.ndarray
+
+
+def promises(maker, drawn):
+    """Expected numbers of ``drawn`` by the weights and chances of now."""
+    found = {name: list(CATEGORIES[name].eligible(maker._pool, maker.results)) for name in maker._weights}
+    found = {name: players for name, players in found.items() if players} or {"current": ["current"]}
+    total = sum(maker._weights.get(name, 1.0) for name in found)
+    for name, players in found.items():
+        yield (name, ""), len(drawn) * maker._weights.get(name, 1.0) / total
+        if CATEGORIES[name].kind == "generation":
+            draws = CATEGORIES[name].chances
+            chances = np.full(len(players), 1 / len(players)) if draws is None else draws(maker.results, players)
+            episodes = sum(opponent.category == name for opponent in drawn)
+            yield from (((name, player), episodes * chance) for player, chance in zip(players, chances, strict=True))
+
+
+def season(mode, seed, strength, since=0, iterations=400, length=50, save_every=10):
+    """A run of a fake game: episodes of random lengths, a generation every ``save_every`` iterations.
+
+    Returns the episodes by category and player from iteration ``since`` on, and those that the chances promised.
     """
-    fighting: list[tuple[int, str]] = []
-    met, expected = Counter(), Counter()
-    (category,) = (CATEGORIES[name] for name in maker._weights if CATEGORIES[name].kind == "generation")
+    luck = np.random.default_rng(1000 + seed)
+    maker = Matchmaker(mode, np.random.default_rng(seed), SCRIPTED)
+    met, promised, fighting = Counter(), Counter(), []
     for now in range(iterations):
         if now % save_every == 0:
-            maker.set_pool([f"gen_{i}" for i in range(0, now + 1, save_every)])
-        maker.rotate({name for _, name in fighting})
-        drawn = [opponent.id for opponent in maker.draw(games - len(fighting))]
-        frozen = [name for name in drawn if name.startswith("gen_")]
-        names = list(category.eligible(maker._pool, maker.results))
-        chances = np.full(len(names), 1 / len(names))
-        if category.chances is not None:
-            chances = category.chances(maker.results, names)
+            exploiters = [f"league_exploiter_{i}" for i in range(40, now + 1, 40)]
+            maker.set_pool([f"gen_{i}" for i in range(0, now + 1, save_every)], exploiters, ["guest_0", "guest_1"])
+        maker.rotate(name for _, name in fighting)
+        drawn = maker.draw(GAMES[mode] - len(fighting))
         if now >= since:
-            met.update(frozen)
-            expected.update({name: len(frozen) * chance for name, chance in zip(names, chances, strict=True)})
-        fighting += [(now + length - i % 5, name) for i, name in enumerate(drawn)]
-        ended = [name for end, name in fighting if end <= now]
-        maker.record({name: [score(name)] for name in ended if name != "current"})
-        fighting = [(end, name) for end, name in fighting if end > now]
-    total = met.total()
-    return {name: met[name] / total for name in expected}, {name: expected[name] / total for name in expected}
+            met.update((opponent.category, "") for opponent in drawn)
+            met.update((opponent.category, opponent.id) for opponent in drawn if opponent.kind == "generation")
+            for key, count in promises(maker, drawn):
+                promised[key] += count
+        ends = now + 1 + luck.gamma(3.0, length / 3.0, len(drawn))
+        if not now:  # games of a real run are out of step
+            ends *= luck.random(len(drawn))
+        fighting += [(end, opponent.id) for end, opponent in zip(ends, drawn, strict=True)]
+        ended = [name for end, name in fighting if end <= now + 1]
+        maker.record({name: [float(luck.random() < strength(name))] for name in ended if name != "current"})
+        fighting = [(end, name) for end, name in fighting if end > now + 1]
+    return met, promised
 
 
-@pytest.mark.parametrize("mode", ["delta_uniform", "pfsp", "pfsp_variance", "quality"])
-def test_episodes_follow_the_probabilities_of_their_time(mode):
-    """At the size of the mode study: 488 iterations, a generation every 10 of them, games of 20 iterations."""
-    found, expected = episodes(make(mode, generations=["gen_0"]), 488, lambda name: float(name < "gen_4"))
-    assert len(expected) == 49
-    distance = sum(abs(found[name] - expected[name]) for name in expected) / 2
-    assert distance < 0.12
-    assert found["gen_0"] == pytest.approx(expected["gen_0"], abs=0.02)
+def seasons(mode, strength, count, since=0):
+    played = [season(mode, seed, strength, since) for seed in range(count)]
+    names = sorted(set().union(*(promised for _, promised in played)))
+    assert set().union(*(met for met, _ in played)) <= set(names)
+    met, promised = (np.array([[one[side][name] for name in names] for one in played]) for side in (0, 1))
+    return Tally(names, met, promised)
+
+
+def learner_against(name):
+    """The learner's chance to win: it beats early generations, and loses to exploiters."""
+    if name.startswith("league_exploiter"):
+        return 0.2
+    number = generation_number(name)
+    return 0.5 if number is None else max(0.4, 0.98 - number / 500)
+
+
+GAMES = dict.fromkeys(MODES, 256) | {"league": 128} | dict.fromkeys(EXPLOITERS, 64)  # a league shares its games
+
+
+@pytest.mark.parametrize("mode", GAMES)
+def test_episodes_have_the_shares_that_each_mode_states(mode):
+    """At the size of a real run: 256 games, 400 iterations, 40 generations, games of 50 iterations on average."""
+    tally = seasons(mode, learner_against, 6)
+    whole = np.array([player == "" for _, player in tally.names])
+    totals = np.stack([tally.met[:, tally.names.index((category, ""))] for category, _ in tally.names], 1)
+    totals[:, whole] = tally.met[:, whole].sum(1, keepdims=True)
+    error = np.sqrt(np.maximum(tally.promised * (1.0 - tally.promised / np.maximum(totals, 1)), 1.0))
+    off = (tally.met - tally.promised) / error  # in standard errors of independent draws
+    assert np.abs(off.mean(0)).max() < 4.0 * np.sqrt(2.0 / len(off)), "a share is biased"
+    assert (off**2).mean() < 2.0, "a run strays further than its sampling error"
 
 
 def test_pfsp_hardly_plays_those_whom_it_always_beats():
     weak = {f"gen_{i}" for i in range(0, 200, 10)}
-    maker = make("pfsp", generations=["gen_0"])
-    found, expected = episodes(maker, 488, lambda name: 1.0 if name in weak else 0.5, since=244)
-    assert sum(expected[name] for name in weak) < 0.05
-    assert sum(found.get(name, 0.0) for name in weak) < 0.05
-
-
-def test_shares_hold_while_the_bench_rotates_slowly():
-    maker = make()
-    for _ in fight(maker, 600):
-        pass
-    counts = maker.histogram()["category"]
-    found = {name: count / sum(counts.values()) for name, count in counts.items()}
-    assert found == pytest.approx({"current": 0.4, "recent": 0.3, "scripted": 0.2, "any_past": 0.1}, abs=0.03)
+    tally = seasons("pfsp", lambda name: 1.0 if name in weak else 0.5, 3, since=200)
+    of_weak = [player in weak for _, player in tally.names]
+    frozen = [player != "" for _, player in tally.names]
+    met, promised = (side[:, of_weak].sum() / side[:, frozen].sum() for side in (tally.met, tally.promised))
+    assert met == pytest.approx(promised, abs=0.02)
+    assert met < 0.15  # half of the generations at the end; few games say little of each
 
 
 def test_nobody_leaves_the_bench_when_nobody_can_come():

@@ -86,7 +86,7 @@ class _Listener:
         """Close nothing."""
 
 
-def _session(folder: str, games: int = GAMES, iterations: int = ITERATIONS) -> Session:
+def make_session(folder: str, games: int = GAMES, iterations: int = ITERATIONS) -> Session:
     config = fixed_config(folder, iterations=iterations, games=games)
     values = config.model_dump()
     values["run"]["save_interval"] = iterations - 1
@@ -97,7 +97,7 @@ def _session(folder: str, games: int = GAMES, iterations: int = ITERATIONS) -> S
 def with_tree(games: int = GAMES, iterations: int = ITERATIONS) -> Times:
     """One sample under the supervision tree, with TensorBoard, metrics, log and checkpoints."""
     with tempfile.TemporaryDirectory() as folder:
-        listener = asyncio.run(_supervised(_session(folder, games, iterations)))
+        listener = asyncio.run(_supervised(make_session(folder, games, iterations)))
     times = Times()
     for report in listener.reports[1:]:
         times.add(report.phase_s)
@@ -122,7 +122,7 @@ async def _supervised(session: Session) -> _Listener:
 def without_tree() -> Times:
     """The same sample without supervision and event loop: threads for the blocks, the same outputs."""
     with tempfile.TemporaryDirectory() as folder:
-        session = _session(folder)
+        session = make_session(folder)
         outputs = Tee(list(reporters(session.run.path, io.StringIO(), live=False).values()))
         learner = Learner(session, threads=len(session.blocks))
         try:
@@ -178,19 +178,19 @@ def _save(session: Session, learner: Learner, progress: Progress) -> None:
 
 def blocks() -> int:
     """Number of runners of the loop, each of which is a thread."""
-    return len(_session("unused").blocks)
+    return len(make_session("unused").blocks)
 
 
 def network() -> ActorCritic:
     """A fresh network of the loop."""
-    learner = Learner(_session("unused"), threads=1)
+    learner = Learner(make_session("unused"), threads=1)
     learner.close()
     return learner.network
 
 
 def rollout_bytes_per_game() -> int:
     """Bytes of one segment of one game, both seats."""
-    session = _session("unused")
+    session = make_session("unused")
     learner = Learner(session, threads=1)
     block = Block(make_game("mock", **session.game_options(1)), 0)
     rollout = block.collect(SegmentOrder(0, ROLLOUT, 0, learner.snapshot(), {}, ())).rollout
