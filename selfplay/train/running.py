@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 INTERRUPTED: Final = 128 + signal.SIGINT  # exit code of a run that Ctrl-C ended
 TERMINATED: Final = 128 + signal.SIGTERM
+DISK_S: Final = 1.0  # how long the second signal waits for the name of the last checkpoint
 
 
 class Stop(asyncio.Event):
@@ -99,13 +100,14 @@ async def _to_its_end(tree: Tree, finish: Callable[[Tree, float], object]) -> No
 def signals(stop: asyncio.Event, feed: Feed, run: RunDir) -> Iterator[Callable[[], int]]:
     """First SIGINT or SIGTERM: end after this iteration, saved. Second: at once, although the loop may be blocked.
 
-    The second one names the last checkpoint before the first.
+    The second one names the last checkpoint before the first, unless the disk hangs.
 
     Gives a function that says what exit code follows from the first one: 0 where there was none.
     """
     loop = asyncio.get_running_loop()
     first = 0
     last: list[str] = []  # a line about the last checkpoint
+    looking: list[threading.Thread] = []  # for it
 
     def ask() -> None:
         stop.set()
@@ -114,12 +116,16 @@ def signals(stop: asyncio.Event, feed: Feed, run: RunDir) -> Iterator[Callable[[
     def on_signal(number: int, frame: FrameType | None) -> None:
         nonlocal first
         if first:
+            for thread in looking:
+                thread.join(DISK_S)
             sys.stderr.write("".join(last))
             os._exit(128 + number)  # processes of games end with their pipes
         else:
             first = 128 + number
-            # Beside the loop, and now: at the second signal nothing may wait for a disk.
-            threading.Thread(target=lambda: last.append(f"{_last_checkpoint(run)}\n"), daemon=True).start()
+            # In a thread, and now: neither the loop nor the second signal may wait long for a disk.
+            thread = threading.Thread(target=lambda: last.append(f"{_last_checkpoint(run)}\n"), daemon=True)
+            thread.start()
+            looking.append(thread)
             loop.call_soon_threadsafe(ask)  # here the loop may be in the middle of anything
 
     before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
