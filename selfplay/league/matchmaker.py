@@ -200,9 +200,9 @@ class Matchmaker:
         """Draw policies of a category. Systematic sampling keeps their numbers within one of the expected ones."""
         category = CATEGORIES[name]
         names = category.eligible(self._pool, self.results)
-        chances = [1.0 / len(names)] * len(names)
-        if category.chances is not None:
-            chances = category.chances(self.results, names)
+        chances = (
+            np.ones(len(names)) / len(names) if category.chances is None else category.chances(self.results, names)
+        )
         points = (np.arange(count) + self._rng.random()) / max(count, 1)
         drawn = np.searchsorted(np.cumsum(chances)[:-1], points, side="right")
         return [BenchPlace(names[int(index)], name) for index in self._rng.permutation(drawn)]

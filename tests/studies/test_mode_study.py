@@ -11,7 +11,10 @@ from tests.train.runs import ITERATION, TINY
 
 MODES, SEEDS = ("latest", "simple_mix"), (0, 1)
 NAMES = [run_name(mode, seed) for mode in MODES for seed in SEEDS]
-PAGE = "".join(f"<!-- {name}: begin -->\n<!-- {name}: end -->\n" for name in ("modes", "modes_cross", "modes_scripted", "modes_exploits"))
+PAGE = "".join(
+    f"<!-- {name}: begin -->\n<!-- {name}: end -->\n"
+    for name in ("modes", "modes_cross", "modes_scripted", "modes_exploits")
+)
 
 
 @pytest.fixture(scope="module")

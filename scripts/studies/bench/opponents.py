@@ -1,15 +1,20 @@
-"""The rollout against many frozen policies, compared with one: same games, seats and shape of network."""
+"""Measure the rollout against 16 and 32 frozen policies, compared with one: same games, seats and networks' shape."""
 
 from __future__ import annotations
 
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from statistics import median
 from typing import TYPE_CHECKING
 
 from envs.registry import make_game
 from scripts.studies.bench.loop import make_session
-from scripts.studies.bench.speed import ROLLOUT
+from scripts.studies.bench.show import add_output, show
+from scripts.studies.bench.speed import ROLLOUT, ROWS
+from scripts.studies.command_line import Command
+from scripts.studies.pages import measured_here
 from selfplay.league.modes import Opponent
 from selfplay.runner.block import MIRROR, Block
 from selfplay.runner.segment import SegmentOrder
@@ -17,7 +22,12 @@ from selfplay.seeding import derive
 from selfplay.train.fighting.learner import Learner
 
 if TYPE_CHECKING:
+    import argparse
+
     from selfplay.policy.network import ActorCritic
+
+
+POLICIES = (1, 16, 32)
 
 
 class FrozenOpponents:
@@ -53,3 +63,27 @@ class FrozenOpponents:
     def close(self) -> None:
         """Stop the threads."""
         self._pool.shutdown()
+
+
+def main() -> int:
+    """Run the command; the exit code."""
+    command = Command("bench.opponents", __doc__)
+    command.add_argument("--rounds", type=int, default=20, metavar="N", help="samples of each (default: %(default)s)")
+    add_output(command)
+    return command.execute(_run)
+
+
+def _run(options: argparse.Namespace) -> None:
+    games = {policies: FrozenOpponents(policies) for policies in POLICIES}
+    for each in games.values():
+        each.segment_s()  # compile, allocate, warm up
+    rounds = [{policies: each.segment_s() for policies, each in games.items()} for _ in range(options.rounds)]
+    for each in games.values():
+        each.close()
+    speeds = {f"agent_steps_per_s_{n}": ROWS / median(times[n] for times in rounds) for n in POLICIES}
+    kept = {f"share_kept_{n}": median(times[1] / times[n] for times in rounds) for n in POLICIES[1:]}
+    show(options, {**measured_here(), **speeds, **kept}, "bench_opponents.json", "opponents")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
