@@ -11,6 +11,7 @@ LADDER = ("gen_0", *bots.LADDER)
 TINY = (
     *("--timesteps", "4096", "--num-games", "8", "--rollout-length", "64", "--batch-size", "128", "--hidden", "8"),
     *("--max-episode-frames", "240", "--no-track-elo", "--ppo-epochs", "1", "--host", "thread"),
+    *("--pretrained", "none"),
 )
 PAGE = "# Page\n\n<!-- chaos: begin -->\nold\n<!-- chaos: end -->\n\nafter\n"
 

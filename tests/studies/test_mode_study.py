@@ -7,7 +7,7 @@ from envs.melee import bots
 from scripts.studies import cells, modes
 from scripts.studies.modes import ModeStudy, between_runs, run_name
 from selfplay.errors import ConfigError
-from tests.train.runs import ITERATION, TINY, train
+from tests.train.runs import ITERATION, TINY
 
 MODES, SEEDS = ("latest", "simple_mix"), (0, 1)
 NAMES = [run_name(mode, seed) for mode in MODES for seed in SEEDS]
@@ -20,11 +20,11 @@ PAGE = "".join(
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
     folder = tmp_path_factory.mktemp("study")
-    options = [str(word) for word in TINY]
+    options = [*map(str, TINY), "--pretrained", "none"]
     made = ModeStudy(folder / "runs", folder / "out", ITERATION, lambda _: None, options)
-    made.train("latest", 0)
-    for mode, seed in (("latest", 1), ("simple_mix", 0), ("simple_mix", 1)):  # without imitation, which takes longest
-        train(folder / "runs" / mode / f"seed_{seed}", "--mode", mode, "--seed", seed, "--timesteps", ITERATION)
+    for mode in MODES:
+        for seed in SEEDS:
+            made.train(mode, seed)
     made.meet(NAMES, 2)
     made.exploit("latest-0", ITERATION, ("victim",), (0,), 2)
     made.exploit("latest-0", ITERATION, ("scratch", "victim"), (0, 1), 2)
