@@ -297,7 +297,7 @@ def test_kill_9_of_a_deterministic_run_leaves_no_trace(tmp_path):
 
 @pytest.mark.full
 def test_kill_9_counts_no_game_twice_and_forgets_none(tmp_path):
-    flags = ("--save-interval", 4, "--track-elo", "--rating-share", 0.8, "--checkpoint", "run")
+    flags = ("--save-interval", 4, "--track-elo", "--rating-share", 0.2, "--checkpoint", "run")
     with start(SCRIPT, *LONG, *flags, cwd=tmp_path) as process:
         for line in process.stdout:
             iteration = int(found[1]) if (found := COLLECTED.search(line)) else 0
@@ -305,8 +305,8 @@ def test_kill_9_counts_no_game_twice_and_forgets_none(tmp_path):
                 break
         os.kill(process.pid, signal.SIGKILL)
     before = _matches(tmp_path / "run")
-    end = 128 * (iteration + 8)
-    resumed = run(SCRIPT, "--resume", "--checkpoint", "run", "--timesteps", end, cwd=tmp_path)
+    onwards = ("--timesteps", 128 * (iteration + 8), "--rating-share", 0.1)
+    resumed = run(SCRIPT, "--resume", "--checkpoint", "run", *onwards, cwd=tmp_path)
     assert resumed.returncode == 0, resumed.stderr
     after = _matches(tmp_path / "run")
     assert after[: len(before)] == before
