@@ -35,6 +35,7 @@ PLAYS_GAMES = tuple(  # whose tests run the rules
         "scripts", "studies", "support", "train",
     )
 )  # fmt: skip
+COVERS = tuple(Path(__file__).parent / name for name in ("league", "learner", "rollout", "supervision"))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -65,6 +66,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         files.setdefault(item.path, []).append(item)
         if _plays_games(item.path) and isinstance(item, pytest.Function):
             item.fixturenames.insert(0, "compiled_rules")  # a usefixtures mark would come too late here
+        if not any(item.path.is_relative_to(folder) for folder in COVERS):
+            item.add_marker("no_cover")  # tracing makes tests a third slower, and those of the packages cover them
     order = sorted(files, key=lambda path: (_plays_games(path), -_work(files[path])))
     playing = [path for path in order if _plays_games(path)]
     if playing:

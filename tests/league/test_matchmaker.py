@@ -264,6 +264,18 @@ def test_a_restored_matchmaker_goes_on_with_the_same_draws(before, rotations, se
     assert resumed.state() == original.state()
 
 
+def test_a_run_with_a_shorter_bench_goes_on_and_fills_it():
+    """Older runs had four places."""
+    state = json.loads(json.dumps(make(max_frozen=4).state()))
+    resumed = Matchmaker("simple_mix", np.random.default_rng(1), SCRIPTED)
+    resumed.restore(state)
+    assert resumed.state()["bench"] == state["bench"]
+    before = set(resumed.bench)
+    resumed.rotate(before)
+    assert len(resumed.state()["bench"]) == 16
+    assert {opponent.id for opponent in resumed.draw(500) if opponent.kind == "generation"} <= set(resumed.bench)
+
+
 @pytest.mark.parametrize("state", [{}, {"generations": [], "bench": [], "met": {}, "rng": {"bit_generator": "Dice"}}])
 def test_what_is_no_state_is_refused(state):
     with pytest.raises(LeagueError, match="not a matchmaker's state"):
