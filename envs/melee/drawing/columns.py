@@ -14,7 +14,7 @@ from envs.melee.drawing.scene import FROZEN, SAFE
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from envs.melee.drawing.figure import BodyPart
+    from envs.melee.drawing.figure import BodyPart, Rig
     from envs.melee.drawing.looks import CharacterLook
     from envs.melee.drawing.scene import FightScene
     from envs.melee.drawing.scenery import Scenery
@@ -103,11 +103,16 @@ def stage_facts(scenery: Scenery) -> dict[str, Any]:
     }
 
 
-def look_facts(look: CharacterLook, rig: Sequence[BodyPart]) -> dict[str, Any]:
+def look_facts(look: CharacterLook, rig: Rig) -> dict[str, Any]:
     """What a page knows of a character's figure."""
     return {
         "name": look.name,
         "height": look.height,
         "shield_y": look.shield_y,
-        "rig": [{"kind": p.kind, "joints": p.joints, "size": p.size, "paint": p.paint} for p in rig],
+        "rig": [[_part_facts(part) for part in layer] for layer in rig],
     }
+
+
+def _part_facts(part: BodyPart) -> dict[str, Any]:
+    facts = {"kind": part.kind, "joints": part.joints, "size": part.size, "paint": part.paint}
+    return facts | ({"points": part.points} if part.points else {}) | ({"inner": True} if part.inner else {})

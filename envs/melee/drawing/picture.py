@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageDraw
+from PIL import Image, ImageColor, ImageDraw
 
+from envs.melee.drawing.costumes import SEAT, SHADE
 from envs.melee.drawing.items import DECORATION, LASER
 from envs.melee.drawing.overlay import COLOURS, DARK, EDGE, HEIGHT, LIGHT, WIDTH, Colour, Point, draw_overlay
 from envs.melee.drawing.scene import FROZEN, RAYS, SAFE
@@ -28,7 +29,9 @@ Place = Sequence[float] | NDArray[Any]  # x, y
 SCALE: Final = 2  # drawn this much larger, then reduced: smooth edges
 SKY, STONE, STAR = (26, 29, 44), (62, 66, 88), (58, 62, 84)
 WHITE, GOLD, GLOW = (255, 250, 235), (250, 214, 110), (255, 226, 120)
-OUTLINE: Final = 0.06  # of a figure, in shares of its height
+OUTLINE: Final = 0.05  # of the layers of a figure, in shares of its height, both sides together
+RIM: Final = 0.07  # around the whole figure, in the colour of the seat
+PALE: Final = {FROZEN: 0.75, SAFE: 0.5}  # share of light in the colours of a figure, by its tint
 STREAK: Final = 9.0  # units, of a laser
 
 
@@ -91,9 +94,10 @@ class _Canvas:
             self.circle(end, width / 2, fill)
 
     def polygon(self, points: Sequence[Place] | Points, fill: Colour, grow: float = 0.0) -> None:
-        """All in units."""
-        width = max(round(grow * self.per_unit), 1)
-        self.draw.polygon([self.at(point) for point in points], fill=fill, outline=fill, width=width)
+        """All in units; ``grow`` is the width of its edge, half of which lies outside."""
+        self.draw.polygon([self.at(point) for point in points], fill=fill)
+        if grow:
+            self.line([*points, points[0]], grow, fill)
 
 
 def _background(scene: FightScene, size: tuple[int, int], camera: NDArray[np.float32]) -> _Canvas:
@@ -130,30 +134,47 @@ def _draw_player(canvas: _Canvas, scene: FightScene, shot: np.void, colour: Colo
 def _draw_figure(canvas: _Canvas, scene: FightScene, shot: np.void, colour: Colour) -> None:
     look = scene.looks[int(shot["look"])]
     feet = np.array([shot["x"], shot["y"]])
-    joints = scene.figures[int(shot["figure"])] * (int(shot["facing"]), 1) + feet
+    joints = scene.figures[int(shot["figure"])].astype(np.float64)
     if shot["halo"]:
         canvas.line(feet + np.array([(-7, -0.7), (7, -0.7)]), 1.6, GOLD)
-    body = {FROZEN: WHITE, SAFE: tuple((part + 2 * 235) // 3 for part in colour)}.get(int(shot["tint"]), colour)
-    paints = {"body": body, "behind": tuple(round(part * 0.62) for part in body), "light": LIGHT, "dark": DARK}
-    rig = scene.rigs[int(shot["look"])]
-    for part in rig:
-        _draw_part(canvas, part, joints, DARK, OUTLINE * look.height)
-    for part in rig:
-        _draw_part(canvas, part, joints, paints[part.paint])
+    mirror = np.array([int(shot["facing"]), 1])
+    layers = [[(part, part.places(joints) * mirror + feet) for part in layer] for layer in scene.rigs[int(shot["look"])]]
+    edge, rim = OUTLINE * look.height, RIM * look.height
+    for layer in layers:
+        _draw_outlines(canvas, layer, colour, edge + rim)
+    for layer in layers:
+        _draw_outlines(canvas, layer, DARK, edge)
+        for part, points in layer:
+            _draw_part(canvas, part, points, _paint(part.paint, colour, int(shot["tint"])))
     if shot["shield"] > 0:
         canvas.circle(feet + np.array([0, look.shield_y]), float(shot["shield"]), (*colour, 90), (*LIGHT, 200))
     if shot["sparks"]:
         _draw_sparks(canvas, feet + np.array([0, look.height / 2]), look.height * 0.75, int(shot["figure"]))
 
 
-def _draw_part(canvas: _Canvas, part: BodyPart, joints: Points, colour: Colour, grow: float = 0.0) -> None:
-    points = joints[list(part.joints)]
+def _paint(paint: str, seat: Colour, tint: int) -> Colour:
+    share = PALE.get(tint, 0.0)
+    colour = seat if paint == SEAT else mix(seat, (0, 0, 0), SHADED) if paint == SHADE else ImageColor.getrgb(paint)
+    return mix(colour, LIGHT, share)
+
+
+def mix(colour: Colour, other: Colour, share: float) -> Colour:
+    return tuple(round(a + (b - a) * share) for a, b in zip(colour, other, strict=True))
+
+
+def _draw_outlines(canvas: _Canvas, layer: Sequence[tuple[BodyPart, Points]], colour: Colour, grow: float) -> None:
+    for part, points in layer:
+        if not part.inner:
+            _draw_part(canvas, part, points, colour, grow)
+
+
+def _draw_part(canvas: _Canvas, part: BodyPart, points: Points, colour: Colour, grow: float = 0.0) -> None:
     if part.kind == "line":
         canvas.line(points, part.size + grow, colour)
     elif part.kind == "circle":
         canvas.circle(points[0], part.size + grow / 2, colour)
     else:
-        canvas.polygon(points, colour, grow / 2)
+        canvas.polygon(points, colour, grow)
 
 
 def _draw_circles(canvas: _Canvas, scene: FightScene, shot: np.void) -> None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from envs.melee.actions import CATEGORIES, CATEGORY_OF
 from envs.melee.drawing import moves
 from envs.melee.drawing.camera import follow
-from envs.melee.drawing.figure import BodyPart, rig_of
+from envs.melee.drawing.figure import Rig, rig_of
 from envs.melee.drawing.items import drawn_as
 from envs.melee.drawing.looks import SHIELD_FULL, CharacterLook, look_of
 from envs.melee.drawing.scenery import Scenery, moving_platforms, scenery_of
@@ -60,7 +60,7 @@ class FightScene:
     film: Film
     scenery: Scenery
     looks: tuple[CharacterLook, ...]
-    rigs: tuple[tuple[BodyPart, ...], ...]
+    rigs: tuple[Rig, ...]
     figures: Floats  # [F, J, 2] joints around the feet, facing right
     circles: tuple[Floats, ...]  # [n, 3] each: forward and up from the feet, radius
     shots: NDArray[np.void]  # SHOT [T, 2]

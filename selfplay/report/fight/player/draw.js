@@ -16,6 +16,7 @@ export class Stage {
   recolour() {
     this.colour = readColours();
     this.seats = [this.colour("seat-0"), this.colour("seat-1")];
+    this.paints = new Map();
   }
 
   scatter(count) {
@@ -117,32 +118,42 @@ export class Stage {
     ctx.restore();
   }
 
-  // Around the feet at the origin.
+  // Around the feet at the origin, in steps of 1/64 unit, which is what figures are stored in.
   figure(i, seat) {
     const { ctx, film } = this, flags = film.flags[i], look = film.looks[film.look[i]], seatColour = this.seats[seat];
-    const body = flags & FROZEN ? this.colour("light") : flags & SAFE ? mix(seatColour, this.colour("light"), 0.66) : seatColour;
-    const paints = { body, behind: mix(body, "#000", 0.38), light: this.colour("light"), dark: this.colour("outline") };
+    const pale = flags & FROZEN ? 0.75 : flags & SAFE ? 0.5 : 0, edge = 3.2 * look.height, rim = 4.48 * look.height;
     const size = 2 * film.joints, joints = film.figures.subarray(film.figure[i] * size, (film.figure[i] + 1) * size);
+    const layers = look.rig.map((layer) => layer.map((part) => [part, outline(part, joints)]));
     ctx.save();
     ctx.scale(flags & FACING ? 1 / 64 : -1 / 64, 1 / 64);
-    for (const part of look.rig) this.part(part, joints, paints.dark, 0.06 * look.height);
-    for (const part of look.rig) this.part(part, joints, paints[part.paint], 0);
+    this.outlines(layers.flat(), seatColour, edge + rim);
+    for (const layer of layers) {
+      this.outlines(layer, this.colour("outline"), edge);
+      for (const [part, path] of layer) this.part(part, path, this.paint(part.paint, seatColour, pale), 0);
+    }
     ctx.restore();
   }
 
-  // In steps of 1/64 unit, which is what figures are stored in.
-  part(part, joints, colour, grow) {
-    const { ctx } = this, at = part.joints;
+  outlines(parts, colour, grow) {
+    for (const [part, path] of parts) if (!part.inner) this.part(part, path, colour, grow);
+  }
+
+  part({ kind, size }, path, colour, grow) {
+    const { ctx } = this;
     ctx.fillStyle = ctx.strokeStyle = colour;
-    if (part.kind === "circle") return this.disc(joints[2 * at[0]], joints[2 * at[0] + 1], 64 * (part.size + grow / 2));
-    ctx.beginPath();
-    for (const joint of at) ctx.lineTo(joints[2 * joint], joints[2 * joint + 1]);
-    ctx.lineWidth = 64 * (part.size + grow);
-    if (part.kind === "polygon") {
-      ctx.closePath();
-      ctx.fill();
+    ctx.lineWidth = kind === "line" ? 64 * size + grow : grow;
+    if (kind !== "line") ctx.fill(path);
+    if (kind === "line" || grow) ctx.stroke(path);
+  }
+
+  // The colour of a part, mixed once.
+  paint(paint, seat, pale) {
+    const key = `${paint} ${seat} ${pale}`;
+    if (!this.paints.has(key)) {
+      const plain = paint === "seat" ? seat : paint === "shade" ? mix(seat, "#000", 0.38) : paint;
+      this.paints.set(key, pale ? mix(plain, this.colour("light"), pale) : plain);
     }
-    if (ctx.lineWidth && (part.kind === "line" || grow)) ctx.stroke();
+    return this.paints.get(key);
   }
 
   ball(x, y, radius, colour, alpha) {
@@ -272,6 +283,22 @@ export class Stage {
       ctx.fillText(`${Math.floor(film.percent[i] / 10)}%`, x - 66 * unit, y - 15 * unit);
     }
   }
+}
+
+// The path of a part of a figure. With points, they are forward and up from its first joint, where up is the way there from
+// the second: BodyPart.places of envs/melee/drawing/figure.py.
+function outline({ kind, joints: at, points, size }, joints) {
+  const path = new Path2D(), [x, y] = joints.subarray(2 * at[0]);
+  if (!points) for (const joint of at) path.lineTo(joints[2 * joint], joints[2 * joint + 1]);
+  else {
+    const dx = x - joints[2 * at[1]], dy = y - joints[2 * at[1] + 1], unit = 64 / Math.hypot(dx, dy), ux = dx * unit, uy = dy * unit;
+    for (const [forward, up] of points) {
+      const px = x + forward * uy + up * ux, py = y - forward * ux + up * uy;
+      kind === "circle" ? path.arc(px, py, 64 * size, 0, 2 * Math.PI) : path.lineTo(px, py);
+    }
+  }
+  if (kind === "polygon") path.closePath();
+  return path;
 }
 
 export function heat(percent, colour) {
