@@ -5,6 +5,7 @@
 //   film.finish();                  // at the end: from now on a film like any other, for a player with seeking
 
 import { Camera } from "./camera.js";
+import { Combo, Move } from "./events.js";
 
 const LONGEST = 28802; // moments: eight minutes, one before them and one after
 const MOST_ITEMS = 16; // of a moment
@@ -13,6 +14,7 @@ const ITEM_COLUMNS = { item_x: Int16Array, item_y: Int16Array, item_kind: Uint8A
 /** Columns with a number for each seat, beside those of the axes of the controllers. */
 const BY_SEAT = {
   look: Uint8Array, flags: Uint8Array, rays: Uint8Array, shield: Uint8Array, stocks: Uint8Array, shoulder: Uint8Array,
+  move: Uint8Array, hits: Uint8Array, dealt: Uint8Array,
   x: Int16Array, y: Int16Array, figure: Uint16Array, circles: Uint16Array, percent: Uint16Array, action: Uint16Array,
   action_frame: Uint16Array, buttons: Uint16Array, values: Float32Array,
 };
@@ -29,6 +31,8 @@ export class LiveFilm {
   #stage;
   #seats;
   #tracker;
+  #moves = SEATS.map(() => new Move());
+  #combos;
 
   /**
    * facts: of scene.py. tables: typed arrays of figures.py. stage, characters: Melee's ids, the characters by seat.
@@ -41,8 +45,8 @@ export class LiveFilm {
     this.#seats = characters.map((character) => facts.characters.indexOf(character));
     /** Moments so far. */
     this.count = 0;
-    const { stage: stageName, scenery, platforms, still } = this.#stage, { looks, joints, actions } = facts;
-    Object.assign(this, { names, title, stage: stageName, scenery, platforms, still, looks, joints, actions });
+    const { stage: stageName, scenery, platforms, still } = this.#stage, { looks, joints, actions, moves, burst } = facts;
+    Object.assign(this, { names, title, stage: stageName, scenery, platforms, still, looks, joints, actions, moves, burst });
     Object.assign(this, { opens: 0, losses: [], highest_percent: 0, highest_value: 0 });
     Object.assign(this, { figures: tables.figures, circle: tables.circle, circles_at: tables.circles_at });
     this.frames = new Int32Array(longest);
@@ -53,6 +57,7 @@ export class LiveFilm {
     if (!values) this.values = null;
     this.items_at = new Uint32Array(longest + 1);
     for (const [name, Type] of Object.entries(ITEM_COLUMNS)) this[name] = new Type(MOST_ITEMS * longest);
+    this.#combos = SEATS.map(() => new Combo(facts.combo));
     this.#tracker = new Camera(facts.camera, this.scenery.blast, longest);
   }
 
@@ -70,6 +75,7 @@ export class LiveFilm {
       this.#recordPad(2 * t + seat, moment.controllers[seat]);
       if (this.values) this.values[2 * t + seat] = moment.values[seat];
     }
+    for (const seat of SEATS) this.#recordCombo(2 * t + seat, 2 * t + 1 - seat);
     this.#recordItems(t, moment.items);
     this.moving.set(this.#platformsAt(moment), 3 * this.platforms * t);
     this.#tracker.add(moment.players.map(({ x, y }) => [x, y]), gone);
@@ -122,6 +128,19 @@ export class LiveFilm {
     this.stocks[i] = clip(player.stocks, 0, 99);
     this.action[i] = clip(player.action, 0, 65535);
     this.action_frame[i] = clip(player.action_frame, 0, 65535);
+    this.move[i] = this.#moves[seat].add(this.#moveOf(seat, player.action), facts.move_stays);
+  }
+
+  /** After both players: of the seat at i, against the one at `other`. */
+  #recordCombo(i, other) {
+    const { flags, held, categories } = this.#facts;
+    const caught = Boolean(this.flags[other] & flags.sparks) || held.includes(categories[this.action[other]]);
+    [this.hits[i], this.dealt[i]] = this.#combos[i % 2].add(this.percent[other], caught);
+  }
+
+  #moveOf(seat, action) {
+    const { move_of, specials } = this.#facts;
+    return (action < move_of.length ? move_of[action] : specials[this.#seats[seat]][action - move_of.length]) ?? 0;
   }
 
   #recordPad(i, pad) {

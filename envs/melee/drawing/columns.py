@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from envs.melee.controller import AXES
 from envs.melee.drawing.camera import still_camera
+from envs.melee.drawing.events import PERCENT_UNIT
 from envs.melee.drawing.scene import FROZEN, SAFE
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ FIGURE_UNIT: Final = 64  # joints are finer
 FLAGS: Final = {"facing": 1, "frozen": 2, "safe": 4, "gone": 8, "halo": 16, "sparks": 32}
 """Bits of a player; ``facing``: to the right."""
 SHIELD_UNIT: Final = 8
-PERCENT_UNIT: Final = 10
 AXIS_UNIT: Final = 127  # also of half a turn of an item
 SHOULDER_UNIT: Final = 255
 
@@ -46,6 +46,9 @@ def columns_of(scene: FightScene) -> dict[str, NDArray[np.generic] | None]:
         "rays": shots["rays"],
         "shield": np.clip(np.rint(shots["shield"] * SHIELD_UNIT), 0, 255).astype(np.uint8),
         "percent": np.clip(np.nan_to_num(players["percent"]) * PERCENT_UNIT, 0, 65_535).astype(np.uint16),
+        "move": shots["move"],
+        "hits": shots["hits"],
+        "dealt": shots["dealt"],
         "stocks": np.clip(players["stocks"], 0, 99).astype(np.uint8),
         "action": np.clip(players["action"], 0, 65_535).astype(np.uint16),
         "action_frame": np.clip(np.nan_to_num(players["action_frame"]), 0, 65_535).astype(np.uint16),

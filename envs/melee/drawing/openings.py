@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.melee import actions as a
-from envs.melee.drawing.columns import PERCENT_UNIT
+from envs.melee.drawing.events import PERCENT_UNIT
 
 RESET: Final = 45  # frames in control after which an opening is over
 OPENING: Final = np.dtype(

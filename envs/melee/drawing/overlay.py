@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from envs.melee.drawing.story import clock
+from envs.melee.drawing.events import MOVE_NAMES
+from envs.melee.drawing.story import clock, combo_text
 
 if TYPE_CHECKING:
     from envs.melee.drawing.scene import FightScene
@@ -18,6 +19,7 @@ Point = tuple[float, float]
 
 WIDTH, HEIGHT = 640, 360
 COLOURS: Final[tuple[Colour, Colour]] = ((232, 84, 74), (76, 146, 245))  # of the seats
+GOLD: Final = (250, 214, 110)
 DARK, EDGE, LIGHT = (12, 13, 20), (152, 160, 190), (236, 238, 245)
 TIMER_FRAMES: Final = 28_800
 
@@ -33,8 +35,8 @@ def draw_overlay(image: Image.Image, scene: FightScene, t: int) -> None:
 
 
 def _draw_seat(draw: ImageDraw.ImageDraw, foot: Point, unit: float, scene: FightScene, t: int, seat: int) -> None:
-    """Name, percent and stocks of a seat, in a box above ``foot``."""
-    player = scene.film.players[t, seat]
+    """Name, percent and stocks of a seat in a box above ``foot``, over it its move and its combo."""
+    player, shot = scene.film.players[t, seat], scene.shots[t, seat]
     x, y = foot
     colour = COLOURS[seat]
     percent = float(np.nan_to_num(player["percent"]))
@@ -42,8 +44,17 @@ def _draw_seat(draw: ImageDraw.ImageDraw, foot: Point, unit: float, scene: Fight
     draw.rounded_rectangle(box, 8 * unit, DARK, colour, max(round(unit), 1))
     draw.text((x, y - 52 * unit), _short(scene.film.names[seat]), colour, _font(12 * unit), anchor="ma")
     draw.text((x - 62 * unit, y - 9 * unit), f"{int(percent)}%", _heat(percent), _font(28 * unit), anchor="ls")
+    _draw_event(draw, (x, y - 61 * unit), unit, 12, MOVE_NAMES[int(shot["move"])], LIGHT)
+    if shot["hits"]:
+        _draw_event(draw, (x, y - 75 * unit), unit, 15, combo_text(int(shot["hits"]), int(shot["dealt"])), GOLD)
     for stock in range(min(int(player["stocks"]), 8)):
         _dot(draw, (x + (64 - 12 * (stock % 4)) * unit, y - (16 + 12 * (stock // 4)) * unit), 4 * unit, colour)
+
+
+def _draw_event(
+    draw: ImageDraw.ImageDraw, foot: Point, unit: float, size: float, text: str, colour: Colour
+) -> None:
+    draw.text(foot, text, colour, _font(size * unit), anchor="ms", stroke_width=round(1.5 * unit), stroke_fill=DARK)
 
 
 def _draw_map(draw: ImageDraw.ImageDraw, width: int, unit: float, scene: FightScene, t: int) -> None:

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageColor, ImageDraw
 
+from envs.melee.drawing import burst
 from envs.melee.drawing.costumes import SEAT, SHADE
 from envs.melee.drawing.items import DECORATION, LASER
-from envs.melee.drawing.overlay import COLOURS, DARK, EDGE, HEIGHT, LIGHT, WIDTH, Colour, Point, draw_overlay
+from envs.melee.drawing.overlay import COLOURS, DARK, EDGE, GOLD, HEIGHT, LIGHT, WIDTH, Colour, Point, draw_overlay
 from envs.melee.drawing.scene import FROZEN, RAYS, SAFE
 
 if TYPE_CHECKING:
@@ -28,9 +29,10 @@ Place = Sequence[float] | NDArray[Any]  # x, y
 
 SCALE: Final = 2  # drawn this much larger, then reduced: smooth edges
 SKY, STONE, STAR = (26, 29, 44), (62, 66, 88), (58, 62, 84)
-WHITE, GOLD, GLOW = (255, 250, 235), (250, 214, 110), (255, 226, 120)
+WHITE, GLOW = (255, 250, 235), (255, 226, 120)
 OUTLINE: Final = 0.05  # of the layers of a figure, in shares of its height, both sides together
 RIM: Final = 0.07  # around the whole figure, in the colour of the seat
+RIM_LEAST: Final = 1 / 120  # of the height of the picture
 PALE: Final = {FROZEN: 0.75, SAFE: 0.5}  # share of light in the colours of a figure, by its tint
 STREAK: Final = 9.0  # units, of a laser
 
@@ -53,8 +55,8 @@ class Painter:
         scene = self._scene
         canvas = _background(scene, self._size, scene.camera[t])
         _draw_stage(canvas, scene, t)
-        for seat, shot in enumerate(scene.shots[t]):
-            _draw_player(canvas, scene, shot, COLOURS[seat])
+        for seat, (shot, player) in enumerate(zip(scene.shots[t], scene.film.players[t], strict=True)):
+            _draw_player(canvas, scene, shot, int(player["action"]), COLOURS[seat])
         for shot in scene.shots[t]:
             _draw_circles(canvas, scene, shot)
         _draw_items(canvas, scene, t)
@@ -118,11 +120,11 @@ def _draw_stage(canvas: _Canvas, scene: FightScene, t: int) -> None:
         canvas.line(floor - (0.0, 0.6), 1.4, EDGE)
 
 
-def _draw_player(canvas: _Canvas, scene: FightScene, shot: np.void, colour: Colour) -> None:
+def _draw_player(canvas: _Canvas, scene: FightScene, shot: np.void, action: int, colour: Colour) -> None:
     x, y = canvas.at((shot["x"], shot["y"]))
     width, height = canvas.image.size
     if shot["rays"]:
-        _draw_rays(canvas, shot, colour)
+        _draw_burst(canvas, shot, action, colour)
     elif shot["gone"]:
         return
     elif not (0 <= x <= width and 0 <= y <= height):
@@ -139,11 +141,12 @@ def _draw_figure(canvas: _Canvas, scene: FightScene, shot: np.void, colour: Colo
         canvas.line(feet + np.array([(-7, -0.7), (7, -0.7)]), 1.6, GOLD)
     mirror = np.array([int(shot["facing"]), 1])
     layers = [[(part, part.places(joints) * mirror + feet) for part in layer] for layer in scene.rigs[int(shot["look"])]]
-    edge, rim = OUTLINE * look.height, RIM * look.height
+    edge, rim = OUTLINE * look.height, max(RIM * look.height, canvas.image.height / canvas.per_unit * RIM_LEAST)
+    outline = mix(DARK, LIGHT, PALE.get(int(shot["tint"]), 0.0))
     for layer in layers:
         _draw_outlines(canvas, layer, colour, edge + rim)
     for layer in layers:
-        _draw_outlines(canvas, layer, DARK, edge)
+        _draw_outlines(canvas, layer, outline, edge)
         for part, points in layer:
             _draw_part(canvas, part, points, _paint(part.paint, colour, int(shot["tint"])))
     if shot["shield"] > 0:
@@ -204,19 +207,27 @@ def _draw_sparks(canvas: _Canvas, centre: Place, radius: float, turn: int) -> No
         canvas.line([centre + way * radius, centre + way * radius * 1.35], 0.9, GLOW)
 
 
-def _draw_rays(canvas: _Canvas, shot: np.void, colour: Colour) -> None:
-    """Shrinking rays from the edge where the player was knocked out."""
-    left = float(shot["rays"]) / RAYS
+def _draw_burst(canvas: _Canvas, shot: np.void, action: int, colour: Colour) -> None:
+    """A burst from the blast line, or from the edge of the picture, where the player was knocked out."""
+    age = 1 - float(shot["rays"]) / RAYS
     width, height = canvas.image.size
     x, y = canvas.at((shot["x"], shot["y"]))
-    start = min(max(x, 0.0), width), min(max(y, 0.0), height)
-    inwards = math.atan2(height / 2 - start[1], width / 2 - start[0])
-    for ray in range(-3, 4):
-        angle = inwards + ray * 0.16
-        length = left * height * (0.55 - abs(ray) * 0.1)
-        tip = start[0] + math.cos(angle) * length, start[1] + math.sin(angle) * length
-        thick = max(round((3.5 - abs(ray) * 0.6) * height / 180), 1)
-        canvas.draw.line([start, tip], fill=LIGHT if ray == 0 else colour, width=thick)
+    start = np.array([min(max(x, 0.0), width), min(max(y, 0.0), height)])
+    right, up = burst.INWARDS[min(max(action, 0), len(burst.INWARDS) - 1)]
+    unit, inwards, (head, tail) = height / 2, math.atan2(-up, right), burst.ray_at(age)
+
+    def circle(radius: float, edge: float, fill: Colour | None, outline: Colour | None) -> None:
+        box = (*(start - radius), *(start + radius))
+        canvas.draw.ellipse(box, fill=fill, outline=outline, width=max(round(edge), 1))
+
+    circle(unit * burst.RING * head, unit * burst.RING_WIDTH * (1 - age), None, (*colour, round(255 * (1 - age))))
+    for ray in burst.RAYS:
+        way = np.array([math.cos(inwards + ray.angle), math.sin(inwards + ray.angle)])
+        across = np.array([-way[1], way[0]]) * unit * ray.width * (1 - age) / 2
+        from_, to = start + way * unit * ray.length * tail, start + way * unit * ray.length * head
+        corners = [from_, from_ + (to - from_) / 3 + across, to, from_ + (to - from_) / 3 - across]
+        canvas.draw.polygon([tuple(corner) for corner in corners], fill=LIGHT if ray.light else colour)
+    circle(unit * burst.FLASH * (1 - age) ** 2, 1, LIGHT, None)
 
 
 def _draw_bubble(canvas: _Canvas, point: Point, colour: Colour) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.melee.actions import CATEGORIES, CATEGORY_OF
-from envs.melee.drawing import moves
+from envs.melee.drawing import events, moves
 from envs.melee.drawing.camera import follow
 from envs.melee.drawing.figure import Rig, rig_of
 from envs.melee.drawing.items import drawn_as
@@ -30,6 +30,7 @@ PLAIN, FROZEN, SAFE = range(3)  # tints: normal, in hitlag, invulnerable
 SHAKE: Final = 0.6  # units to both sides while a hit freezes a player
 RAYS: Final = 30  # frames of the rays where a player was knocked out
 DODGES: Final = ("spot_dodge", "roll", "air_dodge")
+HELD: Final = ("grabbed",)  # beside hitstun, in which a combo goes on
 SHIELDS: Final = ("shield", "shield_stun")
 SHIELD_SHARE: Final = 0.15  # of the radius of a full shield that an empty one has
 
@@ -48,6 +49,9 @@ SHOT: Final = np.dtype(
         ("halo", "?"),  # on the platform that brings players back
         ("sparks", "?"),  # in hitstun
         ("rays", "u1"),  # remaining frames of rays, 0 none
+        ("move", "u1"),  # whose name is shown, index of ``events.MOVE_NAMES``, 0 none
+        ("hits", "u1"),  # of the combo that is shown, 0 none
+        ("dealt", "u1"),  # its damage in percent
         ("shield", "f4"),  # radius in units, 0 none
     ]
 )
@@ -85,6 +89,9 @@ def scene_of(film: Film) -> FightScene:
     shots["look"] = look.reshape(players.shape)
     _place(shots, players)
     _shield(shots, players, looks)
+    shots["move"] = events.shown_moves(film)
+    held = shots["sparks"] | _among(shots, *HELD)
+    shots["hits"], shots["dealt"] = np.moveaxis(events.shown_combos(film, held), -1, 0)
     kinds, which = _moves(players)
     figures, figure = np.unique(np.stack([moves.figure(move) for move in kinds]), axis=0, return_inverse=True)
     shots["figure"] = figure.reshape(-1)[which]

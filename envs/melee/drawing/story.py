@@ -43,6 +43,10 @@ def action_name(action: int) -> str:
     return _ACTION_NAMES.get(action, f"{kind} {action}")
 
 
+def combo_text(hits: int, percent: int) -> str:
+    return f"{hits} hits · {percent}%"
+
+
 def clock(seconds: float) -> str:
     return f"{int(seconds // 60)}:{seconds % 60:04.1f}"
 

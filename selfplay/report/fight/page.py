@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.melee.drawing.burst import burst_facts
 from envs.melee.drawing.columns import columns_of, look_facts, stage_facts
+from envs.melee.drawing.events import MOVE_NAMES
 from envs.melee.drawing.figure import JOINTS
 from envs.melee.drawing.scene import scene_of
 from envs.melee.drawing.story import action_name, losses
@@ -80,6 +82,8 @@ def document(film: Film) -> dict[str, Any]:
         **stage_facts(scene.scenery),
         "looks": [look_facts(look, rig) for look, rig in zip(scene.looks, scene.rigs, strict=True)],
         "joints": len(JOINTS),
+        "moves": MOVE_NAMES,
+        "burst": burst_facts(),
         "opens": round(film.opens_s * FPS),
         "actions": {int(a): action_name(int(a)) for a in np.unique(film.players["action"])},
         "losses": [[int(film.frames[loss.t] - film.frames[0]), loss.seat] for loss in losses(film)],

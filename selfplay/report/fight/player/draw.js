@@ -100,7 +100,7 @@ export class Stage {
 
   player(i, seat) {
     const { ctx, film } = this, flags = film.flags[i], x = film.x[i] / UNIT, y = film.y[i] / UNIT;
-    if (film.rays[i]) return this.rays(x, y, film.rays[i] / 30, this.seats[seat]);
+    if (film.rays[i]) return this.burst(i, 1 - film.rays[i] / 30, this.seats[seat]);
     if (flags & GONE) return;
     if (flags & SPARKS) this.trail(i, seat);
     if (flags & HALO) {
@@ -121,14 +121,16 @@ export class Stage {
   // Around the feet at the origin, in steps of 1/64 unit, which is what figures are stored in.
   figure(i, seat) {
     const { ctx, film } = this, flags = film.flags[i], look = film.looks[film.look[i]], seatColour = this.seats[seat];
-    const pale = flags & FROZEN ? 0.75 : flags & SAFE ? 0.5 : 0, edge = 3.2 * look.height, rim = 4.48 * look.height;
+    const pale = flags & FROZEN ? 0.75 : flags & SAFE ? 0.5 : 0, edge = 3.2 * look.height;
+    const rim = Math.max(4.48 * look.height, (64 / 120) * (this.canvas.height / this.scale)); // seen from far away too
     const size = 2 * film.joints, joints = film.figures.subarray(film.figure[i] * size, (film.figure[i] + 1) * size);
+    const dark = this.paint(this.colour("outline"), seatColour, pale);
     const layers = look.rig.map((layer) => layer.map((part) => [part, outline(part, joints)]));
     ctx.save();
     ctx.scale(flags & FACING ? 1 / 64 : -1 / 64, 1 / 64);
     this.outlines(layers.flat(), seatColour, edge + rim);
     for (const layer of layers) {
-      this.outlines(layer, this.colour("outline"), edge);
+      this.outlines(layer, dark, edge);
       for (const [part, path] of layer) this.part(part, path, this.paint(part.paint, seatColour, pale), 0);
     }
     ctx.restore();
@@ -218,20 +220,29 @@ export class Stage {
     }
   }
 
-  // From the edge of the picture where a player left it.
-  rays(x, y, left, colour) {
-    const { ctx, canvas } = this, halfX = canvas.width / this.scale / 2, halfY = canvas.height / this.scale / 2;
-    const fromX = Math.min(Math.max(x, this.x - halfX), this.x + halfX), fromY = Math.min(Math.max(y, this.y - halfY), this.y + halfY);
-    const inwards = Math.atan2(this.y - fromY, this.x - fromX);
-    for (let ray = -3; ray <= 3; ray++) {
-      const angle = inwards + 0.16 * ray, length = left * halfY * (1.1 - 0.2 * Math.abs(ray));
-      ctx.strokeStyle = ray ? colour : this.colour("light");
-      ctx.lineWidth = ((3.5 - 0.6 * Math.abs(ray)) * halfY) / 60;
-      ctx.globalAlpha = Math.min(1, 2 * left);
-      this.path([[fromX, fromY], [fromX + Math.cos(angle) * length, fromY + Math.sin(angle) * length]]);
-      ctx.stroke();
-    }
+  // From the blast line, or from the edge of the picture, where a player lost a stock; see envs/melee/drawing/burst.py.
+  burst(i, age, colour) {
+    const { ctx, canvas, film } = this, { rays, ring, ring_width, flash, inwards } = film.burst;
+    const halfX = canvas.width / this.scale / 2, unit = canvas.height / this.scale / 2, left = 1 - age;
+    const x = Math.min(Math.max(film.x[i] / UNIT, this.x - halfX), this.x + halfX), y = Math.min(Math.max(film.y[i] / UNIT, this.y - unit), this.y + unit);
+    const [right, up] = inwards[Math.min(film.action[i], inwards.length - 1)], way = Math.atan2(up, right);
+    const head = 1 - left ** 3, tail = age ** 1.5;
+    ctx.strokeStyle = colour;
+    ctx.globalAlpha = left;
+    ctx.lineWidth = unit * ring_width * left;
+    ctx.beginPath();
+    ctx.arc(x, y, unit * ring * head, 0, 2 * Math.PI);
+    ctx.stroke();
     ctx.globalAlpha = 1;
+    for (const [angle, length, width, light] of rays) {
+      const dx = Math.cos(way + angle) * unit, dy = Math.sin(way + angle) * unit;
+      const from = length * tail, to = length * head, middle = from + (to - from) / 3, half = (width * left) / 2;
+      ctx.fillStyle = light ? this.colour("light") : colour;
+      this.path([[x + dx * from, y + dy * from], [x + dx * middle - dy * half, y + dy * middle + dx * half], [x + dx * to, y + dy * to], [x + dx * middle + dy * half, y + dy * middle - dx * half]]);
+      ctx.fill();
+    }
+    ctx.fillStyle = this.colour("light");
+    this.disc(x, y, unit * flash * left ** 2);
   }
 
   // A bubble at the edge with who is outside the picture, in pixels.
@@ -257,7 +268,7 @@ export class Stage {
     ctx.restore();
   }
 
-  // Names, percents and stocks in the lower part, as the game shows them.
+  // Names, percents and stocks in the lower part, as the game shows them; over them moves and combos.
   panel(t) {
     const { ctx, canvas, film } = this;
     const unit = Math.max(canvas.height / 360, Math.min(window.devicePixelRatio || 1, canvas.width / 330)); // readable in small pictures too
@@ -281,7 +292,23 @@ export class Stage {
       ctx.textAlign = "left";
       ctx.fillStyle = heat(film.percent[i] / 10, this.colour);
       ctx.fillText(`${Math.floor(film.percent[i] / 10)}%`, x - 66 * unit, y - 15 * unit);
+      this.told(film.moves[film.move[i]], x, y - 64 * unit, 12 * unit, "light");
+      if (film.hits[i]) this.told(`${film.hits[i]} hits · ${film.dealt[i]}%`, x, y - 79 * unit, 15 * unit, "glow");
     }
+  }
+
+  // A line over a panel.
+  told(text, x, y, size, colour) {
+    const { ctx } = this;
+    if (!text) return;
+    ctx.font = `700 ${size}px system-ui, sans-serif`;
+    ctx.textAlign = "center";
+    ctx.lineWidth = size / 4;
+    ctx.lineJoin = "round";
+    ctx.strokeStyle = this.colour("outline");
+    ctx.fillStyle = this.colour(colour);
+    ctx.strokeText(text, x, y);
+    ctx.fillText(text, x, y);
   }
 }
 

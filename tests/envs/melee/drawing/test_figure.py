@@ -25,7 +25,7 @@ def test_figures_stand_on_the_ground_and_have_their_height(category):
         look, pose = look_of(character), pose_at(category, frame)
         joints = figure_of(look, pose)
         assert joints.shape == (len(JOINTS), 2)
-        assert (np.abs(joints[: JOINTS.index("blade")]) < 1.6 * look.height).all()
+        assert (np.abs(joints) < 1.6 * look.height).all()
         if not pose[-1]:
             assert joints[FEET, 1].min() >= -1e-5
 
@@ -34,8 +34,8 @@ def test_figures_stand_on_the_ground_and_have_their_height(category):
 def test_every_character_has_a_figure(character):
     look = look_of(character)
     rig = rig_of(look)
-    assert {part.paint for part in rig} >= {"body", "behind", "dark"}
-    assert all(0 <= joint < len(JOINTS) for part in rig for joint in part.joints)
+    parts = [part for layer in rig for part in layer]
+    assert all(0 <= joint < len(JOINTS) for part in parts for joint in part.joints)
     tall = figure_of(look, pose_at("wait", 0))[JOINTS.index("head"), 1] + look.head * look.height
     assert tall == pytest.approx(look.height, rel=0.25)
     assert look.shield_radius > 0
