@@ -81,11 +81,13 @@ def test_what_happens_to_a_player_is_visible(fields):
 
 
 def test_hit_circles_are_shown_on_their_frames_only():
-    painter = Painter(scene_of(film(120)))
+    scene = scene_of(film(120))
+    painter = Painter(scene)
     shown = [np.asarray(painter.picture(t))[: HEIGHT - 60].astype(int) for t in range(60, 100)]
     glow = [((r > 150) & (g > 120) & (b < 130)).sum() for r, g, b in (np.moveaxis(image, -1, 0) for image in shown)]
-    assert glow[0] == 0
-    assert max(glow) > 50
+    hits = [bool(len(scene.circles[int(scene.shots["circles"][t, 0])])) for t in range(60, 100)]
+    with_circles, without = ([count for count, hit in zip(glow, hits, strict=True) if hit is on] for on in (True, False))
+    assert min(with_circles) > max(without) + 50
 
 
 @pytest.mark.parametrize(("field", "value"), [("percent", 99.0), ("stocks", 1)])

@@ -23,7 +23,7 @@ export class Combo {
   #start = 0; // the opponent's percent before the first of them
   #dealt = 0;
   #goesOn = false;
-  #since = 0; // frames since the opponent was last held or hit
+  #since = 0; // frames since the opponent was last held in it or hit
 
   /** facts: `combo` of scene_facts. */
   constructor(facts) {
@@ -38,8 +38,8 @@ export class Combo {
       [this.#hits, this.#start] = this.#goesOn ? [this.#hits + 1, this.#start] : [1, before];
       this.#dealt = percent - this.#start;
     }
-    this.#goesOn = held;
-    this.#since = struck || held ? 0 : this.#since + 1;
+    this.#goesOn = held && (this.#goesOn || struck);
+    this.#since = struck || this.#goesOn ? 0 : this.#since + 1;
     if (this.#hits < from || this.#since > stays) return [0, 0];
     return [this.#hits, Math.floor((this.#dealt + unit / 2) / unit)].map((number) => Math.min(number, MOST));
   }

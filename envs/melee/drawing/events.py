@@ -95,14 +95,14 @@ def shown_combos(film: Film, held: NDArray[np.bool_]) -> NDArray[np.uint8]:
     shown, frames = np.zeros((len(film), 2, 2), np.uint8), film.frames.tolist()
     for seat in (0, 1):
         track, caught = percent[:, 1 - seat].tolist(), held[:, 1 - seat].tolist()
-        hits, start, goes_on, last = 0, 0, False, 0
-        dealt = 0
+        hits, start, dealt, goes_on, last = 0, 0, 0, False, 0
         for t in range(1, len(track)):
-            if track[t] > track[t - 1]:
+            struck = track[t] > track[t - 1]
+            if struck:
                 hits, start = (hits + 1, start) if goes_on else (1, track[t - 1])
-                dealt, last = track[t] - start, frames[t]
-            goes_on = caught[t]
-            if goes_on:
+                dealt = track[t] - start
+            goes_on = caught[t] and (goes_on or struck)
+            if goes_on or struck:
                 last = frames[t]
             if hits >= COMBO_FROM and frames[t] - last <= COMBO_STAYS:
                 shown[t, seat] = min(hits, _MOST), min((dealt + PERCENT_UNIT // 2) // PERCENT_UNIT, _MOST)
