@@ -9,6 +9,7 @@ export class Stage {
     this.film = film;
     this.circles = true;
     this.follow = true;
+    this.rigs = film.looks.map(prepared);
     this.stars = this.scatter(140);
     this.recolour();
   }
@@ -56,7 +57,12 @@ export class Stage {
   scenery(t) {
     const { ctx, film } = this, { bodies, floors, blast } = film.scenery, [left, right, bottom, top] = blast;
     ctx.fillStyle = this.colour("star");
-    for (const [x, y, radius] of this.stars) this.disc(x, y, radius);
+    ctx.beginPath(); // of all stars at once
+    for (const [x, y, radius] of this.stars) {
+      ctx.moveTo(x + radius, y);
+      ctx.arc(x, y, radius, 0, 2 * Math.PI);
+    }
+    ctx.fill();
     ctx.strokeStyle = this.colour("danger");
     ctx.globalAlpha = 0.5;
     ctx.lineWidth = 0.8;
@@ -125,27 +131,36 @@ export class Stage {
     const rim = Math.max(4.48 * look.height, (64 / 120) * (this.canvas.height / this.scale)); // seen from far away too
     const size = 2 * film.joints, joints = film.figures.subarray(film.figure[i] * size, (film.figure[i] + 1) * size);
     const dark = this.paint(this.colour("outline"), seatColour, pale);
-    const layers = look.rig.map((layer) => layer.map((part) => [part, outline(part, joints)]));
+    const rig = this.rigs[film.look[i]];
+    for (const part of rig.parts) part.place(joints);
     ctx.save();
     ctx.scale(flags & FACING ? 1 / 64 : -1 / 64, 1 / 64);
-    this.outlines(layers.flat(), seatColour, edge + rim);
-    for (const layer of layers) {
-      this.outlines(layer, dark, edge);
-      for (const [part, path] of layer) this.part(part, path, this.paint(part.paint, seatColour, pale), 0);
+    this.outlines(rig.outlines, seatColour, edge + rim);
+    for (const { parts, outlines } of rig.layers) {
+      this.outlines(outlines, dark, edge);
+      for (const part of parts) {
+        ctx.fillStyle = ctx.strokeStyle = this.paint(part.paint, seatColour, pale);
+        ctx.beginPath();
+        part.trace(ctx);
+        if (part.kind === "line") {
+          ctx.lineWidth = part.size;
+          ctx.stroke();
+        } else ctx.fill();
+      }
     }
     ctx.restore();
   }
 
-  outlines(parts, colour, grow) {
-    for (const [part, path] of parts) if (!part.inner) this.part(part, path, colour, grow);
-  }
-
-  part({ kind, size }, path, colour, grow) {
+  // All lines of one width at once. What is inside of an outline is painted over.
+  outlines(outlines, colour, grow) {
     const { ctx } = this;
-    ctx.fillStyle = ctx.strokeStyle = colour;
-    ctx.lineWidth = kind === "line" ? 64 * size + grow : grow;
-    if (kind !== "line") ctx.fill(path);
-    if (kind === "line" || grow) ctx.stroke(path);
+    ctx.strokeStyle = colour;
+    for (const [width, parts] of outlines) {
+      ctx.lineWidth = width + grow;
+      ctx.beginPath();
+      for (const part of parts) part.trace(ctx);
+      ctx.stroke();
+    }
   }
 
   // The colour of a part, mixed once.
@@ -312,20 +327,58 @@ export class Stage {
   }
 }
 
-// The path of a part of a figure. With points, they are forward and up from its first joint, where up is the way there from
-// the second: BodyPart.places of envs/melee/drawing/figure.py.
-function outline({ kind, joints: at, points, size }, joints) {
-  const path = new Path2D(), [x, y] = joints.subarray(2 * at[0]);
-  if (!points) for (const joint of at) path.lineTo(joints[2 * joint], joints[2 * joint + 1]);
-  else {
-    const dx = x - joints[2 * at[1]], dy = y - joints[2 * at[1] + 1], unit = 64 / Math.hypot(dx, dy), ux = dx * unit, uy = dy * unit;
-    for (const [forward, up] of points) {
-      const px = x + forward * uy + up * ux, py = y - forward * ux + up * uy;
-      kind === "circle" ? path.arc(px, py, 64 * size, 0, 2 * Math.PI) : path.lineTo(px, py);
+// A part of a figure, in steps of 1/64 unit. With points, they are forward and up from its first joint, where up is the way
+// there from the second: BodyPart.places of envs/melee/drawing/figure.py.
+class Part {
+  constructor({ kind, joints, points, size, paint, inner = false }) {
+    Object.assign(this, { kind, joints, paint, inner, size: 64 * size });
+    this.points = points?.flat().map((number) => 64 * number);
+    this.places = new Float64Array(this.points?.length ?? 2 * joints.length); // x and y of each point
+  }
+
+  place(figure) {
+    const { joints, points, places } = this, x = figure[2 * joints[0]], y = figure[2 * joints[0] + 1];
+    if (!points) {
+      for (let n = 0; n < joints.length; n++) {
+        places[2 * n] = figure[2 * joints[n]];
+        places[2 * n + 1] = figure[2 * joints[n] + 1];
+      }
+      return;
+    }
+    const dx = x - figure[2 * joints[1]], dy = y - figure[2 * joints[1] + 1], length = Math.hypot(dx, dy), upX = dx / length, upY = dy / length;
+    for (let n = 0; n < points.length; n += 2) {
+      places[n] = x + points[n] * upY + points[n + 1] * upX;
+      places[n + 1] = y - points[n] * upX + points[n + 1] * upY;
     }
   }
-  if (kind === "polygon") path.closePath();
-  return path;
+
+  // Adds it to the path of a canvas.
+  trace(ctx) {
+    const { kind, places } = this;
+    if (kind === "circle") {
+      ctx.moveTo(places[0] + this.size, places[1]);
+      ctx.arc(places[0], places[1], this.size, 0, 2 * Math.PI);
+      return;
+    }
+    ctx.moveTo(places[0], places[1]);
+    for (let n = 2; n < places.length; n += 2) ctx.lineTo(places[n], places[n + 1]);
+    if (kind === "polygon") ctx.closePath();
+  }
+}
+
+// A rig with its outlines: parts by the width of the line that they are.
+function prepared({ rig }) {
+  const layers = rig.map((layer) => layer.map((facts) => new Part(facts))), parts = layers.flat();
+  return { parts, outlines: byWidth(parts), layers: layers.map((layer) => ({ parts: layer, outlines: byWidth(layer) })) };
+}
+
+function byWidth(parts) {
+  const found = new Map();
+  for (const part of parts) {
+    const width = part.kind === "line" ? part.size : 0;
+    if (!part.inner) found.set(width, [...(found.get(width) ?? []), part]);
+  }
+  return [...found];
 }
 
 export function heat(percent, colour) {
