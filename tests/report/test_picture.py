@@ -86,8 +86,33 @@ def test_hit_circles_are_shown_on_their_frames_only():
     shown = [np.asarray(painter.picture(t))[: HEIGHT - 60].astype(int) for t in range(60, 100)]
     glow = [((r > 150) & (g > 120) & (b < 130)).sum() for r, g, b in (np.moveaxis(image, -1, 0) for image in shown)]
     hits = [bool(len(scene.circles[int(scene.shots["circles"][t, 0])])) for t in range(60, 100)]
-    with_circles, without = ([count for count, hit in zip(glow, hits, strict=True) if hit is on] for on in (True, False))
-    assert min(with_circles) > max(without) + 50
+    found = {on: [count for count, hit in zip(glow, hits, strict=True) if hit is on] for on in (True, False)}
+    assert min(found[True]) > max(found[False]) + 50
+
+
+@pytest.mark.parametrize(
+    ("action", "x", "y", "middle"),
+    [(actions.DEAD_LEFT, -246, 0, 0.2), (actions.DEAD_UP, 0, 188, None), (actions.DEAD_RIGHT, 246, 0, 0.8)],
+)
+def test_a_burst_has_the_colour_of_who_lost_the_stock_and_shoots_inwards(action, x, y, middle):
+    burst = draw(with_seat(1, action=action, action_frame=8, x=x, y=y), texts=False)
+    columns, rows = pixels(burst, BLUE)
+    assert len(columns) > 500
+    if middle is None:
+        assert np.median(rows) < HEIGHT / 2
+    else:
+        assert np.median(columns) == pytest.approx(middle * WIDTH, abs=0.2 * WIDTH)
+
+
+def test_move_and_combo_are_over_the_box_of_the_seat():
+    def change(now, frame):
+        now.players[0, 1]["percent"], now.players[0, 1]["hitstun"] = 10 * frame, 9
+
+    scene = scene_of(film(64, change=change))
+    with_texts, without = (np.asarray(Painter(scene, texts=texts).picture(62)) for texts in (True, False))
+    over = (with_texts != without).any(-1)[HEIGHT - 92 : HEIGHT - 58]
+    assert over[:, : WIDTH // 2].sum() > 200
+    assert not over[:, WIDTH // 2 :].any()
 
 
 @pytest.mark.parametrize(("field", "value"), [("percent", 99.0), ("stocks", 1)])

@@ -22,7 +22,7 @@ _SIDE: Final = (
     (0.9, 0.6, 0.09, False), (1.15, 0.4, 0.05, True), (1.35, 0.5, 0.07, False),
 )  # fmt: skip
 RAYS: Final = (
-    *(Ray(way * angle, *rest) for angle, *rest in _SIDE for way in (-1, 1)),
+    *(Ray(way * angle, length, width, light) for angle, length, width, light in _SIDE for way in (-1, 1)),
     Ray(0.0, 1.6, 0.2, False),
     Ray(0.0, 1.25, 0.08, True),
 )

@@ -14,6 +14,7 @@ Paint = str  # SEAT, SHADE or "#rrggbb"
 
 SEAT: Final = "seat"  # the colour of the seat
 SHADE: Final = "shade"  # the same on the far side
+SHADED: Final = 0.38  # share of black in what is on the far side
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,30 +141,37 @@ def _climber(parka: Paint) -> tuple[Shape, ...]:
     )
 
 
-def _mouse(fur: Paint, ear: float, tail: Shape, tips: bool) -> tuple[Shape, ...]:
-    """Ears that are black at their tips or at their whole edge."""
-    ears = ((-0.75, 0.5, -1.0, -0.1, 0.95), (0.05, 0.95, 0.35, 0.6, 0.7))
-    shapes = [tail]
-    for x0, y0, lean, x1, y1 in ears:
-        top, wide = 0.85 + ear, 0.24 if tips else 0.42
-        tip = (lean * 1.35, top)
-        middle = ((x0 + x1) / 2 + lean) / 2, (y0 + y1) / 2 + 0.5 * ear
-        if tips:
-            shapes.append(poly("head", fur, x0, y0, middle[0] - wide, middle[1], *tip, middle[0] + wide, middle[1],
-                               x1, y1))
-            shapes.append(mark("head", INK, middle[0] * 1.12 - 0.8 * wide, middle[1] + 0.25 * ear, *tip,
-                               middle[0] * 1.12 + 0.8 * wide, middle[1] + 0.25 * ear))
+def _mouse(fur: Paint, cheeks: Paint, ear: float, *, black_edge: bool) -> tuple[Shape, ...]:
+    """The head; its ears, of a length in radii, are black at their tips or all around."""
+    shapes = []
+    for from_x, from_y, tip_x, to_x, to_y in ((-0.75, 0.5, -1.35, -0.1, 0.95), (0.05, 0.95, 0.47, 0.6, 0.7)):
+        tip, half = 0.85 + ear, 0.42 if black_edge else 0.24
+        x, y = 0.25 * (from_x + to_x) + 0.37 * tip_x, 0.5 * (from_y + to_y + ear)  # of its widest place
+        shape = (from_x, from_y, x - half, y, tip_x, tip, x + half, y, to_x, to_y)
+        if black_edge:
+            inside = (
+                from_x + 0.2,
+                from_y,
+                x - half / 2,
+                y,
+                0.95 * tip_x,
+                tip - 0.4,
+                x + half / 2,
+                y,
+                to_x - 0.15,
+                to_y,
+            )
+            shapes += [poly("head", INK, *shape), mark("head", fur, *inside)]
         else:
-            shapes.append(poly("head", INK, x0, y0, middle[0] - wide, middle[1], *tip, middle[0] + wide, middle[1],
-                               x1, y1))
-            shapes.append(mark("head", fur, x0 + 0.2, y0, middle[0] - 0.5 * wide, middle[1], tip[0] * 0.95, top - 0.4,
-                               middle[0] + 0.5 * wide, middle[1], x1 - 0.15, y1))
+            high = y + 0.25 * ear
+            black = (1.12 * x - 0.8 * half, high, tip_x, tip, 1.12 * x + 0.8 * half, high)
+            shapes += [poly("head", fur, *shape), mark("head", INK, *black)]
     return (
         *shapes,
         disc("head", INK, 0.16, 0.5, 0.15, inner=True),
-        disc("head", "#e2453c" if tips else "#f08fb0", 0.24, 0.28, -0.4, inner=True),
+        disc("head", cheeks, 0.24, 0.28, -0.4, inner=True),
         disc("head", INK, 0.09, 0.97, -0.08, inner=True),
-    )  # fmt: skip
+    )
 
 
 # By Melee's internal character id.
@@ -262,9 +270,11 @@ COSTUMES: Final[dict[int, tuple[Shape, ...]]] = {
     ),
     10: _climber("#3a62c4"),  # Popo
     11: _climber("#e077a4"),  # Nana
-    12: _mouse("#f4ce3a", 1.45, back(  # Pikachu
-        "torso", "#d9a62c", 0.0, -0.22, -0.3, -0.18, -0.28, -0.02, -0.5, 0.02, -0.47, 0.2, -0.95, 0.46, -0.86, 0.02,
-        -0.62, -0.06, -0.6, -0.16, -0.4, -0.16, -0.4, -0.28), tips=True),
+    12: (  # Pikachu
+        back("torso", "#d9a62c", 0.0, -0.22, -0.3, -0.18, -0.28, -0.02, -0.5, 0.02, -0.47, 0.2, -0.95, 0.46, -0.86,
+             0.02, -0.62, -0.06, -0.6, -0.16, -0.4, -0.16, -0.4, -0.28),
+        *_mouse("#f4ce3a", "#e2453c", 1.45, black_edge=False),
+    ),
     13: (  # Samus
         mark("torso", "#e0b02c", -0.1, -0.05, 0.12, -0.05, 0.1, -0.2, -0.08, -0.2),
         disc("torso", "#e5892b", 0.13, -0.1, -0.01),
@@ -357,8 +367,10 @@ COSTUMES: Final[dict[int, tuple[Shape, ...]]] = {
         poly("head", "#f3b02f", 0.6, 0.15, 1.2, 0.2, 1.95, -0.25, 1.8, -0.6, 1.5, -0.4, 0.75, -0.6),
         disc("head", INK, 0.15, 0.5, 0.15, inner=True),
     ),
-    23: _mouse("#f8e08a", 1.2, back(  # Pichu
-        "torso", INK, 0.0, -0.22, -0.28, -0.16, -0.26, -0.02, -0.55, 0.08, -0.42, -0.2, -0.3, -0.3), tips=False),
+    23: (  # Pichu
+        back("torso", INK, 0.0, -0.22, -0.28, -0.16, -0.26, -0.02, -0.55, 0.08, -0.42, -0.2, -0.3, -0.3),
+        *_mouse("#f8e08a", "#f08fb0", 1.2, black_edge=True),
+    ),
     24: (  # Mr. Game & Watch
         disc("head", "#2c2f3a", 0.3, 1.15, -0.05),
         mark("head", "#8a90a6", -0.55, 0.5, -0.2, 0.85, 0.1, 0.95, -0.2, 0.6),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.melee.drawing.costumes import SEAT, SHADE, Shape, bone, disc
+from envs.melee.drawing.costumes import SEAT, SHADE, SHADED, Shape, bone, disc
 
 if TYPE_CHECKING:
     from envs.melee.drawing.costumes import Kind, Paint
@@ -33,7 +33,6 @@ _FRAMES: Final = {
 _NECK: Final = 0.125  # from neck to head, in shares of the height like all lengths here
 _CENTRE: Final = 0.45  # around which the body turns
 _BALL: Final = 0.3  # radius of a head that is also the body
-_SHADE: Final = 0.68  # share of its light that a limb on the far side has
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +94,7 @@ def _shaded(shape: Shape) -> Shape:
     if paint == SEAT:
         paint = SHADE
     elif paint != SHADE:
-        paint = "#" + "".join(f"{round(int(paint[i : i + 2], 16) * _SHADE):02x}" for i in (1, 3, 5))
+        paint = "#" + "".join(f"{round(int(paint[i : i + 2], 16) * (1 - SHADED)):02x}" for i in (1, 3, 5))
     return Shape(shape.kind, shape.frame, shape.points, shape.size, paint)
 
 

@@ -51,9 +51,7 @@ def _draw_seat(draw: ImageDraw.ImageDraw, foot: Point, unit: float, scene: Fight
         _dot(draw, (x + (64 - 12 * (stock % 4)) * unit, y - (16 + 12 * (stock // 4)) * unit), 4 * unit, colour)
 
 
-def _draw_event(
-    draw: ImageDraw.ImageDraw, foot: Point, unit: float, size: float, text: str, colour: Colour
-) -> None:
+def _draw_event(draw: ImageDraw.ImageDraw, foot: Point, unit: float, size: float, text: str, colour: Colour) -> None:
     draw.text(foot, text, colour, _font(size * unit), anchor="ms", stroke_width=round(1.5 * unit), stroke_fill=DARK)
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageColor, ImageDraw
 
 from envs.melee.drawing import burst
-from envs.melee.drawing.costumes import SEAT, SHADE
+from envs.melee.drawing.costumes import SEAT, SHADE, SHADED
 from envs.melee.drawing.items import DECORATION, LASER
 from envs.melee.drawing.overlay import COLOURS, DARK, EDGE, GOLD, HEIGHT, LIGHT, WIDTH, Colour, Point, draw_overlay
 from envs.melee.drawing.scene import FROZEN, RAYS, SAFE
@@ -140,7 +140,8 @@ def _draw_figure(canvas: _Canvas, scene: FightScene, shot: np.void, colour: Colo
     if shot["halo"]:
         canvas.line(feet + np.array([(-7, -0.7), (7, -0.7)]), 1.6, GOLD)
     mirror = np.array([int(shot["facing"]), 1])
-    layers = [[(part, part.places(joints) * mirror + feet) for part in layer] for layer in scene.rigs[int(shot["look"])]]
+    rig = scene.rigs[int(shot["look"])]
+    layers = [[(part, part.places(joints) * mirror + feet) for part in layer] for layer in rig]
     edge, rim = OUTLINE * look.height, max(RIM * look.height, canvas.image.height / canvas.per_unit * RIM_LEAST)
     outline = mix(DARK, LIGHT, PALE.get(int(shot["tint"]), 0.0))
     for layer in layers:

@@ -140,6 +140,7 @@ def test_a_recorded_film_is_that_of_python(tmp_path, stage):
     film = fight_of(stage, 3600)
     found, tables = record(tmp_path, film)
     assert_same_film(found, tables, film)
+    assert max(found["move"]), "the test needs a fight with a move"
     assert found["losses"], "the test needs a fight in which a stock is lost"
     np.testing.assert_allclose(np.reshape(found["live"], (-1, 3))[:WATCHED], live_cameras(scene_of(film)), atol=1)
 

@@ -2,6 +2,7 @@ import itertools
 
 import numpy as np
 import pytest
+from PIL import Image, ImageDraw
 
 from envs.melee import actions
 from envs.melee.drawing import moves
@@ -11,6 +12,7 @@ from envs.melee.drawing.poses import ATTACKS, POSES, Timing, pose_at
 from envs.melee.tables import CHARACTERS, load_tables
 
 FEET = [JOINTS.index(name) for name in ("foot", "back_foot")]
+HAND = JOINTS.index("hand")
 TIMING = Timing(first=10, last=12, end=30)
 
 
@@ -39,6 +41,46 @@ def test_every_character_has_a_figure(character):
     tall = figure_of(look, pose_at("wait", 0))[JOINTS.index("head"), 1] + look.head * look.height
     assert tall == pytest.approx(look.height, rel=0.25)
     assert look.shield_radius > 0
+
+
+def silhouette(character):
+    """Which of 100 x 100 pixels a standing figure of 60 pixels covers, its colours left out."""
+    look = look_of(character)
+    joints, unit = figure_of(look, pose_at("wait", 0)), 60 / look.height
+    image = Image.new("1", (100, 100))
+    draw = ImageDraw.Draw(image)
+    for part in (part for layer in rig_of(look) for part in layer):
+        places = [(45 + x * unit, 85 - y * unit) for x, y in part.places(joints)]
+        if part.kind == "line":
+            draw.line(places, 1, round(part.size * unit))
+        elif part.kind == "polygon":
+            draw.polygon(places, 1)
+        else:
+            draw.circle(places[0], part.size * unit, 1)
+    return np.asarray(image)
+
+
+def test_no_two_characters_have_the_same_look():
+    """Popo and Nana differ in colours alone, as in the game."""
+    rigs = {character: rig_of(look_of(character)) for character in range(27)}
+    paints = {n: tuple(part.paint for layer in rig for part in layer) for n, rig in rigs.items()}
+    assert len(set(rigs.values())) == len(set(paints.values())) == len(rigs)
+
+
+def test_characters_of_the_mock_are_told_apart_by_their_outlines():
+    shapes = {name: silhouette(character) for name, character in CHARACTERS.items()}
+    for (one, a), (other, b) in itertools.combinations(shapes.items(), 2):
+        assert (a ^ b).sum() > 0.14 * (a | b).sum(), (one, other)
+
+
+def test_shapes_turn_with_the_body_that_they_follow():
+    look = look_of(CHARACTERS["marth"])
+    blade = next(part for layer in rig_of(look) for part in layer if part.kind == "polygon" and part.joints[0] == HAND)
+    joints = figure_of(look, pose_at("wait", 0))
+    turned = np.stack([-joints[:, 1], joints[:, 0]], axis=1)
+    there = blade.places(joints)
+    np.testing.assert_allclose(blade.places(turned), np.stack([-there[:, 1], there[:, 0]], axis=1), atol=1e-4)
+    assert np.hypot(*(there - joints[HAND]).T).max() == pytest.approx(0.68 * look.height, rel=0.01)
 
 
 def test_heights_and_shields_are_those_of_the_tables():
