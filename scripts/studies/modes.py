@@ -82,7 +82,7 @@ class ModeStudy:
         train_if_missing(run, [*self._arguments, "--mode", mode, "--seed", str(seed)], self._tell)
 
     def meet(self, names: Sequence[str], games: int, scripted: int) -> None:
-        """Play ``games`` games of every two runs, ``scripted`` of a run and a scripted player, unless finished. Blocks."""
+        """Play games of every two runs, and ``scripted`` ones of every run and scripted player, once. Blocks."""
         self._play(itertools.combinations(sorted(names), 2), games)
         self._play(itertools.product(sorted(names), bots.LADDER), scripted)
 
