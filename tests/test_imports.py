@@ -15,6 +15,7 @@ ROOT = Path(__file__).parent.parent
 @pytest.mark.parametrize(
     ("module", "absent"),
     [
+        ("scripts.studies.charts", "matplotlib"),
         ("envs", "torch"),
         ("envs.dialogue.contract", "scipy.optimize"),
         ("envs.registry", "scipy.optimize"),

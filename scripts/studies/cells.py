@@ -10,7 +10,7 @@ import math
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from scripts.studies.curves import Curve, svg
+from scripts.studies.charts import Curve, Plot, lines
 from scripts.studies.pages import write_json
 from selfplay.commands.train_or_resume import finish, is_finished
 from selfplay.config.fighting_cli import parse
@@ -103,8 +103,10 @@ def read_curves(
     }
 
 
-def write_chart(path: Path, curves: Mapping[str, Sequence[tuple[float, float]]], x_label: str, y_label: str) -> None:
-    """Draw curves of points (x, y) as SVG; nothing where there are none."""
+def write_chart(
+    path: Path, curves: Sequence[tuple[str, Sequence[tuple[float, float]]]], x_label: str, y_label: str
+) -> None:
+    """Draw curves, each a name and points (x, y), as SVG; nothing where there are none."""
     if curves:
-        drawn = [Curve(name, *zip(*points, strict=True)) for name, points in curves.items()]
-        path.write_text(svg(drawn, x_label, y_label), encoding="utf-8")
+        drawn = [Curve(name, [x for x, _ in points], [y for _, y in points]) for name, points in curves]
+        path.write_text(lines(Plot(drawn, x_label, y_label)), encoding="utf-8")

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scripts.studies.charts import Curve, Plot, lines
 from scripts.studies.command_line import Command
-from scripts.studies.curves import Curve, svg
 from scripts.studies.fidelity.cases import CASES, cases
 from scripts.studies.fidelity.folds import measure_folds
 from scripts.studies.fidelity.measure import measure
@@ -29,7 +29,8 @@ def draw(path: Path, files: Sequence[Measured]) -> None:
     """Draw the curves of ``closeness``, one for each character."""
     shares = closeness([file for file in files if file.judged])
     curves = [Curve(name, list(range(len(share))), [100 * x for x in share]) for name, share in shares.items()]
-    path.write_text(svg(curves, "frames played by the mock alone", "% of movement windows within 0.1 units"))
+    plot = Plot(curves, "frames played by the mock alone", "movement windows within 0.1 units, %")
+    path.write_text(lines(plot), encoding="utf-8")
 
 
 def main() -> int:

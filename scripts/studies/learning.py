@@ -16,8 +16,8 @@ from envs.melee import bots
 from envs.registry import find_game
 from scripts.studies import ROOT
 from scripts.studies.cells import Cell, Cells, train_if_missing
+from scripts.studies.charts import Curve, Plot, lines
 from scripts.studies.command_line import Command, tell
-from scripts.studies.curves import Curve, svg
 from scripts.studies.pages import interval, measured_here, put_between
 from scripts.studies.pages import table as markdown
 from selfplay.checkpoint import RunDir
@@ -163,7 +163,7 @@ def chart(cells: Sequence[Cell]) -> str:
             )
         )
     levels = sorted(cells[0]["bots"].items(), key=lambda level: float(level[1]))
-    return svg(curves, "million steps", "Elo (random = 1500), 95% interval", levels)
+    return lines(Plot(curves, "million steps", "Elo (random = 1500), 95% interval", levels))
 
 
 def main() -> int:

@@ -40,7 +40,7 @@ from selfplay.train.fighting.rating import play_matchups, settings_of
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from selfplay.league.games import Floats
     from selfplay.league.ratings import Ratings
@@ -81,10 +81,13 @@ class ModeStudy:
         run = RunDir(self._runs / mode / f"seed_{seed}")
         train_if_missing(run, [*self._arguments, "--mode", mode, "--seed", str(seed)], self._tell)
 
-    def meet(self, names: Sequence[str], games: int) -> None:
-        """Play ``games`` games of every two runs, and of every run and scripted player, unless finished. Blocks."""
+    def meet(self, names: Sequence[str], games: int, scripted: int) -> None:
+        """Play games of every two runs, and ``scripted`` ones of every run and scripted player, once. Blocks."""
+        self._play(itertools.combinations(sorted(names), 2), games)
+        self._play(itertools.product(sorted(names), bots.LADDER), scripted)
+
+    def _play(self, pairs: Iterable[tuple[str, str]], games: int) -> None:
         played = {frozenset((row["first"], row["second"])) for row in self._games()}
-        pairs = [*itertools.combinations(sorted(names), 2), *itertools.product(sorted(names), bots.LADDER)]
         missing = [pair for pair in pairs if frozenset(pair) not in played]
         if not missing:
             return
@@ -249,6 +252,7 @@ def main() -> int:
     command.add_seeds()
     command.add_argument("--steps", type=int, default=6_000_000, metavar="N", help="of a run (default: %(default)s)")
     command.add_argument("--games", type=int, default=20, metavar="N", help="of two players (default: %(default)s)")
+    command.add_argument("--scripted-games", type=int, default=100, metavar="N", help="of a run and a scripted player")
     command.add_argument("--exploiter-steps", type=int, default=1_000_000, metavar="N", help="(default: %(default)s)")
     command.add_argument("--best", default="", metavar="NAME,NAME", help="modes with more exploiters (part search)")
     command.add_parts(PARTS)
@@ -266,7 +270,7 @@ def _run(options: argparse.Namespace) -> None:
         for seed, mode in itertools.product(options.seeds, modes):
             study.train(mode, seed)
     if "games" in parts:
-        study.meet(names, options.games)
+        study.meet(names, options.games, options.scripted_games)
     if "exploit" in parts:
         for name in names:
             study.exploit(name, options.exploiter_steps, ("victim",), (0,), 200)

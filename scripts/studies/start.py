@@ -95,15 +95,16 @@ class StartStudy:
         cells = {arm: self._cells.read(f"{arm}_{seed}" for seed in seeds) for arm in arms}
         pairs = {(a, b): self._cells.read(_pair(a, b, seed) for seed in seeds) for a, b in pairs_of(arms)}
         put_between(page, "start", f"{table(cells)}\n\n{meetings(pairs)}")
-        named = {(arm, f"{arm}, seed {cell['seed']}"): cell for arm, found in cells.items() for cell in found}
+        # Those from scratch last, since some charts are without them and an arm has one colour in all.
+        named = [(arm, cell) for arm in sorted(arms, key=SCRATCH.__eq__) for cell in cells[arm]]
         for name, (_, label) in CURVES.items():
-            shown = {k: c["curves"][name] for (arm, k), c in named.items() if arm != SCRATCH or name == "entropy"}
+            shown = [(_start(a), c["curves"][name]) for a, c in named if a != SCRATCH or name == "entropy"]
             write_chart(self._out / f"{name}.svg", shown, "million steps", label)
-        rates = {
-            key: [(i * cell["steps_per_iteration"] / 1e6, score) for i, score in cell["win_rate"]]
-            for (_, key), cell in named.items()
+        rates = [
+            (_start(arm), [(i * cell["steps_per_iteration"] / 1e6, score) for i, score in cell["win_rate"]])
+            for arm, cell in named
             if cell["win_rate"]
-        }
+        ]
         write_chart(self._out / "win_rate.svg", rates, "million steps", "score against the imitation policy")
 
     @cached_property
@@ -181,8 +182,12 @@ def meetings(pairs: Mapping[tuple[str, str], Sequence[dict[str, Any]]]) -> str:
     return markdown(("", "against", "score, by seed"), rows)
 
 
+def _start(arm: str) -> str:
+    return SCRATCH if arm == SCRATCH else f"--teacher-kl {arm.removeprefix('kl_')}"
+
+
 def _shown(arm: str) -> str:
-    return "scratch" if arm == SCRATCH else f"imitation, `--teacher-kl {arm.removeprefix('kl_')}`"
+    return SCRATCH if arm == SCRATCH else f"imitation, `{_start(arm)}`"
 
 
 def main() -> int:

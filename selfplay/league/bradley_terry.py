@@ -1,16 +1,19 @@
 """The Bradley-Terry fit: from tables of pairwise results to strengths and their covariance.
 
-Player i has strength t_i, and E[score of i against j] = 1 / (1 + exp(t_j - t_i)). The log-likelihood of all scores is
-sum over pairs won_ij log p_ij + won_ji log p_ji. It is concave, and with a prior that ties each player to the anchor
-its maximum is unique.
+Player i has strength t_i, and E[score of i against j] = u / 2 + (1 - u) / (1 + exp(t_j - t_i)): a share u of the games
+(``UPSETS``) is lost or won without regard to strength, by a fall off the stage for instance. Without it one loss to a
+player that is 3,000 Elo weaker would lower a rating by hundreds, and no rating predicted new games (docs/ratings.md).
+The log-likelihood of all scores is sum over pairs won_ij log p_ij + won_ji log p_ji, where virtual draws of the prior
+have no upsets: they keep strengths finite where all games are won.
 
-The covariance is the cluster-robust one, H^-1 M H^-1. H is the Hessian. M sums squared residuals by cluster, where a
-cluster is all games of two players on one seed: such games are correlated, and draws make a game less noisy than a
-coin flip.
+The covariance is the cluster-robust one, H^-1 M H^-1. H is the expected information. M sums squared residuals by
+cluster, where a cluster is all games of two players on one seed: such games are correlated, and draws make a game less
+noisy than a coin flip.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -20,6 +23,8 @@ from selfplay.errors import LeagueError
 if TYPE_CHECKING:
     from selfplay.league.games import Bools, Floats, Ints
 
+UPSETS: Final = 0.02
+"""Share of the games whose result says nothing about strength: the likeliest value in rating games of laptop runs."""
 _PSEUDO: Final = 0.5
 """Prior information, in p(1 - p) units, that shrinks the noise of a pair towards that of all pairs, and that of all
 pairs towards a coin flip's. It is worth two even games. Without it ten draws would have zero error."""
@@ -37,15 +42,42 @@ def table(seats: Ints, values: Floats, size: int) -> Floats:
 
 def expected_scores(strength: Floats) -> Floats:
     """[n, n] expected score of the row's player against the column's."""
-    return np.asarray(0.5 * (1.0 + np.tanh(0.5 * (strength[:, None] - strength[None, :]))))
+    return expected_score(strength[:, None] - strength[None, :])
 
 
-def maximise(met: Floats, won: Floats, known: Floats) -> Floats:
-    """Maximum-likelihood strengths [n], some of them fixed, by Newton's method with step halving.
+def expected_score(gap: Floats, upsets: float = UPSETS) -> Floats:
+    """Expected score of a player with ``gap`` more strength than the other."""
+    return np.asarray(0.5 + 0.5 * (1.0 - upsets) * np.tanh(0.5 * gap))
+
+
+def gap_of_score(score: float) -> float | None:
+    """The gap in strength with this expected score; None if there is no finite one."""
+    lead = (2.0 * score - 1.0) / (1.0 - UPSETS)
+    return 2.0 * math.atanh(lead) if abs(lead) < 1.0 else None
+
+
+def pull(gap: Floats, upsets: float = UPSETS) -> Floats:
+    """Weight of a residual, points - expected, in the gradient of the log-likelihood; 1 without upsets."""
+    lead = np.tanh(0.5 * gap)
+    kept = 1.0 - upsets
+    return np.asarray(kept * (1.0 - lead**2) / (1.0 - (kept * lead) ** 2)) if upsets else np.ones_like(lead)
+
+
+def information(gap: Floats, upsets: float = UPSETS) -> Floats:
+    """Expected information of a game about the gap in strength; p (1 - p) without upsets."""
+    slope = 0.25 * (1.0 - upsets) * (1.0 - np.tanh(0.5 * gap) ** 2)
+    return np.asarray(slope * pull(gap, upsets))
+
+
+def maximise(met: Floats, won: Floats, ties: Floats, known: Floats) -> Floats:
+    """Maximum-likelihood strengths [n], some of them fixed.
+
+    The likelihood with upsets may have several maxima: the search starts from the only one without upsets.
 
     Args:
-        met: [n, n] games between two players, virtual ones included.
+        met: [n, n] games between two players.
         won: [n, n] score of the row's player against the column's.
+        ties: [n, n] virtual draws.
         known: [n] fixed strengths, at least one; NaN for players to fit.
 
     Raises:
@@ -53,43 +85,63 @@ def maximise(met: Floats, won: Floats, known: Floats) -> Floats:
     """
     free = np.isnan(known)
     strength = np.where(free, 0.0, known)
-    pairs = np.argwhere(met).astype(np.int64)  # sparse: most pairs have not met
-    first, second = pairs.T
-    games, points = met[first, second], won[first, second]
-    value = _log_likelihood(strength, pairs, points)
+    for upsets in (0.0, UPSETS):
+        strength = _climb(strength, met, won, ties, free, upsets)
+    return strength
+
+
+def _climb(strength: Floats, met: Floats, won: Floats, ties: Floats, free: Bools, upsets: float) -> Floats:
+    """Newton's method with step halving; pairs at which the likelihood is not concave add their expected curvature."""
+    first, second = np.nonzero(met + ties)  # sparse: most pairs have not met
+    games, points, draws = met[first, second], won[first, second], ties[first, second]
+
+    def likelihood(strength: Floats) -> float:
+        gap = strength[first] - strength[second]
+        share = np.log(np.maximum(expected_score(gap, upsets), 1e-300)) if upsets else -np.logaddexp(0.0, -gap)
+        return float(points @ share) - 0.5 * float(draws @ np.logaddexp(0.0, -gap))
+
+    value = likelihood(strength)
     for _ in range(200):
-        lead = np.tanh(0.5 * (strength[first] - strength[second]))
-        slope = np.bincount(first, points - games * 0.5 * (1.0 + lead), minlength=len(met))
+        gap = strength[first] - strength[second]
+        surprise = points - games * expected_score(gap, upsets)
+        factor = pull(gap, upsets)
+        residual = surprise * factor + draws * (0.5 - expected_score(gap, 0.0))
+        expected = games * information(gap, upsets)
+        # The derivative of the factor is factor * (factor * (2 e - 1) - tanh).
+        curvature = expected - surprise * factor * (
+            factor * (2.0 * expected_score(gap, upsets) - 1.0) - np.tanh(0.5 * gap)
+        )
         weights = np.zeros_like(met)
-        weights[first, second] = games * 0.25 * (1.0 + lead) * (1.0 - lead)
+        weights[first, second] = np.where(curvature > 0.0, curvature, expected) + draws * information(gap, 0.0)
         step = np.zeros_like(strength)
-        step[free] = np.linalg.solve(_hessian(weights, free), slope[free])
+        step[free] = np.linalg.solve(_hessian(weights, free), np.bincount(first, residual, len(met))[free])
         length = float(np.abs(step).max(initial=0.0))
-        if length < 1e-7:  # convergence is quadratic
+        if length < 1e-7:
             return strength + step
         step *= min(1.0, _LONGEST / length)
-        while (better := _log_likelihood(strength + step, pairs, points)) < value - 1e-12 * abs(value):
+        while (better := likelihood(strength + step)) < value - 1e-12 * abs(value):
             step /= 2.0
         strength, value = strength + step, better
     raise LeagueError(f"the rating fit of {len(met)} players did not converge")
 
 
-def response(strength: Floats, met: Floats, free: Bools) -> Floats:
+def response(strength: Floats, met: Floats, ties: Floats, free: Bools) -> Floats:
     """[f, n - f] change of each ``free`` player's fitted strength with the strength of each fixed one.
 
     Args:
         strength: [n] result of ``maximise``.
-        met: [n, n] games between two players, virtual ones included.
+        met: [n, n] games between two players.
+        ties: [n, n] virtual draws.
         free: [n] the players that were fitted.
     """
-    expected = expected_scores(strength)
-    weights = met * expected * expected.T
+    weights = _weights(strength, met, ties)
     return np.asarray(np.linalg.solve(_hessian(weights, free), weights[np.ix_(free, ~free)]))
 
 
-def _log_likelihood(strength: Floats, pairs: Ints, points: Floats) -> float:
-    """Sum of won_ij log p_ij over ``pairs`` [P, 2] with scores ``points`` [P] of the first player."""
-    return -float(np.sum(points * np.logaddexp(0.0, strength[pairs[:, 1]] - strength[pairs[:, 0]])))
+def _weights(strength: Floats, met: Floats, ties: Floats) -> Floats:
+    """[n, n] expected information of all games, and of the virtual draws, about the gap of two players."""
+    gap = strength[:, None] - strength[None, :]
+    return met * information(gap) + ties * information(gap, 0.0)
 
 
 def _laplacian(weights: Floats) -> Floats:
@@ -114,19 +166,18 @@ def robust_covariance(
     Each cluster adds its squared summed residual to the entry of its pair of players. Entries are divided by
     1 - leverage (MacKinnon and White's HC2), which corrects the bias towards zero with few games.
     """
-    size = len(strength)
+    size, gap = len(strength), strength[:, None] - strength[None, :]
     expected = expected_scores(strength)
-    noise = expected * expected.T
     inverse = np.zeros((size, size))
-    inverse[np.ix_(free, free)] = np.linalg.inv(_hessian((met + ties) * noise, free))
+    inverse[np.ix_(free, free)] = np.linalg.inv(_hessian(_weights(strength, met, ties), free))
     squares, clusters = _squared_residuals(expected, seats, points, pairs)
-    model = met * noise
+    model = met * expected * expected.T
     spread = np.diag(inverse)[:, None] + np.diag(inverse)[None, :] - 2.0 * inverse
-    leverage = np.minimum(model * spread / np.maximum(clusters, 1.0), 0.75)
+    leverage = np.minimum(met * information(gap) * spread / np.maximum(clusters, 1.0), 0.75)
     squares = squares / (1.0 - leverage)
     overall = (squares.sum() / 2.0 + _PSEUDO) / (model.sum() / 2.0 + _PSEUDO)
     ratio = (squares + _PSEUDO * overall) / (model + _PSEUDO)
-    meat = _laplacian(ratio * model + ties * noise)
+    meat = _laplacian(ratio * met * information(gap) + ties * information(gap, 0.0))
     return inverse @ meat @ inverse
 
 

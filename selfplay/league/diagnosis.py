@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
 
-from selfplay.league.bradley_terry import expected_scores
+from selfplay.league.bradley_terry import expected_score, expected_scores, information, pull
 from selfplay.league.ratings import ANCHOR_ELO, ELO, Ratings
 from selfplay.league.records import ResultRule, scores
 from selfplay.league.statistics import Z95, chi2_above
@@ -214,22 +214,24 @@ def _fitted(first: Ints, second: Ints, pinned: Bools) -> int:
 
 
 def _side(ratings: Ratings, games: GameTable, rule: ResultRule) -> SeatAdvantage | None:
-    """Advantage of the first seat, fitted by Newton's method with the strengths held fixed."""
+    """Advantage of the first seat, fitted by Fisher scoring with the strengths held fixed."""
     seats, points = games.seats_among(ratings.players), scores(games.stocks, games.percents, rule)
     strength = (ratings.elo - ANCHOR_ELO) / ELO
     gap = strength[seats[:, 0]] - strength[seats[:, 1]]
     prior = 1.0 / SIDE_PRIOR**2
     worth = 0.0
     for _ in range(50):
-        expected = 0.5 * (1.0 + np.tanh(0.5 * (gap + worth)))
-        information = float((expected * (1.0 - expected)).sum()) + prior
-        step = (float((points - expected).sum()) - prior * worth) / information
+        known = float(information(gap + worth).sum()) + prior
+        step = (float(_surprise(points, gap + worth).sum()) - prior * worth) / known
         worth += max(-1.0, min(1.0, step))
         if abs(step) < 1e-10:
             break
-    expected = 0.5 * (1.0 + np.tanh(0.5 * (gap + worth)))
     _, cluster = np.unique(games.pairs, return_inverse=True)
-    squares = np.square(np.bincount(cluster.ravel(), weights=points - expected)).sum()
-    information = float((expected * (1.0 - expected)).sum()) + prior
-    se = math.sqrt(float(squares) + prior) / information
+    squares = np.square(np.bincount(cluster.ravel(), weights=_surprise(points, gap + worth))).sum()
+    se = math.sqrt(float(squares) + prior) / (float(information(gap + worth).sum()) + prior)
     return SeatAdvantage(ELO * worth, ELO * (worth - Z95 * se), ELO * (worth + Z95 * se), worth / se)
+
+
+def _surprise(points: Floats, gap: Floats) -> Floats:
+    """[N] gradient of the log-likelihood of scores by the gap in strength."""
+    return np.asarray((points - expected_score(gap)) * pull(gap))

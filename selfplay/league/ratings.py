@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Final, final
 import numpy as np
 
 from selfplay.errors import LeagueError
-from selfplay.league.bradley_terry import maximise, response, robust_covariance, table
+from selfplay.league.bradley_terry import expected_score as score_of_gap
+from selfplay.league.bradley_terry import gap_of_score, maximise, response, robust_covariance, table
 from selfplay.league.records import ANCHOR, ResultRule, generation_number, ladder_key, person_name, scores
 from selfplay.league.statistics import Z95, normal_below
 
@@ -115,7 +116,7 @@ class Difference:
 
 def expected_score(elo: float, other: float) -> float:
     """Expected score of a player rated ``elo`` against one rated ``other``."""
-    return 1.0 / (1.0 + math.exp((other - elo) / ELO))
+    return float(score_of_gap(np.array((elo - other) / ELO)))
 
 
 def gap_variance(cov: Floats) -> Floats:
@@ -125,8 +126,9 @@ def gap_variance(cov: Floats) -> Floats:
 
 
 def elo_of_score(share: float) -> float | None:
-    """Elo difference for an expected score; None at 0 and 1, where it is infinite."""
-    return ELO * math.log(share / (1.0 - share)) if 0.0 < share < 1.0 else None
+    """Elo difference for an expected score; None where no finite one is enough."""
+    gap = gap_of_score(share)
+    return None if gap is None else ELO * gap
 
 
 def rate(
@@ -165,7 +167,7 @@ def rate(
     held = np.array([name in base.players for name in names])
     found = _fit(games, names, dict(zip(base.players, base.elo.tolist(), strict=True)), rule, anchor)
     # The error of a player in ``base`` moves the players that are fitted to it.
-    slopes = response((found.elo - ANCHOR_ELO) / ELO, found.met + _prior(names, anchor), ~held)
+    slopes = response((found.elo - ANCHOR_ELO) / ELO, found.met.astype(np.float64), _prior(names, anchor), ~held)
     moves = np.zeros((len(names), len(base.players)))
     moves[held], moves[~held] = np.eye(len(base.players)), slopes
     elo, pinned = found.elo.copy(), np.zeros(len(names), dtype=np.bool_)
@@ -190,7 +192,7 @@ def _fit(games: GameTable, names: list[str], given: Mapping[str, float], rule: R
     ties = _prior(names, anchor)
     known = np.array([(given[name] - ANCHOR_ELO) / ELO if name in given else np.nan for name in names])
     pinned = ~np.isnan(known)
-    strength = maximise(met + ties, won + ties / 2.0, known)
+    strength = maximise(met, won, ties, known)
     cov = robust_covariance(strength, seats, points, games.pairs, met, ties, ~pinned)
     return Ratings(
         players=tuple(names),

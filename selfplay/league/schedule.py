@@ -5,10 +5,10 @@ generation; generations that only play their neighbours can show progress that i
 the one that most reduces a weighted sum of the variances of the ratings (an A-optimal design, chosen greedily). Half of
 the weight is the newest generation's, because that is the rating people ask for, and nearly all of it at the end.
 
-A generation without games is assumed to be as strong as the interpolation in time says. The information of a game is
-p(1 - p), averaged over the posterior of the rating difference: a game that is one-sided at the estimated strengths
-still tells much while the estimate is uncertain. The games of one pair give less and less, because a pair's results
-differ from what the ratings of its two players predict (``PAIR_SPREAD``).
+A generation without games is assumed to be as strong as the interpolation in time says. The information of a game, see
+``bradley_terry``, is averaged over the posterior of the rating difference: one that is one-sided at the estimated
+strengths still tells much while the estimate is uncertain. The games of one pair give less and less, because a pair's
+results differ from what the ratings of its two players predict (``PAIR_SPREAD``).
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Final, final
 import numpy as np
 
 from selfplay.errors import LeagueError
+from selfplay.league.bradley_terry import information
 from selfplay.league.ratings import ELO, Ratings, gap_variance
 from selfplay.league.records import ANCHOR, OUTSIDE, START, check_player, generation_number, ladder_key
 
@@ -188,24 +189,24 @@ class _State:
 
     def add(self, i: int, j: int) -> None:
         """Update the covariance as if ``games_each`` more games of i against j were observed."""
-        information = self._information()[i, j]
+        told = self._information()[i, j]
         direction = self._cov[:, i] - self._cov[:, j]
         spread = float(direction[i] - direction[j])
-        self._cov = self._cov - np.outer(direction, direction) * (information / (1.0 + information * spread))
+        self._cov = self._cov - np.outer(direction, direction) * (told / (1.0 + told * spread))
         self._met[i, j] += self._games
         self._met[j, i] += self._games
 
     def _gains(self) -> Floats:
         """[n, n] reduction of the weighted sum of variances by the next matchup of two players."""
-        information = self._information()
+        told = self._information()
         explained = gap_variance((self._cov * self._weight) @ self._cov)  # sum over k of w_k (cov_ki - cov_kj)^2
-        return np.asarray(explained * information / (1.0 + information * gap_variance(self._cov)))
+        return np.asarray(explained * told / (1.0 + told * gap_variance(self._cov)))
 
     def _information(self) -> Floats:
         """[n, n] information of the next matchup about a rating difference, given the games before it."""
-        # The logistic density averaged over a normal posterior, by the probit approximation of MacKay (1992).
+        # Averaged over a normal posterior, by the probit approximation of MacKay (1992) for the logistic density.
         flatter = 1.0 / np.sqrt(1.0 + np.pi / 8.0 * np.maximum(gap_variance(self._cov), 0.0))
-        each = flatter * 0.25 / np.cosh(0.5 * flatter * self._gap) ** 2
+        each = flatter * information(flatter * self._gap)
         before, after = each * self._met, each * (self._met + self._games)
         return np.asarray(after / (1.0 + PAIR_SPREAD**2 * after) - before / (1.0 + PAIR_SPREAD**2 * before))
 

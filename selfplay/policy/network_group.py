@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
@@ -18,14 +19,16 @@ from selfplay.policy.recurrent_state import infer_directly
 if TYPE_CHECKING:
     from selfplay.policy.recurrent_state import RecurrentState
 
-MANY_ROWS: Final = 16  # a network with this many rows runs alone, since a stack pads its rows to the longest member
+ALONE: Final = 180  # rows in a stack that take as long as a network of its own takes to start
 
 Member = tuple[ActorCritic, Tensor]
 """A network and its seats, int64 [N]."""
+Layer = tuple[Tensor, Tensor]
+"""Weights [inputs, outputs] and biases [1, outputs] of a layer."""
 
 
 class NetworkGroup:
-    """Runs networks with the same action heads on the seats that they play.
+    """Runs networks with the same action heads on the seats that they play. Their weights must not change.
 
     Attributes:
         rows: the seats of all members in the order of the logits, int64 [N].
@@ -42,13 +45,22 @@ class NetworkGroup:
         self._alone: list[Member] = []
         for network, rows in members:
             here = memory.infer is infer_directly and network.out.weight.is_cpu
-            if here and not network.memory_width and len(rows) < MANY_ROWS:
+            if here and not network.memory_width:
                 spec = network.spec
                 stacks.setdefault((spec.obs_width, spec.hidden, spec.activation), []).append((network, rows))
             else:
                 self._alone.append((network, rows))
-        self._alone += [stack[0] for stack in stacks.values() if len(stack) == 1]
-        self._stacks = [_Stack(stack) for stack in stacks.values() if len(stack) > 1]
+        self._stacks = []
+        for stack in stacks.values():
+            stack.sort(key=lambda member: -len(member[1]))
+            # A stack pads its members to the longest: those with by far the most rows run alone.
+            costs = [ALONE * i + (len(stack) - i) * len(rows) for i, (_, rows) in enumerate(stack)]
+            alone = costs.index(min(costs))
+            if len(stack) - alone == 1:
+                alone += 1
+            self._alone += stack[:alone]
+            if stack[alone:]:
+                self._stacks.append(_Stack(stack[alone:]))
         self._memory = memory
         self.rows = torch.cat([rows for _, rows in self._alone] + [stack.rows for stack in self._stacks])
 
@@ -59,28 +71,37 @@ class NetworkGroup:
         return parts[0] if len(parts) == 1 else torch.cat(parts)
 
 
+_known: WeakKeyDictionary[ActorCritic, list[Layer]] = WeakKeyDictionary()
+
+
+def _layers(network: ActorCritic) -> list[Layer]:
+    """Its layers as a stack needs them, made once: a group is new whenever an episode ends, its networks are not."""
+    if (found := _known.get(network)) is None:
+        layers = [*(part for part in network.trunk if isinstance(part, nn.Linear)), network.out]
+        with torch.no_grad():
+            found = [(layer.weight.T.contiguous(), layer.bias[None].clone()) for layer in layers]
+        _known[network] = found
+    return found
+
+
 class _Stack:
     """Dense networks of one shape, and the seats of each, padded to those of the longest."""
 
     def __init__(self, members: Sequence[Member]) -> None:
         networks = [network for network, _ in members]
         self._activation = ACTIVATIONS[networks[0].spec.activation]()
-        layers = [
-            [part for part in network.trunk if isinstance(part, nn.Linear)] + [network.out] for network in networks
-        ]
-        with torch.no_grad():
-            self._layers = [
-                (torch.stack([layer.weight.T for layer in alike]), torch.stack([layer.bias[None] for layer in alike]))
-                for alike in zip(*layers, strict=True)
-            ]
+        layers = zip(*map(_layers, networks), strict=True)
+        self._layers = [tuple(map(torch.stack, zip(*alike, strict=True))) for alike in layers]
         self.rows = torch.cat([rows for _, rows in members])
-        self._padded = nn.utils.rnn.pad_sequence([rows for _, rows in members], batch_first=True)  # [K, longest]
+        padded = nn.utils.rnn.pad_sequence([rows for _, rows in members], batch_first=True)  # [K, longest]
         counts = torch.tensor([len(rows) for _, rows in members])
-        self._real = torch.arange(self._padded.shape[1]) < counts[:, None]
+        self._shape, self._padded = padded.shape, padded.reshape(-1)
+        self._real = (torch.arange(self._shape[1]) < counts[:, None]).reshape(-1).nonzero()[:, 0]  # of the padded ones
 
     def logits(self, obs: Tensor) -> Tensor:
-        x = obs[self._padded]
+        x = obs.index_select(0, self._padded).view(*self._shape, -1)
         for weight, bias in self._layers[:-1]:
             x = self._activation.forward(torch.baddbmm(bias, x, weight))
         weight, bias = self._layers[-1]
-        return torch.baddbmm(bias, x, weight)[self._real][:, :-1]  # without the value
+        found = torch.baddbmm(bias, x, weight).flatten(0, 1)
+        return found.index_select(0, self._real)[:, :-1]  # without the value

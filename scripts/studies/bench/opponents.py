@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -50,13 +51,24 @@ class FrozenOpponents:
             learner = Learner(session, threads=1)
             frozen[f"gen_{i}"] = learner.snapshot()
             learner.close()
-        opponents = [seat for name in frozen for seat in (MIRROR, Opponent("generation", name, "any_past"))]
-        self._order = SegmentOrder(0, ROLLOUT, 0, frozen["gen_0"], frozen, tuple(opponents))
+        self._frozen = frozen
+        self._rng = random.Random(0)
 
     def segment_s(self) -> float:
         """Play a segment of all games; seconds."""
+        opponents = [
+            Opponent("generation", name, "any_past") for name in self._rng.sample([*self._frozen], len(self._frozen))
+        ]
+        order = SegmentOrder(
+            0,
+            ROLLOUT,
+            0,
+            self._frozen["gen_0"],
+            self._frozen,
+            tuple(seat for one in opponents for seat in (MIRROR, one)),
+        )
         start = time.perf_counter()
-        for collected in self._pool.map(partial(Block.collect, order=self._order), self._blocks):
+        for collected in self._pool.map(partial(Block.collect, order=order), self._blocks):
             collected.release()
         return time.perf_counter() - start
 

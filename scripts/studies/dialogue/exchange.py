@@ -73,7 +73,7 @@ class DialogueStudy:
         cells = {arm: self._cells.read(f"{arm}_{seed}" for seed in seeds) for arm in ARMS}
         put_between(page, "laptop", table(cells))
         for name, (_, label) in CURVES.items():
-            curves = {f"{arm}, seed {cell['seed']}": cell["curves"][name] for arm in ARMS for cell in cells[arm]}
+            curves = [(arm, cell["curves"][name]) for arm in ARMS for cell in cells[arm]]
             write_chart(self._out / f"{name}.svg", curves, "thousand games", label)
 
 

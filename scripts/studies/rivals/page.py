@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import median, quantiles
 from typing import TYPE_CHECKING, Any, Final
 
-from scripts.studies.bars import Bar, svg
+from scripts.studies.charts import Bar, bars
 from scripts.studies.pages import put_between, write_json
 from scripts.studies.rivals.running import OURS
 from selfplay.checkpoint.store import write_file
@@ -75,7 +75,7 @@ def picture(document: Mapping[str, Any]) -> str:
             low, middle, high = spread(row["agent_steps_per_s"])
             name = f"{row['system']}, {'both seats' if row['seats'] == 2 else 'one seat'}"
             groups.setdefault(row["games"], []).append(Bar(name, middle, low, high, row["system"] == OURS))
-    return svg([(f"{games} games, agent-steps/s", bars) for games, bars in groups.items()])
+    return bars([(f"agent-steps/s with {games} games, median and quartiles", group) for games, group in groups.items()])
 
 
 def write(docs: Path, document: Mapping[str, Any]) -> None:

@@ -6,7 +6,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
 from scripts.studies.cells import Cell, Cells
-from scripts.studies.curves import Curve, svg
+from scripts.studies.charts import Curve, Plot, lines
 from scripts.studies.pages import put_between
 from scripts.studies.rivals.running import OURS
 from selfplay.checkpoint.store import write_file
@@ -70,7 +70,7 @@ def chart(cells: Sequence[Cell]) -> str:
         minutes = sorted(set.intersection(*({point["minutes"] for point in run} for run in runs)))
         scores = [[point["score"] for run in runs for point in run if point["minutes"] == mark] for mark in minutes]
         curves.append(Curve(name, minutes, [*map(fmean, scores)], [*map(min, scores)], [*map(max, scores)]))
-    return svg(curves, "minutes", "score against the scripted players")
+    return lines(Plot(curves, "minutes of training", "score against the scripted players, mean and range"))
 
 
 def write(docs: Path) -> None:

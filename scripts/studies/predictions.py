@@ -1,0 +1,144 @@
+"""Check that ratings predict games that were not used to fit them; writes docs/ratings.md.
+
+Each run of the laptop preset is rated without some pairs of its players, drawn at random, and these pairs play then.
+What is finished is not repeated: runs in --runs, figures in docs/data/predictions/.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import sys
+from functools import partial
+from pathlib import Path
+from statistics import fmean, median
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from envs.melee.physics import RULES_VERSION
+from scripts.studies import ROOT
+from scripts.studies.cells import Cell, Cells, train_if_missing
+from scripts.studies.command_line import Command, chosen, tell
+from scripts.studies.pages import measured_here, put_between, table
+from selfplay.checkpoint import RunDir, list_generations
+from selfplay.commands.players import contender
+from selfplay.commands.rate import BATCH, ON_ALL_CORES
+from selfplay.config.fighting_cli import parse
+from selfplay.league.anchors import find_table
+from selfplay.league.games import GameTable
+from selfplay.league.ratings import Ratings, expected_score, rate
+from selfplay.league.records import MatchRecord, generation_number, score
+from selfplay.league.schedule import Matchup, plan
+from selfplay.league.statistics import Z95
+from selfplay.seeding import derive
+from selfplay.train.fighting.rating import play_matchups, settings_of
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from selfplay.league.rewards import RewardRecord
+
+ARGUMENTS: Final = ("--game-type", "mock", "--preset", "laptop")
+PAIRS, GAMES, RATING_GAMES = 20, 100, 1200  # held-out pairs of a run, games of each, games for the ratings
+PARTS: Final = ("train", "games", "page")
+
+Pair = tuple[str, str]
+
+
+def predict(ratings: Ratings, pair: Pair, games: int) -> tuple[float, float, float]:
+    """Expected score of the first of two players, and the 95% interval of its mean score in ``games`` games.
+
+    The interval holds the error of the ratings and the sampling of the games; draws would make it narrower.
+    """
+    gap = ratings.difference(*pair)
+    mean, low, high = (expected_score(elo, 0.0) for elo in (gap.elo, gap.low, gap.high))
+    sampling = Z95 * math.sqrt(mean * (1.0 - mean) / games)
+    return mean, max(0.0, mean - math.hypot(mean - low, sampling)), min(1.0, mean + math.hypot(high - mean, sampling))
+
+
+def measure(run: RunDir, seed: int) -> Cell:
+    """Rate a run without the held-out pairs, and let those play. Blocks."""
+    settings = settings_of(parse([*ARGUMENTS]).config)
+    players = [*(generation.id for generation in list_generations(run)), *settings.anchors]
+    everyone = {name: contender(name, run, settings.rules.game) for name in players}
+    rng = np.random.default_rng(derive(seed, "predictions"))
+    pairs = [pair for pair in itertools.combinations(players, 2) if generation_number(pair[0]) is not None]
+    held = [pairs[index] for index in rng.choice(len(pairs), PAIRS, replace=False)]
+
+    def play(matchups: Sequence[Matchup]) -> list[MatchRecord | RewardRecord]:
+        return play_matchups(matchups, everyone, settings, 0, play=ON_ALL_CORES)
+
+    fixed = find_table(settings.settings)
+    pinned = {} if fixed is None else fixed[0].elo
+    records: list[MatchRecord | RewardRecord] = []
+    for planned in range(0, RATING_GAMES, BATCH):
+        ratings = rate(GameTable.of(records), players=players, anchors=pinned)
+        matchups = plan(ratings, players, min(BATCH, RATING_GAMES - planned), rng, settings.games_each)
+        records += play([match for match in matchups if not {match.players, match.players[::-1]} & {*held}])
+        tell(f"seed {seed}: {len(records):,} rating games")
+    ratings = rate(GameTable.of(records), players=players, anchors=pinned)
+    rounds = range(GAMES // settings.games_each)
+    played = play([Matchup(pair, seed=derive(seed, "held out", *pair, i)) for i in rounds for pair in held])
+    rows = []
+    for pair in held:
+        expected, low, high = predict(ratings, pair, GAMES)
+        found = fmean(points for record in played if (points := _score(record, pair)) is not None)
+        rows.append({"pair": pair, "expected": expected, "low": low, "high": high, "played": found})
+    return {**measured_here(), "seed": seed, "rules": RULES_VERSION, "rating_games": len(records), "pairs": rows}
+
+
+def _score(record: MatchRecord | RewardRecord, pair: Pair) -> float | None:
+    """Score of the first of a pair; None in a game of others."""
+    first, second = (seat.player for seat in record.seats)
+    if {first, second} != {*pair} or not isinstance(record, MatchRecord):
+        return None
+    points = score(record, "stocks_percent")
+    return points if first == pair[0] else 1.0 - points
+
+
+def shown(cells: Sequence[Cell]) -> str:
+    """Coverage, width and error by run, and the pairs outside of their interval, in Markdown."""
+    rows, outside = [], []
+    for cell in cells:
+        inside = [pair["low"] <= pair["played"] <= pair["high"] for pair in cell["pairs"]]
+        width = median(pair["high"] - pair["low"] for pair in cell["pairs"])
+        error = fmean(abs(pair["expected"] - pair["played"]) for pair in cell["pairs"])
+        rows.append(
+            (cell["seed"], cell["rating_games"], f"{sum(inside)} of {len(inside)}", f"{width:.1%}", f"{error:.1%}")
+        )
+        outside += [
+            (cell["seed"], *pair["pair"], f"{pair['expected']:.1%} [{pair['low']:.1%}, {pair['high']:.1%}]",
+             f"{pair['played']:.1%}")
+            for pair, held in zip(cell["pairs"], inside, strict=True) if not held
+        ]  # fmt: skip
+    head = "seed", "rating games", "played score in the interval", "median width", "mean error"
+    missed = table(("seed", "player", "opponent", "expected [95% interval]", "played"), outside)
+    return f"{table(head, rows)}\n\nOutside of their interval:\n\n{missed}"
+
+
+def main() -> int:
+    """Run the command; the exit code."""
+    command = Command("predictions", __doc__)
+    command.add_seeds()
+    command.add_parts(PARTS)
+    command.add_argument("--steps", type=int, default=3_000_000, metavar="N", help="of a run (default: %(default)s)")
+    command.add_argument("--runs", type=Path, default=ROOT / "checkpoints" / "predictions", help="where the runs go")
+    return command.execute(_run)
+
+
+def _run(options: argparse.Namespace) -> None:
+    parts, cells = chosen("--parts", options.parts, PARTS), Cells(ROOT / "docs" / "data" / "predictions")
+    for seed in options.seeds:
+        run = RunDir(options.runs / f"seed_{seed}")
+        if "train" in parts:
+            train_if_missing(run, [*ARGUMENTS, "--seed", str(seed), "--timesteps", str(options.steps)], tell)
+        if "games" in parts:
+            cells.make(str(seed), partial(measure, run, seed))
+    if "page" in parts:
+        put_between(ROOT / "docs" / "ratings.md", "predictions", shown(cells.read(map(str, options.seeds))))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
