@@ -149,13 +149,14 @@ def nothing_left_behind(request: pytest.FixtureRequest, monkeypatch: pytest.Monk
     monkeypatch.setattr(supervision_tasks, "_leave", note_and_leave)
     if "not full" not in request.config.option.markexpr:
         monkeypatch.setattr(asyncio.coroutines, "_is_debug_mode", lambda: True)
-    threads, children = set(threading.enumerate()), _children()
+    threads = set(threading.enumerate())
+    known = set(map(_pid, _children()))  # a process that has just been started may not have its command yet
     yield
     left = {"task": tasks}
     if "thread" not in allowed:
         left["thread"] = _after_grace(lambda: [t.name for t in threading.enumerate() if t not in threads])
     if "process" not in allowed:
-        left["process"] = _after_grace(lambda: sorted(_children() - children))
+        left["process"] = _after_grace(lambda: sorted(child for child in _children() if _pid(child) not in known))
     found = [f"{kind}: {what}" for kind, what in left.items() if what and kind not in allowed]
     if found:
         pytest.fail("left behind " + "; ".join(found), pytrace=False)
@@ -189,8 +190,12 @@ def _after_grace(left: Callable[[], list[str]]) -> list[str]:
     return what
 
 
+def _pid(child: str) -> str:
+    return child.rpartition(" ")[2]
+
+
 def _children() -> set[str]:
-    """Child processes of this one; the resource tracker of multiprocessing stays for the whole session."""
+    """Commands and numbers of child processes; the resource tracker of multiprocessing stays for the session."""
     if sys.platform == "linux" and not _has_children():
         return set()
     found = {f"{child.name} {child.pid}" for child in multiprocessing.active_children()}

@@ -32,6 +32,7 @@ def test_a_first_signal_ends_the_run_after_its_iteration_saved(kuhn_start, tmp_p
     assert standing(tmp_path / "run").ended == "finished"
 
 
+@pytest.mark.blocking("the second signal waits a second at most for the disk")
 def test_a_second_signal_ends_the_process_at_once(kuhn_start, tmp_path, monkeypatch):
     codes, ended = exits(monkeypatch)
 
