@@ -97,7 +97,7 @@ def _climb(strength: Floats, met: Floats, won: Floats, ties: Floats, free: Bools
 
     def likelihood(strength: Floats) -> float:
         gap = strength[first] - strength[second]
-        share = np.log(np.maximum(expected_score(gap, upsets), 1e-300)) if upsets else -np.logaddexp(0.0, -gap)
+        share = np.log(expected_score(gap, upsets)) if upsets else -np.logaddexp(0.0, -gap)
         return float(points @ share) - 0.5 * float(draws @ np.logaddexp(0.0, -gap))
 
     value = likelihood(strength)
