@@ -20,9 +20,9 @@ import torch
 
 from envs.melee.controller import ACTION_SPEC, BUTTONS, FIELDS
 from scripts.studies import ROOT
-from scripts.studies.bars import half95
 from scripts.studies.cells import Cell, Cells
 from scripts.studies.command_line import Command, chosen, tell, whole_numbers
+from scripts.studies.intervals import half95
 from scripts.studies.pages import measured_here, put_between
 from scripts.studies.pages import table as markdown
 from selfplay.checkpoint import RunDir

@@ -19,9 +19,9 @@ import numpy as np
 
 from envs.melee import bots
 from scripts.studies import ROOT
-from scripts.studies.bars import half95, t95
 from scripts.studies.cells import Cell, Cells, train_if_missing
 from scripts.studies.command_line import Command, chosen, tell
+from scripts.studies.intervals import half95, t95
 from scripts.studies.pages import interval, put_between, table
 from selfplay.checkpoint import RunDir
 from selfplay.commands.exploit import exploit
@@ -155,7 +155,8 @@ class ModeStudy:
         rows = []
         for mode in modes:
             names = [run_name(mode, seed) for seed in seeds]
-            scores = [[self._share(name, bot) for name in names] for bot in bots.LADDER]
+            found = self._scores(names, bots.LADDER)
+            scores = [[found[name, bot] for name in names] for bot in bots.LADDER]
             rows.append((f"`{mode}`", *(f"{fmean(each):.0%} ({min(each):.0%})" for each in scores)))
         return table(("", *(f"`{bot}`" for bot in bots.LADDER)), rows)
 
@@ -192,11 +193,6 @@ class ModeStudy:
         with path.open(encoding="utf-8", newline="") as file:
             return list(csv.DictReader(file))
 
-    def _share(self, name: str, other: str) -> float:
-        """Score of one player in its games against another."""
-        rows = [row for row in self._games() if {row["first"], row["second"]} == {name, other}]
-        return fmean(float(row["score"]) if row["first"] == name else 1.0 - float(row["score"]) for row in rows)
-
     def _finished(self, names: Sequence[str]) -> str:
         """Share of the games of these players that ended because one was out of stocks."""
         rows = [row for row in self._games() if {row["first"], row["second"]} & {*names}]
@@ -204,16 +200,21 @@ class ModeStudy:
 
     def _score(self, names: Sequence[str], others: Sequence[str]) -> str:
         """Score of the runs ``names`` against the runs ``others``, with an interval over seeds of both."""
+        scores = self._scores(names, others)
+        if len(scores) < len(names) * len(others) or not scores:
+            return ""  # some pairs are missing
+        low, mean, high = between_runs(np.array([[scores[a, b] for b in others] for a in names]))
+        return interval({"score": mean, "low": low, "high": high}, 0)
+
+    def _scores(self, names: Sequence[str], others: Sequence[str]) -> dict[tuple[str, str], float]:
+        """Mean score of each of ``names`` against each of ``others`` that it has met."""
         games: dict[tuple[str, str], list[float]] = {}
         for row in self._games():
             first, second, points = row["first"], row["second"], float(row["score"])
             for mine, other, score_of_mine in ((first, second, points), (second, first, 1.0 - points)):
                 if mine in names and other in others:
                     games.setdefault((mine, other), []).append(score_of_mine)
-        if len(games) < len(names) * len(others) or not games:
-            return ""  # some pairs are missing
-        low, mean, high = between_runs(np.array([[fmean(games[a, b]) for b in others] for a in names]))
-        return interval({"score": mean, "low": low, "high": high}, 0)
+        return {pair: fmean(points) for pair, points in games.items()}
 
 
 def _exploit_cell(name: str, starts: Sequence[str], seeds: Sequence[int]) -> str:

@@ -21,15 +21,15 @@ from scripts.studies import ROOT
 from scripts.studies.cells import Cell, Cells, train_if_missing
 from scripts.studies.command_line import Command, chosen, tell
 from scripts.studies.pages import measured_here, put_between, table
+from scripts.studies.shipped import rate_between
 from selfplay.checkpoint import RunDir, list_generations
 from selfplay.commands.players import contender
-from selfplay.commands.rate import BATCH, ON_ALL_CORES
+from selfplay.commands.rate import ON_ALL_CORES
 from selfplay.config.fighting_cli import parse
 from selfplay.league.anchors import find_table
-from selfplay.league.games import GameTable
-from selfplay.league.ratings import Ratings, expected_score, rate
+from selfplay.league.ratings import Ratings, expected_score
 from selfplay.league.records import MatchRecord, generation_number, score
-from selfplay.league.schedule import Matchup, plan
+from selfplay.league.schedule import Matchup
 from selfplay.league.statistics import Z95
 from selfplay.seeding import derive
 from selfplay.train.fighting.rating import play_matchups, settings_of
@@ -67,26 +67,24 @@ def measure(run: RunDir, seed: int) -> Cell:
     pairs = [pair for pair in itertools.combinations(players, 2) if generation_number(pair[0]) is not None]
     held = [pairs[index] for index in rng.choice(len(pairs), PAIRS, replace=False)]
 
-    def play(matchups: Sequence[Matchup]) -> list[MatchRecord | RewardRecord]:
-        return play_matchups(matchups, everyone, settings, 0, play=ON_ALL_CORES)
-
     fixed = find_table(settings.settings)
     pinned = {} if fixed is None else fixed[0].elo
-    records: list[MatchRecord | RewardRecord] = []
-    for planned in range(0, RATING_GAMES, BATCH):
-        ratings = rate(GameTable.of(records), players=players, anchors=pinned)
-        matchups = plan(ratings, players, min(BATCH, RATING_GAMES - planned), rng, settings.games_each)
-        records += play([match for match in matchups if not {match.players, match.players[::-1]} & {*held}])
-        tell(f"seed {seed}: {len(records):,} rating games")
-    ratings = rate(GameTable.of(records), players=players, anchors=pinned)
+    ratings = rate_between(everyone, pinned, settings, RATING_GAMES, rng, held)
     rounds = range(GAMES // settings.games_each)
-    played = play([Matchup(pair, seed=derive(seed, "held out", *pair, i)) for i in rounds for pair in held])
+    matchups = [Matchup(pair, seed=derive(seed, "held out", *pair, i)) for i in rounds for pair in held]
+    played = play_matchups(matchups, everyone, settings, 0, play=ON_ALL_CORES)
     rows = []
     for pair in held:
         expected, low, high = predict(ratings, pair, GAMES)
         found = fmean(points for record in played if (points := _score(record, pair)) is not None)
         rows.append({"pair": pair, "expected": expected, "low": low, "high": high, "played": found})
-    return {**measured_here(), "seed": seed, "rules": RULES_VERSION, "rating_games": len(records), "pairs": rows}
+    return {
+        **measured_here(),
+        "seed": seed,
+        "rules": RULES_VERSION,
+        "rating_games": int(ratings.met.sum()) // 2,
+        "pairs": rows,
+    }
 
 
 def _score(record: MatchRecord | RewardRecord, pair: Pair) -> float | None:

@@ -39,7 +39,7 @@ from selfplay.train.fighting.rating import RatingSettings, play_matchups, settin
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from selfplay.league.records import MatchRecord
     from selfplay.league.rewards import RewardRecord
@@ -146,7 +146,7 @@ def rate_all(runs: Path) -> None:
             continue
         scripted = {name: elo for name, elo in known.elo.items() if name not in known.policies}
         tell(f"{path.name}: {RATING_GAMES:,} games")
-        found = rate_between(policies | bridges(runs), scripted, settings)
+        found = rate_between(policies | bridges(runs), scripted, settings, RATING_GAMES, np.random.default_rng(0))
         places = {name: found.index(name) for name in RECIPES}
         changed = {
             "elo": scripted | {name: round(float(found.elo[i]), 1) for name, i in places.items()},
@@ -169,16 +169,32 @@ def bridges(runs: Path) -> dict[str, Contender]:
     return found
 
 
-def rate_between(players: dict[str, Contender], pinned: dict[str, float], settings: RatingSettings) -> Ratings:
-    """Ratings of players from the games that tell most, with scripted players pinned. Blocks."""
-    everyone = players | {name: Contender(name) for name in pinned}
-    rng = np.random.default_rng(0)
+def rate_between(
+    players: dict[str, Contender],
+    pinned: dict[str, float],
+    settings: RatingSettings,
+    games: int,
+    rng: np.random.Generator,
+    without: Collection[tuple[str, str]] = (),
+) -> Ratings:
+    """Ratings of players from the games that tell most, with scripted players pinned. Blocks.
+
+    Args:
+        players: who is rated; pinned scripted players need not be among them.
+        pinned: fixed Elo by name.
+        settings: of the games.
+        games: to plan.
+        rng: for the plan.
+        without: pairs that do not play, although they may be planned.
+    """
+    everyone = {name: Contender(name) for name in pinned if name not in players} | players
     records: list[MatchRecord | RewardRecord] = []
-    while len(records) < RATING_GAMES:
+    for planned in range(0, games, BATCH):
         ratings = rate(GameTable.of(records), players=everyone, anchors=pinned)
-        matchups = plan(ratings, everyone, min(BATCH, RATING_GAMES - len(records)), rng, settings.games_each)
-        records += play_matchups(matchups, everyone, settings, 0, play=ON_ALL_CORES)
-        tell(f"{len(records):,} of {RATING_GAMES:,} games")
+        matchups = plan(ratings, everyone, min(BATCH, games - planned), rng, settings.games_each)
+        playing = [match for match in matchups if not {match.players, match.players[::-1]} & {*without}]
+        records += play_matchups(playing, everyone, settings, 0, play=ON_ALL_CORES)
+        tell(f"{min(planned + BATCH, games):,} of {games:,} games planned, {len(records):,} played")
     return rate(GameTable.of(records), players=everyone, anchors=pinned)
 
 

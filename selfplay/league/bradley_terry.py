@@ -42,10 +42,10 @@ def table(seats: Ints, values: Floats, size: int) -> Floats:
 
 def expected_scores(strength: Floats) -> Floats:
     """[n, n] expected score of the row's player against the column's."""
-    return expected_score(strength[:, None] - strength[None, :])
+    return score_of_gap(strength[:, None] - strength[None, :])
 
 
-def expected_score(gap: Floats, upsets: float = UPSETS) -> Floats:
+def score_of_gap(gap: Floats, upsets: float = UPSETS) -> Floats:
     """Expected score of a player with ``gap`` more strength than the other."""
     return np.asarray(0.5 + 0.5 * (1.0 - upsets) * np.tanh(0.5 * gap))
 
@@ -97,22 +97,20 @@ def _climb(strength: Floats, met: Floats, won: Floats, ties: Floats, free: Bools
 
     def likelihood(strength: Floats) -> float:
         gap = strength[first] - strength[second]
-        share = np.log(expected_score(gap, upsets)) if upsets else -np.logaddexp(0.0, -gap)
+        share = np.log(score_of_gap(gap, upsets)) if upsets else -np.logaddexp(0.0, -gap)
         return float(points @ share) - 0.5 * float(draws @ np.logaddexp(0.0, -gap))
 
     value = likelihood(strength)
     for _ in range(200):
         gap = strength[first] - strength[second]
-        surprise = points - games * expected_score(gap, upsets)
-        factor = pull(gap, upsets)
-        residual = surprise * factor + draws * (0.5 - expected_score(gap, 0.0))
-        expected = games * information(gap, upsets)
-        # The derivative of the factor is factor * (factor * (2 e - 1) - tanh).
-        curvature = expected - surprise * factor * (
-            factor * (2.0 * expected_score(gap, upsets) - 1.0) - np.tanh(0.5 * gap)
-        )
+        expected, factor = score_of_gap(gap, upsets), pull(gap, upsets)
+        surprise = points - games * expected
+        residual = surprise * factor + draws * (0.5 - score_of_gap(gap, 0.0))
+        told = games * information(gap, upsets)
+        # The derivative of the factor is factor * (factor * (2 * expected - 1) - tanh).
+        curvature = told - surprise * factor * (factor * (2.0 * expected - 1.0) - np.tanh(0.5 * gap))
         weights = np.zeros_like(met)
-        weights[first, second] = np.where(curvature > 0.0, curvature, expected) + draws * information(gap, 0.0)
+        weights[first, second] = np.where(curvature > 0.0, curvature, told) + draws * information(gap, 0.0)
         step = np.zeros_like(strength)
         step[free] = np.linalg.solve(_hessian(weights, free), np.bincount(first, residual, len(met))[free])
         length = float(np.abs(step).max(initial=0.0))
@@ -134,14 +132,9 @@ def response(strength: Floats, met: Floats, ties: Floats, free: Bools) -> Floats
         ties: [n, n] virtual draws.
         free: [n] the players that were fitted.
     """
-    weights = _weights(strength, met, ties)
-    return np.asarray(np.linalg.solve(_hessian(weights, free), weights[np.ix_(free, ~free)]))
-
-
-def _weights(strength: Floats, met: Floats, ties: Floats) -> Floats:
-    """[n, n] expected information of all games, and of the virtual draws, about the gap of two players."""
     gap = strength[:, None] - strength[None, :]
-    return met * information(gap) + ties * information(gap, 0.0)
+    weights = met * information(gap) + ties * information(gap, 0.0)
+    return np.asarray(np.linalg.solve(_hessian(weights, free), weights[np.ix_(free, ~free)]))
 
 
 def _laplacian(weights: Floats) -> Floats:
@@ -167,17 +160,17 @@ def robust_covariance(
     1 - leverage (MacKinnon and White's HC2), which corrects the bias towards zero with few games.
     """
     size, gap = len(strength), strength[:, None] - strength[None, :]
-    expected = expected_scores(strength)
+    expected, told, prior = expected_scores(strength), met * information(gap), ties * information(gap, 0.0)
     inverse = np.zeros((size, size))
-    inverse[np.ix_(free, free)] = np.linalg.inv(_hessian(_weights(strength, met, ties), free))
+    inverse[np.ix_(free, free)] = np.linalg.inv(_hessian(told + prior, free))
     squares, clusters = _squared_residuals(expected, seats, points, pairs)
     model = met * expected * expected.T
     spread = np.diag(inverse)[:, None] + np.diag(inverse)[None, :] - 2.0 * inverse
-    leverage = np.minimum(met * information(gap) * spread / np.maximum(clusters, 1.0), 0.75)
+    leverage = np.minimum(told * spread / np.maximum(clusters, 1.0), 0.75)
     squares = squares / (1.0 - leverage)
     overall = (squares.sum() / 2.0 + _PSEUDO) / (model.sum() / 2.0 + _PSEUDO)
     ratio = (squares + _PSEUDO * overall) / (model + _PSEUDO)
-    meat = _laplacian(ratio * met * information(gap) + ties * information(gap, 0.0))
+    meat = _laplacian(ratio * told + prior)
     return inverse @ meat @ inverse
 
 

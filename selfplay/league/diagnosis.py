@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
 
-from selfplay.league.bradley_terry import expected_score, expected_scores, information, pull
+from selfplay.league.bradley_terry import expected_scores, information, pull, score_of_gap
 from selfplay.league.ratings import ANCHOR_ELO, ELO, Ratings
 from selfplay.league.records import ResultRule, scores
 from selfplay.league.statistics import Z95, chi2_above
@@ -234,4 +234,4 @@ def _side(ratings: Ratings, games: GameTable, rule: ResultRule) -> SeatAdvantage
 
 def _surprise(points: Floats, gap: Floats) -> Floats:
     """[N] gradient of the log-likelihood of scores by the gap in strength."""
-    return np.asarray((points - expected_score(gap)) * pull(gap))
+    return np.asarray((points - score_of_gap(gap)) * pull(gap))

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Final, final
 import numpy as np
 
 from selfplay.errors import LeagueError
-from selfplay.league.bradley_terry import expected_score as score_of_gap
-from selfplay.league.bradley_terry import gap_of_score, maximise, response, robust_covariance, table
+from selfplay.league.bradley_terry import gap_of_score, maximise, response, robust_covariance, score_of_gap, table
 from selfplay.league.records import ANCHOR, ResultRule, generation_number, ladder_key, person_name, scores
 from selfplay.league.statistics import Z95, normal_below
 

@@ -4,12 +4,12 @@ import pytest
 from selfplay.errors import LeagueError
 from selfplay.league.bradley_terry import (
     UPSETS,
-    expected_score,
     expected_scores,
     gap_of_score,
     information,
     maximise,
     pull,
+    score_of_gap,
     table,
 )
 
@@ -38,7 +38,7 @@ def test_the_maximum_is_found_from_any_anchor(anchor):
     assert strength[anchor] == 0.0
     gaps = strength[:, None] - strength[None, :]
     slope = ((LOPSIDED - met * expected_scores(strength)) * pull(gaps)).sum(axis=1)
-    slope += (TIES * (0.5 - expected_score(gaps, 0.0))).sum(axis=1)
+    slope += (TIES * (0.5 - score_of_gap(gaps, 0.0))).sum(axis=1)
     np.testing.assert_allclose(slope, 0.0, atol=1e-6)
     np.testing.assert_allclose(strength - strength[0], maximise(met, LOPSIDED, TIES, fixed(0)), atol=1e-6)
 
@@ -51,8 +51,8 @@ def test_a_fit_that_does_not_converge_says_so(monkeypatch):
 
 def test_slope_and_information_are_derivatives():
     gap, h = np.linspace(-9.0, 9.0, 37), 1e-6
-    expected = expected_score(gap)
-    slope = (expected_score(gap + h) - expected_score(gap - h)) / (2 * h)
+    expected = score_of_gap(gap)
+    slope = (score_of_gap(gap + h) - score_of_gap(gap - h)) / (2 * h)
     np.testing.assert_allclose(pull(gap), slope / (expected * (1.0 - expected)), atol=1e-8)
     np.testing.assert_allclose(information(gap), slope**2 / (expected * (1.0 - expected)), atol=1e-8)
     np.testing.assert_allclose([gap_of_score(float(score)) for score in expected], gap, atol=1e-6)
@@ -60,7 +60,7 @@ def test_slope_and_information_are_derivatives():
 
 
 def test_a_loss_to_a_far_weaker_player_hardly_lowers_a_rating():
-    """The first beats the second, who is fixed 3,000 Elo above the third, to whom the first loses one game of 50."""
+    """Player 0 beats player 1 and loses one game of 50 to player 2, which is 3,000 Elo below player 1."""
     met, won = np.zeros((3, 3)), np.zeros((3, 3))
     met[0, 1] = met[1, 0] = 20.0
     won[0, 1], won[1, 0] = 15.0, 5.0

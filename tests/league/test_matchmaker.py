@@ -144,7 +144,7 @@ class Tally(NamedTuple):
 
 
 def promises(maker, drawn):
-    """Expected numbers of ``drawn`` by the weights and chances of now."""
+    """Expected counts of ``drawn`` by category, and by player, under the current weights and probabilities."""
     found = {name: list(CATEGORIES[name].eligible(maker._pool, maker.results)) for name in maker._weights}
     found = {name: players for name, players in found.items() if players} or {"current": ["current"]}
     total = sum(maker._weights.get(name, 1.0) for name in found)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from envs.melee.controller import AXES
 from envs.melee.drawing.camera import still_camera
-from envs.melee.drawing.events import PERCENT_UNIT
+from envs.melee.drawing.events import tenths
 from envs.melee.drawing.scene import FROZEN, SAFE
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def columns_of(scene: FightScene) -> dict[str, NDArray[np.generic] | None]:
         "flags": np.asarray(flags, np.uint8),
         "rays": shots["rays"],
         "shield": np.clip(np.rint(shots["shield"] * SHIELD_UNIT), 0, 255).astype(np.uint8),
-        "percent": np.clip(np.nan_to_num(players["percent"]) * PERCENT_UNIT, 0, 65_535).astype(np.uint16),
+        "percent": tenths(film),
         "move": shots["move"],
         "hits": shots["hits"],
         "dealt": shots["dealt"],

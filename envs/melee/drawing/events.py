@@ -81,6 +81,12 @@ def shown_moves(film: Film) -> NDArray[np.uint8]:
     return np.where((last >= 0) & (since <= MOVE_STAYS), shown, 0).astype(np.uint8)
 
 
+def tenths(film: Film) -> NDArray[np.uint16]:
+    """Percent of both seats at each moment in units of a tenth, [T, 2]."""
+    percent: NDArray[np.float32] = np.nan_to_num(film.players["percent"])
+    return np.clip(percent * PERCENT_UNIT, 0, 65_535).astype(np.uint16)
+
+
 def shown_combos(film: Film, held: NDArray[np.bool_]) -> NDArray[np.uint8]:
     """Combos of both seats at each moment, [T, 2, 2]: hits and whole percents, 0 where none is shown.
 
@@ -91,7 +97,7 @@ def shown_combos(film: Film, held: NDArray[np.bool_]) -> NDArray[np.uint8]:
         film: What is filmed.
         held: [T, 2] whether a seat cannot act because the other hit or grabbed it.
     """
-    percent = np.clip(np.nan_to_num(film.players["percent"]) * PERCENT_UNIT, 0, 65_535).astype(np.int64)
+    percent = tenths(film)
     shown, frames = np.zeros((len(film), 2, 2), np.uint8), film.frames.tolist()
     for seat in (0, 1):
         track, caught = percent[:, 1 - seat].tolist(), held[:, 1 - seat].tolist()

@@ -87,6 +87,7 @@ class _Listener:
 
 
 def make_session(folder: str, games: int = GAMES, iterations: int = ITERATIONS) -> Session:
+    """A session of the fixed configuration, which saves once before its last iteration."""
     config = fixed_config(folder, iterations=iterations, games=games)
     values = config.model_dump()
     values["run"]["save_interval"] = iterations - 1

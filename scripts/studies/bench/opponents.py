@@ -11,7 +11,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from envs.registry import make_game
-from scripts.studies.bench.loop import make_session
+from scripts.studies.bench.loop import make_session, network
 from scripts.studies.bench.show import add_output, show
 from scripts.studies.bench.speed import ROLLOUT, ROWS
 from scripts.studies.command_line import Command
@@ -20,13 +20,9 @@ from selfplay.league.modes import Opponent
 from selfplay.runner.block import MIRROR, Block
 from selfplay.runner.segment import SegmentOrder
 from selfplay.seeding import derive
-from selfplay.train.fighting.learner import Learner
 
 if TYPE_CHECKING:
     import argparse
-
-    from selfplay.policy.network import ActorCritic
-
 
 POLICIES = (1, 16, 32)
 
@@ -46,27 +42,15 @@ class FrozenOpponents:
         self._blocks = [
             Block(make_game("mock", **session.game_options(games)), derive(0, name, 1)) for name, games in sizes.items()
         ]
-        frozen: dict[str, ActorCritic] = {}
-        for i in range(policies):
-            learner = Learner(session, threads=1)
-            frozen[f"gen_{i}"] = learner.snapshot()
-            learner.close()
-        self._frozen = frozen
+        self._frozen = {f"gen_{i}": network() for i in range(policies)}
         self._rng = random.Random(0)
 
     def segment_s(self) -> float:
         """Play a segment of all games; seconds."""
-        opponents = [
-            Opponent("generation", name, "any_past") for name in self._rng.sample([*self._frozen], len(self._frozen))
-        ]
-        order = SegmentOrder(
-            0,
-            ROLLOUT,
-            0,
-            self._frozen["gen_0"],
-            self._frozen,
-            tuple(seat for one in opponents for seat in (MIRROR, one)),
-        )
+        frozen = self._frozen
+        names = self._rng.sample([*frozen], len(frozen))
+        opponents = tuple(seat for name in names for seat in (MIRROR, Opponent("generation", name, "any_past")))
+        order = SegmentOrder(0, ROLLOUT, 0, frozen["gen_0"], frozen, opponents)
         start = time.perf_counter()
         for collected in self._pool.map(partial(Block.collect, order=order), self._blocks):
             collected.release()
