@@ -6,6 +6,8 @@
 # make test-extras   install what others made; the tests beside it
 # make check         style, types, the direction of imports, JavaScript, and that no source runs or opens what others
 #                    hand over
+# make figures       make every published figure of fights again, about 90 minutes (REPLAYS=folder of people's games)
+# make check-figures name published figures that are of other versions of the game, or that pages do not show
 # make bench         measure speed and memory of the training loop
 #
 # Options: PYTHON=python3.12        another interpreter (3.11 or newer) for .venv
@@ -40,7 +42,7 @@ STAMP := .venv/.installed
 TORCH := $(shell sed -n 's/^torch==/torch==/p' constraints.txt)
 
 .DEFAULT_GOAL := help
-.PHONY: help .venv train test test-all test-ray test-extras check bench format clean
+.PHONY: help .venv train test test-all test-ray test-extras check figures check-figures bench format clean
 
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
@@ -99,6 +101,12 @@ check: .venv
 	$(BIN)/python -m scripts.studies.check_sources
 	@if test -x $(BIN)/oxlint; then echo $(BIN)/oxlint; $(BIN)/oxlint; \
 		else echo "oxlint has no wheel for this machine: the JavaScript is not checked"; test "$(CI)" != true; fi
+
+figures: .venv
+	$(BIN)/python -m scripts.studies.figures $(if $(REPLAYS),--replays $(REPLAYS)) $(ARGS)
+
+check-figures: .venv
+	$(BIN)/python -m scripts.studies.figures --check
 
 bench: .venv
 	$(BIN)/python -m scripts.studies.bench $(ARGS)

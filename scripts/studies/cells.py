@@ -1,6 +1,7 @@
 """Cells: the finished measurements of a study, one JSON file for each variant and seed.
 
-A finished cell is not measured again; delete its file to repeat it.
+A finished cell is not measured again, unless rules, scripted players or observations have another version; delete its
+file to repeat it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from scripts.studies.charts import Curve, Plot, lines
-from scripts.studies.pages import write_json
+from scripts.studies.pages import versions, write_json
 from selfplay.commands.train_or_resume import finish, is_finished
 from selfplay.config.fighting_cli import parse
 from selfplay.errors import ConfigError, SelfPlayError
@@ -49,7 +50,7 @@ class Cells:
     def make(
         self, name: str, measure: Callable[[], Mapping[str, Any]], expected: Mapping[str, Any] | None = None
     ) -> bool:
-        """Measure a cell and write it, unless it is finished; whether it was measured.
+        """Measure a cell and write it, unless it is finished under these versions; whether it was measured.
 
         Args:
             name: Name of the cell.
@@ -60,7 +61,7 @@ class Cells:
             ConfigError: a finished cell was measured with other settings than ``expected``.
         """
         finished = self.read([name])
-        if not finished:
+        if not finished or finished[0].get("versions", versions()) != versions():
             self.write(name, measure())
         elif other := [key for key, value in (expected or {}).items() if finished[0].get(key) != value]:
             raise ConfigError(f"{self.path(name)} was measured with other {', '.join(other)}; move it away")

@@ -6,8 +6,11 @@ import argparse
 import re
 import signal
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scripts.studies import ROOT
+from scripts.studies.pages import versions
 from selfplay.config.command_line import Parser, exit_code
 from selfplay.errors import ConfigError
 
@@ -34,6 +37,12 @@ class Command(Parser):
     def add_parts(self, parts: Sequence[str]) -> None:
         """Add ``--parts``."""
         self.add_argument("--parts", default=",".join(parts), metavar="NAME,NAME", help="what to do (default: all)")
+
+    def add_runs(self, name: str) -> None:
+        """Add ``--runs``: by default a folder of these versions, so that no run of older rules counts as finished."""
+        made = "-".join(f"{what}{version}" for what, version in versions().items())
+        default = ROOT / "checkpoints" / f"studies-{made}" / name
+        self.add_argument("--runs", type=Path, default=default, metavar="DIR", help="(default: %(default)s)")
 
     def execute(self, run: Callable[[argparse.Namespace], int | None]) -> int:
         """Parse the arguments and run the command; the exit code. An error of the user is one line, not a traceback."""

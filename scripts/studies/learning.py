@@ -1,13 +1,12 @@
-"""Measure how the main job learns: train the laptop preset for some seeds; writes docs/learning.md.
+"""Measure how the main job learns: train the laptop preset for some seeds; writes docs/learning.md and the README.
 
-A finished seed is kept in docs/data/learning/ (with --character and --mode in learning_CHARACTER_MODE/) and not trained
-again; delete its file to repeat it.
+A finished seed is kept in docs/data/learning/ and not trained again; delete its file to repeat it. The table of fights
+has the shipped policies of other characters, too (``scripts.studies.shipped``).
 """
 
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -17,11 +16,12 @@ from envs.registry import find_game
 from scripts.studies import ROOT
 from scripts.studies.cells import Cell, Cells, train_if_missing
 from scripts.studies.charts import Curve, Plot, lines
+from scripts.studies.combat.measure import quarters, scores
+from scripts.studies.combat.preset import BEFORE, measure_before, measured, preset_text
 from scripts.studies.command_line import Command, tell
 from scripts.studies.pages import interval, measured_here, put_between
 from scripts.studies.pages import table as markdown
 from selfplay.checkpoint import RunDir
-from selfplay.commands.evaluation import evaluate
 from selfplay.commands.players import contender, home_rules
 from selfplay.config.defaults import held_out
 from selfplay.config.fighting import SCRIPTED
@@ -29,8 +29,8 @@ from selfplay.config.fighting_cli import parse
 from selfplay.league.leaderboard import build
 from selfplay.league.ledger import read_games
 from selfplay.league.modes import MODES
-from selfplay.league.records import generation_number
-from selfplay.train.fighting.rating import config_of
+from selfplay.league.records import START, generation_number
+from selfplay.league.render import to_text
 
 if TYPE_CHECKING:
     import argparse
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from selfplay.config.fighting import Config
 
 GAMES: Final = 200
+OUT: Final = ROOT / "docs" / "data" / "learning"
 COMMAND: Final = "python scripts/train_self_play.py --game-type mock --preset laptop --track-elo --seed {seed}"
 
 
@@ -53,23 +54,23 @@ def train_and_evaluate(seed: int, folder: Path, arguments: Sequence[str] = (), g
     run = RunDir(folder)
     train_if_missing(run, words, tell)
     summary = run.read_summary()
-    newest = str(summary["newest"])
-    results = {}
-    for name in ("gen_0", *bots.LADDER):
-        pair = (contender(newest, run), contender(name, run))
-        characters, rules = home_rules(pair)
-        results[name] = asdict(evaluate(*pair, games, characters, rules, seed=10_000 + seed))
+    newest = contender(str(summary["newest"]), run)
+    start = contender(START, run)
+    characters, rules = home_rules((newest,))
+    fights = measured(newest, games, seed)
     return {
+        "name": characters[0],
         "command": COMMAND.format(seed=seed) + "".join(f" {word}" for word in arguments),
         "seed": seed,
         **measured_here(),
         "training_s": summary["elapsed_s"],
         "steps_per_iteration": wanted.config.steps_per_iteration,
-        "newest": newest,
+        "newest": newest.id,
         **{name: summary[name] for name in ("total_steps", "steps_per_s_median", "restarts", "chaos")},
         **opponents(wanted.config),
-        "ladder": list(bots.LADDER),
-        "results": results,
+        **fights,
+        "scores": scores(newest, [start], characters, rules, games, 20_000 + seed) | fights["scores"],
+        "quarters": [quarter.model_dump() for quarter in quarters(run)],
         **rated(run),
     }
 
@@ -77,7 +78,7 @@ def train_and_evaluate(seed: int, folder: Path, arguments: Sequence[str] = (), g
 def rated(run: RunDir) -> dict[str, Any]:
     """Ratings from a run's ledger: the curve of its generations, and the facts of its leaderboard."""
     if not run.ledger.exists():
-        return {"curve": [], "bots": {}, "leaderboard": None}
+        return {"curve": [], "bots": {}, "leaderboard": None, "printed": ""}
     board = build(read_games(run.ledger), run=run.path)
     curve = [
         {"iteration": number, "elo": row.elo, "low": row.low, "high": row.high}
@@ -89,6 +90,7 @@ def rated(run: RunDir) -> dict[str, Any]:
         "curve": sorted(curve, key=lambda point: int(str(point["iteration"]))),
         "bots": {row.policy: row.elo for row in board.rows if row.scripted},
         "leaderboard": board.model_dump(mode="json", include=facts),
+        "printed": to_text(board),
     }
 
 
@@ -112,9 +114,9 @@ def table(cells: Sequence[Cell]) -> str:
     scores = [
         (
             f"{name} (unknown to training)" if name in cells[0]["held_out"] else name,
-            *(_score(cell["results"][name]) for cell in cells),
+            *(_score(cell["scores"][name]) for cell in cells),
         )
-        for name in cells[0]["results"]
+        for name in (START, *bots.LADDER)
     ]
     facts: dict[str, Callable[[Cell], str]] = {
         "steps": lambda c: f"{c['total_steps']:,}",
@@ -170,32 +172,26 @@ def main() -> int:
     """Run the command; the exit code."""
     command = Command("learning", __doc__)
     command.add_seeds()
-    command.add_argument("--character", metavar="NAME", help="both players' character (default: that of the preset)")
-    command.add_argument("--mode", metavar="MODE", help="how opponents are chosen (default: that of the preset)")
-    command.add_argument("--runs", type=Path, default=ROOT / "checkpoints", help="where the runs go")
-    command.add_argument("--out", type=Path, default=ROOT / "docs" / "data", help="where figures go")
-    command.add_argument("--page", type=Path, default=ROOT / "docs" / "learning.md", help="the page to write")
-    command.add_argument("--rerate", action="store_true", help="rate the games of finished seeds again, train nothing")
+    command.add_runs("learning")
     return command.execute(_run)
 
 
 def _run(options: argparse.Namespace) -> None:
-    changed = [(flag, value) for flag, value in (("character", options.character), ("mode", options.mode)) if value]
-    name = "_".join(["learning", *(value for _, value in changed)])
-    arguments = [word for flag, value in changed for word in (f"--{flag}", value)]
-    cells = Cells(options.out / name)
+    cells = Cells(OUT)
     for seed in options.seeds:
-        folder, cell = options.runs / name / f"seed_{seed}", f"seed_{seed}"
-        if options.rerate:
-            run = RunDir(folder)
-            cells.write(cell, {**cells.read([cell])[0], **opponents(config_of(run)), **rated(run)})
-        else:
-            cells.make(cell, partial(train_and_evaluate, seed, folder, arguments))
-    found = read_cells(options.out / name)
-    put_between(options.page, name if changed else "measured", table(found))
-    if not changed:
-        (options.page.parent / "data" / "learning.svg").write_text(chart(found), encoding="utf-8")
-    tell(f"wrote {options.page}")
+        cells.make(f"seed_{seed}", partial(train_and_evaluate, seed, options.runs / f"seed_{seed}"))
+    cells.make("before", partial(measure_before, BEFORE / "seed_0"))
+    write(ROOT)
+
+
+def write(root: Path) -> None:
+    """Write the tables, the chart and the README's sample below ``root`` from the finished cells."""
+    found, docs = read_cells(OUT), root / "docs"
+    shipped = Cells(ROOT / "docs" / "data" / "shipped").read(("fox", "marth"))
+    put_between(docs / "learning.md", "measured", table(found))
+    put_between(docs / "learning.md", "preset fights", preset_text([*Cells(OUT).read(["before"]), *found, *shipped]))
+    put_between(root / "README.md", "sample", f"```text\n{found[0]['printed']}\n```")
+    (docs / "data" / "learning.svg").write_text(chart(found), encoding="utf-8")
 
 
 if __name__ == "__main__":

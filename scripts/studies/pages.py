@@ -8,6 +8,9 @@ import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from envs.melee import bots
+from envs.melee.physics import RULES_VERSION
+from envs.registry import find_game
 from selfplay.checkpoint.store import write_file
 from selfplay.errors import ConfigError
 from selfplay.machine import processor, usable_cores
@@ -19,9 +22,15 @@ if TYPE_CHECKING:
 Figures = dict[str, float | int | str]
 
 
+def versions() -> dict[str, int]:
+    """Versions of the mock on which figures of fights depend: rules, scripted players, observations."""
+    return {"rules": RULES_VERSION, "bots": bots.VERSION, "encoder": find_game("mock").encoder_version}
+
+
 def measured_here() -> dict[str, Any]:
-    """Date and machine of a measurement, with which a document of results begins."""
-    return {"date": datetime.now(UTC).date().isoformat(), "processor": processor(), "cores": usable_cores()}
+    """Date, machine and versions of a measurement, with which a document of results begins."""
+    when = datetime.now(UTC).date().isoformat()
+    return {"date": when, "processor": processor(), "cores": usable_cores(), "versions": versions()}
 
 
 def this_command(name: str, without: Iterable[str] = ()) -> str:

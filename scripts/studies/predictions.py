@@ -1,7 +1,7 @@
 """Check that ratings predict games that were not used to fit them; writes docs/ratings.md.
 
-Each run of the laptop preset is rated without some pairs of its players, drawn at random, and these pairs play then.
-What is finished is not repeated: runs in --runs, figures in docs/data/predictions/.
+Each run of docs/learning.md (``scripts.studies.learning`` trains them) is rated without some pairs of its players,
+drawn at random, and these pairs play then. What is finished is not repeated: figures in docs/data/predictions/.
 """
 
 from __future__ import annotations
@@ -10,16 +10,14 @@ import itertools
 import math
 import sys
 from functools import partial
-from pathlib import Path
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from envs.melee.physics import RULES_VERSION
 from scripts.studies import ROOT
-from scripts.studies.cells import Cell, Cells, train_if_missing
-from scripts.studies.command_line import Command, chosen, tell
+from scripts.studies.cells import Cell, Cells
+from scripts.studies.command_line import Command
 from scripts.studies.pages import measured_here, put_between, table
 from scripts.studies.shipped import rate_between
 from selfplay.checkpoint import RunDir, list_generations
@@ -37,12 +35,13 @@ from selfplay.train.fighting.rating import play_matchups, settings_of
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
+    from pathlib import Path
 
     from selfplay.league.rewards import RewardRecord
 
 ARGUMENTS: Final = ("--game-type", "mock", "--preset", "laptop")
+OUT: Final = ROOT / "docs" / "data" / "predictions"
 PAIRS, GAMES, RATING_GAMES = 20, 100, 1200  # held-out pairs of a run, games of each, games for the ratings
-PARTS: Final = ("train", "games", "page")
 
 Pair = tuple[str, str]
 
@@ -81,7 +80,6 @@ def measure(run: RunDir, seed: int) -> Cell:
     return {
         **measured_here(),
         "seed": seed,
-        "rules": RULES_VERSION,
         "rating_games": int(ratings.met.sum()) // 2,
         "pairs": rows,
     }
@@ -120,22 +118,21 @@ def main() -> int:
     """Run the command; the exit code."""
     command = Command("predictions", __doc__)
     command.add_seeds()
-    command.add_parts(PARTS)
-    command.add_argument("--steps", type=int, default=3_000_000, metavar="N", help="of a run (default: %(default)s)")
-    command.add_argument("--runs", type=Path, default=ROOT / "checkpoints" / "predictions", help="where the runs go")
+    command.add_runs("learning")
     return command.execute(_run)
 
 
 def _run(options: argparse.Namespace) -> None:
-    parts, cells = chosen("--parts", options.parts, PARTS), Cells(ROOT / "docs" / "data" / "predictions")
     for seed in options.seeds:
         run = RunDir(options.runs / f"seed_{seed}")
-        if "train" in parts:
-            train_if_missing(run, [*ARGUMENTS, "--seed", str(seed), "--timesteps", str(options.steps)], tell)
-        if "games" in parts:
-            cells.make(str(seed), partial(measure, run, seed))
-    if "page" in parts:
-        put_between(ROOT / "docs" / "ratings.md", "predictions", shown(cells.read(map(str, options.seeds))))
+        Cells(OUT).make(str(seed), partial(measure, run, seed))
+    write(ROOT)
+
+
+def write(root: Path) -> None:
+    """Write the tables below ``root`` from the finished cells."""
+    cells = Cells(OUT)
+    put_between(root / "docs" / "ratings.md", "predictions", shown(cells.read(cells.names("*"))))
 
 
 if __name__ == "__main__":

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import platform
+import json
 import sys
 from dataclasses import asdict
 from itertools import combinations, pairwise
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numba
-import numpy as np
+from typing import TYPE_CHECKING, Any, Final
 
 from envs.melee import bots
-from envs.melee.physics import RULES_VERSION
+from scripts.studies import ROOT
 from scripts.studies.command_line import Command
 from scripts.studies.pages import measured_here, put_between, this_command, write_json
 from scripts.studies.pages import table as markdown
@@ -23,7 +19,9 @@ from selfplay.runner.match import Contender, Rules
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
+    from pathlib import Path
 
+DOCUMENT: Final = ROOT / "docs" / "data" / "round_robin.json"
 Results = dict[tuple[str, str], Evaluation]  # of (stronger, weaker) on the ladder
 
 
@@ -48,16 +46,9 @@ def interval(pair: dict[str, Any]) -> str:
 def document(options: argparse.Namespace, results: Results) -> dict[str, Any]:
     """Settings and figures."""
     return {
-        "command": this_command("round_robin"),
+        "command": this_command("round_robin", ["--write"]),
         **measured_here(),
         **{name: getattr(options, name) for name in ("seed", "games", "character", "stage", "max_episode_frames")},
-        "versions": {
-            "bots": bots.VERSION,
-            "rules": RULES_VERSION,
-            "python": platform.python_version(),
-            "numba": numba.__version__,
-            "numpy": np.__version__,
-        },
         "ladder": list(bots.LADDER),
         "pairs": [{"a": a, "b": b, **asdict(result)} for (a, b), result in results.items()],
     }
@@ -99,20 +90,22 @@ def main() -> int:
     command.add_argument("--character", default="mewtwo", metavar="NAME", help="of both (default: %(default)s)")
     command.add_argument("--stage", default="final_destination", metavar="NAME", help="(default: %(default)s)")
     command.add_argument("--max-episode-frames", type=int, default=3600, metavar="N", help="cap (default: %(default)s)")
-    command.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file")
-    command.add_argument("--page", type=Path, metavar="FILE", help="put the tables between the markers of this page")
+    command.add_argument("--write", action="store_true", help="put the figures into docs/")
     return command.execute(run)
 
 
 def run(options: argparse.Namespace) -> None:
     """Play, print and write."""
     made = document(options, measure(options))
-    text = tables(made)
-    print(f"\n{text}")
-    if options.json:
-        write_json(options.json, made)
-    if options.page:
-        put_between(options.page, "round robin", text)
+    print(f"\n{tables(made)}")
+    if options.write:
+        write_json(DOCUMENT, made)
+        write(ROOT)
+
+
+def write(root: Path) -> None:
+    """Write the tables below ``root`` from the document."""
+    put_between(root / "docs" / "bots.md", "round robin", tables(json.loads(DOCUMENT.read_text(encoding="utf-8"))))
 
 
 if __name__ == "__main__":

@@ -1,171 +1,247 @@
-"""Train, install and rate the policies that come with the project; writes selfplay/shipped and the anchor tables.
+"""Train, rate and install the policies that come with the project; writes selfplay/shipped and the anchor tables.
 
-Each policy is the last generation of a run of the laptop preset. What is finished is kept in docs/data/shipped/ and in
-the folder of runs, and not done again; delete a file to repeat it. The seeds are not those of docs/learning.md, so that
-its runs are rated against policies of other runs.
+The policies of a character are generations of one run of the laptop preset. Scripted players, the policies and more
+generations of the run are rated together: neighbours on the scale must lose to each other now and then, or nothing
+tells how far apart they are. The scripted players need the generations of a short run for that. What is finished is
+not done again: runs in --runs, figures in docs/data/shipped/. The seed is none of docs/learning.md, so that its runs
+are rated against policies of other runs.
 """
 
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from envs.melee import bots
-from envs.melee.physics import RULES_VERSION
 from scripts.studies import ROOT
 from scripts.studies.cells import Cell, Cells, train_if_missing
 from scripts.studies.combat.measure import mirror, scores
 from scripts.studies.command_line import Command, chosen, tell
-from scripts.studies.pages import interval, measured_here, table
+from scripts.studies.pages import interval, measured_here
+from scripts.studies.pages import table as markdown
 from selfplay.checkpoint import RunDir, list_generations, load_generation, save_policy
 from selfplay.checkpoint.shipped import FOLDER, shipped_policies
-from selfplay.checkpoint.store import remove_folder, write_file
+from selfplay.checkpoint.store import write_file
 from selfplay.commands.players import contender, home_rules
 from selfplay.commands.rate import BATCH, ON_ALL_CORES, save_table
 from selfplay.config.fighting_cli import parse
 from selfplay.league.anchors import FOLDER as TABLES
-from selfplay.league.anchors import read_table
+from selfplay.league.anchors import AnchorTable, read_table
 from selfplay.league.games import GameTable
-from selfplay.league.ratings import Ratings, rate
-from selfplay.league.schedule import plan
+from selfplay.league.ratings import ANCHOR_ELO, Ratings, rate
+from selfplay.league.records import ANCHOR, generation_id
+from selfplay.league.schedule import NEWEST_WEIGHT, plan
+from selfplay.league.statistics import Z95
 from selfplay.policy.policy import load_policy
 from selfplay.runner.match import Contender
 from selfplay.train.fighting.rating import RatingSettings, play_matchups, settings_of
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
+    from pathlib import Path
 
     from selfplay.league.records import MatchRecord
     from selfplay.league.rewards import RewardRecord
 
 GAMES: Final = 100  # of a figure of a card
-RATING_GAMES: Final = 4000  # for the ratings, under each settings
-BRIDGES: Final = (0.35, 0.7)  # parts of a run after which a generation joins the rating games
-PARTS: Final = ("train", "cards", "anchors")
+RATING_GAMES: Final = 6000  # of a table
+PARTS: Final = ("train", "rate", "cards")
+OUT: Final = ROOT / "docs" / "data" / "shipped"
 CARDS: Final = FOLDER / "README.md"
 ABOUT_GAME: Final = ("game", "reward", "ppo", "league")  # settings that a shipped policy keeps; none is of a machine
-
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """How a policy is trained."""
-
-    seed: int
-    steps: int
-    character: str = "mewtwo"
-
-    @property
-    def words(self) -> list[str]:
-        """Arguments of train_self_play.py."""
-        words = ["--game-type", "mock", "--preset", "laptop", "--character", self.character]
-        return [*words, "--seed", str(self.seed), "--timesteps", str(self.steps)]
-
-
-RECIPES: Final = {
-    "weak": Recipe(10, 2_500_000),
-    "medium": Recipe(13, 5_000_000),
-    "strong": Recipe(11, 12_000_000),
-    "expert": Recipe(12, 40_000_000),
+PRESET: Final = ("--game-type", "mock", "--preset", "laptop")
+SEED: Final = 10
+STEPS: Final = {"mewtwo": 24_000_000, "fox": 12_000_000, "marth": 12_000_000}
+"""Length of the run of each character."""
+SHORT_RUN: Final = ("--timesteps", "500000", "--save-interval", "5")
+"""Its generations are between the scripted players: those of a long run are soon above them."""
+RATED: Final = 12  # generations of a run that are rated
+LAST: Final = {"mewtwo": "expert", "fox": "fox", "marth": "marth"}
+"""Name of the last generation of each run."""
+BETWEEN: Final = {"strong": 2 / 3, "medium": 1 / 3, "weak": 0.0}
+"""Other policies of the default character: the rated generation that is nearest to this part of the way, in Elo, from
+the strongest scripted player to the last generation."""
+DEFAULT: Final = "mewtwo"
+TABLES_OF: Final = {
+    "mewtwo": (PRESET, ("--game-type", "mock")),
+    "fox": ((*PRESET, "--character", "fox"),),
+    "marth": ((*PRESET, "--character", "marth"),),
 }
-JOBS: Final = (("--game-type", "mock", "--preset", "laptop"), ("--game-type", "mock"))
-"""Runs whose settings have an anchor table with these policies."""
+"""Settings under which the players of a character are rated; the first decide which generations are shipped."""
 
 
-def install(name: str, run: RunDir) -> None:
-    """Train a policy unless that is done, and put its last generation into the package. Blocks.
+def words_of(character: str) -> list[str]:
+    """Arguments of train_self_play.py for the run of a character."""
+    run = "--character", character, "--seed", str(SEED), "--timesteps", str(STEPS[character])
+    return [*PRESET, "--track-elo", *run]
+
+
+def train(character: str, runs: Path) -> None:
+    """Train the run of a character and a short one, unless they are finished. Blocks.
 
     Raises:
-        SelfPlayError: the training failed or was interrupted.
+        SelfPlayError: a training failed or was interrupted.
     """
-    train_if_missing(run, RECIPES[name].words, tell)
-    meta, params = load_generation(run.generations / str(run.read_summary()["newest"]))
-    if (FOLDER / name).exists():
-        remove_folder(FOLDER / name)
-    config = {part: values for part, values in meta.config.items() if part in ABOUT_GAME}
-    save_policy(FOLDER / name, meta.model_copy(update={"id": name, "parent": None, "config": config}), params)
+    train_if_missing(RunDir(runs / character), words_of(character), tell)
+    short = [*PRESET, "--character", character, "--seed", str(SEED), *SHORT_RUN]
+    train_if_missing(RunDir(runs / f"{character}_short"), short, tell)
+
+
+def rated_generations(character: str, runs: Path) -> tuple[dict[str, Path], dict[str, Path]]:
+    """Folders of the generations that are rated, by id: those of the short run, and later ones of the long run."""
+    short, long = (list_generations(RunDir(runs / name)) for name in (f"{character}_short", character))
+    later = [generation for generation in long if generation.iteration > short[-1].iteration]
+    places = np.linspace(0, len(later) - 1, min(RATED, len(later))).round().astype(int)
+    return {each.id: each.path for each in short}, {later[i].id: later[i].path for i in places}
+
+
+def rate_character(character: str, runs: Path) -> Cell:
+    """Elo and standard errors of all rated players of a character, for each of its tables. Blocks."""
+    early, late = rated_generations(character, runs)
+    players = {name: Contender(name, load_policy(path)) for name, path in (early | late).items()}
+    players |= {name: Contender(name) for name in bots.LADDER}
+    tables = {}
+    for words in TABLES_OF[character]:
+        settings = settings_of(parse([*words]).config)
+        tell(f"{' '.join(words)}: {RATING_GAMES:,} games of {len(players)} players")
+        rng, weight = np.random.default_rng(SEED), 1.0 / len(players)
+        found = rate_between(players, {ANCHOR: ANCHOR_ELO}, settings, RATING_GAMES, rng, newest_weight=weight)
+        tables[settings.settings] = {
+            "described": settings.described,
+            "games": int(found.met.sum()) // 2,
+            "elo": {name: round(float(elo), 1) for name, elo in zip(found.players, found.elo, strict=True)},
+            "se": {name: round(float(se), 1) for name, se in zip(found.players, found.se, strict=True)},
+        }
+    return {**measured_here(), "seed": SEED, "command": command_of(character), "tables": tables}
+
+
+def command_of(character: str) -> str:
+    """The command that trains the run of a character."""
+    return " ".join(["python scripts/train_self_play.py", *words_of(character)])
+
+
+def chosen_generations(character: str, late: Sequence[str], elo: Mapping[str, float]) -> dict[str, str]:
+    """Id of the generation that each shipped policy of a character is.
+
+    Args:
+        character: Of the run.
+        late: Rated generations of the run, by age.
+        elo: Of all rated players.
+    """
+    found = {LAST[character]: late[-1]}
+    if character == DEFAULT:
+        low, high = max(elo[name] for name in bots.LADDER), elo[late[-1]]
+        for name, part in BETWEEN.items():
+            wanted = low + part * (high - low)
+            left = [each for each in late if each not in found.values()]
+            found[name] = min(left, key=lambda each: abs(elo[each] - wanted))
+    return found
+
+
+def install(character: str, runs: Path, cells: Cells) -> None:
+    """Put the policies of a character into the package, and their ratings into the anchor tables."""
+    (cell,) = cells.read([f"rated_{character}"])
+    tables = cell["tables"]
+    _, late = rated_generations(character, runs)
+    shipped = chosen_generations(character, [*late], next(iter(tables.values()))["elo"])
+    hashes = {}
+    for name, chosen_one in shipped.items():
+        meta, params = load_generation(late[chosen_one])
+        hashes[name] = str(meta.weights_hash)
+        config = {part: values for part, values in meta.config.items() if part in ABOUT_GAME}
+        meta = meta.model_copy(update={"id": name, "parent": None, "config": config})
+        save_policy(FOLDER / name, meta, params, replace=(FOLDER / name).exists())
+        cells.path(name).unlink(missing_ok=True)  # the card of other weights
     shipped_policies.cache_clear()
+    for settings, rated in tables.items():
+        names = {name: name for name in bots.LADDER} | shipped
+        table = AnchorTable(
+            settings=settings,
+            described=rated["described"],
+            elo={name: rated["elo"][player] for name, player in names.items()},
+            se={name: rated["se"][player] for name, player in names.items()},
+            games=rated["games"],
+            seed=cell["seed"],
+            date=cell["date"],
+            processor=cell["processor"],
+            policies=hashes,
+        )
+        save_table(table, TABLES / f"{settings}.json")
 
 
 def measure(name: str) -> Cell:
     """The figures of a policy's card. Blocks."""
-    player, recipe = contender(name), RECIPES[name]
+    player = contender(name)
+    assert player.policy is not None
     characters, rules = home_rules((player,))
-    others = [contender(other) for other in (*bots.LADDER, *RECIPES) if other != name]
+    others = [other for other in shipped_of(characters[0]) if other != name]
+    meta = player.policy.meta
     return {
         "name": name,
-        "command": " ".join(["python scripts/train_self_play.py", *recipe.words]),
-        "seed": recipe.seed,
-        "steps": recipe.steps,
-        "rules": RULES_VERSION,
+        "command": command_of(characters[0]),
+        "generation": generation_id(meta.iteration),
+        "steps": meta.total_steps,
+        "weights": meta.weights_hash,
+        "seed": SEED,
         **measured_here(),
-        "mirror": mirror(player, characters, GAMES, 10_000 + recipe.seed, rules.stage),
-        "scores": scores(player, others, characters, rules, GAMES, 20_000 + recipe.seed),
+        "mirror": mirror(player, characters, GAMES, 10_000 + SEED, rules.stage),
+        "scores": scores(player, [*map(contender, (*bots.LADDER, *others))], characters, rules, GAMES, 20_000 + SEED),
     }
 
 
-def cards(cells: Sequence[Cell]) -> str:
-    """The cards of all policies, in Markdown."""
+def shipped_of(character: str) -> list[str]:
+    """Names of the shipped policies of a character, the strongest first."""
+    return [LAST[character], *(BETWEEN if character == DEFAULT else ())]
+
+
+def names() -> list[str]:
+    """Names of all shipped policies."""
+    return [name for character in STEPS for name in shipped_of(character)]
+
+
+def cards(cells: Sequence[Cell], rated: Mapping[str, AnchorTable]) -> str:
+    """The cards of all policies, in Markdown.
+
+    Args:
+        cells: Of the policies.
+        rated: The table with the rating of each policy, by name.
+    """
     text = [
         "# Shipped policies",
         "",
         "Opponents by name, before any training: `--opponent strong`, `scripts/watch.py strong`, "
-        "`scripts/evaluate.py RUN medium`. Their ratings fix the scale above the scripted players "
-        "([ratings](../../docs/ratings.md)). Made by `python -m scripts.studies.shipped`; licence MIT.",
+        "`scripts/evaluate.py RUN medium`, `scripts/export.py fox`. Their ratings fix the scale above the scripted "
+        "players ([ratings](../../docs/ratings.md)). Made by `python -m scripts.studies.shipped`; licence MIT.",
     ]
     for cell in cells:
-        mine = cell["mirror"]
+        mine, name, versions = cell["mirror"], cell["name"], cell["versions"]
+        table = rated[name]
         rows = [(other, interval(score)) for other, score in cell["scores"].items()]
         text += [
             "",
-            f"## {cell['name']}",
+            f"## {name}",
             "",
-            f"`{cell['command']}` (rules version {cell['rules']}; measured {cell['date']}, {cell['processor']}).",
-            f"Against itself: {mine['finished']:.0%} of the games finished, {mine['stocks_a_minute']:.2f} stocks and "
-            f"{mine['damage_a_minute']:.0f}% damage a minute, kill percent {mine['kill_percent']:.0f}.",
+            f"`{cell['generation']}`, after {cell['steps']:,} steps of `{cell['command']}`. Elo {table.elo[name]:.0f} "
+            f"± {Z95 * table.se[name]:.0f} (95%). Against itself: {mine['finished']:.0%} of the games finished, "
+            f"{mine['stocks_a_minute']:.2f} stocks and {mine['damage_a_minute']:.0f}% damage a minute, kill percent "
+            f"{mine['kill_percent']:.0f}. Measured {cell['date']}, {cell['processor']}, rules version "
+            f"{versions['rules']}, bots version {versions['bots']}, encoder version {versions['encoder']}.",
             "",
-            table(("opponent", f"score in {GAMES} games [95% interval]"), rows),
+            markdown(("opponent", f"score in {GAMES} games [95% interval]"), rows),
         ]
     return "\n".join(text) + "\n"
 
 
-def rate_all(runs: Path) -> None:
-    """Add the policies to the anchor tables of ``JOBS``, unless they are there with these weights. Blocks."""
-    policies = {name: contender(name) for name in RECIPES}
-    hashes = {name: str(load_generation(path)[0].weights_hash) for name, path in shipped_policies().items()}
-    for words in JOBS:
-        settings = settings_of(parse([*words]).config)
-        path = TABLES / f"{settings.settings}.json"
-        known = read_table(path)
-        if known.policies == hashes:
-            continue
-        scripted = {name: elo for name, elo in known.elo.items() if name not in known.policies}
-        tell(f"{path.name}: {RATING_GAMES:,} games")
-        found = rate_between(policies | bridges(runs), scripted, settings, RATING_GAMES, np.random.default_rng(0))
-        places = {name: found.index(name) for name in RECIPES}
-        changed = {
-            "elo": scripted | {name: round(float(found.elo[i]), 1) for name, i in places.items()},
-            "se": {name: known.se[name] for name in scripted}
-            | {name: round(float(found.se[i]), 1) for name, i in places.items()},
-            "policies": hashes,
-        }
-        save_table(known.model_copy(update=changed), path)
-
-
-def bridges(runs: Path) -> dict[str, Contender]:
-    """Earlier generations of the same runs, by name: a shipped policy hardly loses a game to the next weaker one."""
-    found = {}
-    for name in RECIPES:
-        generations = list_generations(RunDir(runs / name))
-        for share in BRIDGES:
-            generation = generations[round(share * (len(generations) - 1))]
-            id = f"{name}_at_{generation.iteration}"
-            found[id] = Contender(id, load_policy(generation.path))
+def rated_in() -> dict[str, AnchorTable]:
+    """The table of the preset's settings that has each shipped policy."""
+    found: dict[str, AnchorTable] = {}
+    for words, *_ in TABLES_OF.values():
+        table = read_table(TABLES / f"{settings_of(parse([*words]).config).settings}.json")
+        found |= dict.fromkeys(table.policies, table)
     return found
 
 
@@ -176,6 +252,7 @@ def rate_between(
     games: int,
     rng: np.random.Generator,
     without: Collection[tuple[str, str]] = (),
+    newest_weight: float = NEWEST_WEIGHT,
 ) -> Ratings:
     """Ratings of players from the games that tell most, with scripted players pinned. Blocks.
 
@@ -186,12 +263,13 @@ def rate_between(
         games: to plan.
         rng: for the plan.
         without: pairs that do not play, although they may be planned.
+        newest_weight: see ``plan``.
     """
     everyone = {name: Contender(name) for name in pinned if name not in players} | players
     records: list[MatchRecord | RewardRecord] = []
     for planned in range(0, games, BATCH):
         ratings = rate(GameTable.of(records), players=everyone, anchors=pinned)
-        matchups = plan(ratings, everyone, min(BATCH, games - planned), rng, settings.games_each)
+        matchups = plan(ratings, everyone, min(BATCH, games - planned), rng, settings.games_each, newest_weight)
         playing = [match for match in matchups if not {match.players, match.players[::-1]} & {*without}]
         records += play_matchups(playing, everyone, settings, 0, play=ON_ALL_CORES)
         tell(f"{min(planned + BATCH, games):,} of {games:,} games planned, {len(records):,} played")
@@ -202,28 +280,30 @@ def main() -> int:
     """Run the command; the exit code."""
     command = Command("shipped", __doc__, allow_abbrev=False)
     command.add_parts(PARTS)
-    command.add_argument(
-        "--runs", type=Path, default=ROOT / "checkpoints" / "shipped", metavar="DIR", help="(default: %(default)s)"
-    )
-    command.add_argument(
-        "--out", type=Path, default=ROOT / "docs" / "data" / "shipped", metavar="DIR", help="(default: %(default)s)"
-    )
+    command.add_runs("shipped")
     return command.execute(run)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Train, measure and rate what is missing."""
-    parts, cells = chosen("--parts", options.parts, PARTS), Cells(options.out)
-    if "train" in parts:
-        for name in RECIPES:
-            if name not in shipped_policies():
-                install(name, RunDir(options.runs / name))
+    """Train, rate and measure what is missing."""
+    parts, cells = chosen("--parts", options.parts, PARTS), Cells(OUT)
+    for character in STEPS:
+        if "train" in parts:
+            train(character, options.runs)
+        if "rate" in parts:
+            made = cells.make(f"rated_{character}", partial(rate_character, character, options.runs))
+            if made:
+                install(character, options.runs, cells)
     if "cards" in parts:
-        for name in RECIPES:
+        for name in names():
             cells.make(name, partial(measure, name))
-        write_file(CARDS, cards(cells.read(RECIPES)).encode())
-    if "anchors" in parts:
-        rate_all(options.runs)
+        write(ROOT)
+
+
+def write(root: Path) -> None:
+    """Write the cards below ``root`` from the finished cells."""
+    text = cards(Cells(OUT).read(names()), rated_in())
+    write_file(root / CARDS.relative_to(ROOT), text.encode())
 
 
 if __name__ == "__main__":

@@ -34,10 +34,12 @@ class AnchorTable(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):
     settings: Annotated[str, Field(pattern=r"^[0-9a-f]{12}$")]  # hash of ``described``
     described: dict[str, JsonValue]  # characters, stage, cap, versions of rules and bots
     elo: dict[str, float]
-    se: dict[str, Annotated[float, Field(ge=0)]]  # standard errors in Elo, against ``random``; see ``policies``
-    games: Annotated[int, Field(ge=1)]  # of each pair of scripted players
+    se: dict[str, Annotated[float, Field(ge=0)]]  # standard errors in Elo, against ``random``
+    games: Annotated[int, Field(ge=1)]  # all that were played
     seed: Annotated[int, Field(ge=0)]
-    policies: dict[str, str] = {}  # hash of the weights of each; their errors are against the scripted players
+    date: str = ""
+    processor: str = ""
+    policies: dict[str, str] = {}  # hash of the weights of each
 
     @model_validator(mode="after")
     def _of_scripted_players(self) -> Self:

@@ -20,7 +20,7 @@ from selfplay.league.rows import LeaderboardRow, make_rows
 if TYPE_CHECKING:
     from selfplay.league.games import GameTable
 
-TOP: Final = 20
+TOP: Final = 10
 Method = Literal["batch", "sequential"]
 Kind = Literal["fights", "words", "foreign"]
 METHODS: Final[tuple[Method, ...]] = ("batch", "sequential")

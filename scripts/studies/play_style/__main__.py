@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from envs.errors import ReplayError
 from envs.melee import bots
-from envs.melee.physics import RULES_VERSION
 from scripts.studies import ROOT
 from scripts.studies.command_line import Command, tell_error
 from scripts.studies.pages import measured_here, put_between, write_json
@@ -23,14 +23,23 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+DOCUMENT: Final = ROOT / "docs" / "data" / "play_style.json"
+
+
 def main() -> int:
     """Run the command; the exit code."""
     command = Command("play_style", __doc__)
-    command.add_argument("replays", nargs="*", type=Path, metavar="REPLAY", help=".slp file; games of two people count")
+    command.add_argument(
+        "replays",
+        nargs="*",
+        type=Path,
+        metavar="REPLAY",
+        help=".slp file, or a folder of them; games of two people count",
+    )
     command.add_argument("--policy", action="append", default=[], metavar="RUN", help="run or folder of a policy")
-    command.add_argument("--games", type=int, default=20, metavar="N", help="of each player (default: %(default)s)")
-    command.add_argument("--character", default="fox", metavar="NAME", help="in the mock (default: %(default)s)")
-    command.add_argument("--stage", default="battlefield", metavar="NAME", help="in the mock (default: %(default)s)")
+    command.add_argument("--games", type=int, default=12, metavar="N", help="of each player (default: %(default)s)")
+    command.add_argument("--character", default="mewtwo", metavar="NAME", help="in the mock (default: %(default)s)")
+    command.add_argument("--stage", default="final_destination", metavar="NAME", help="(default: %(default)s)")
     command.add_argument("--seed", type=int, default=0, metavar="N", help="of the games (default: %(default)s)")
     command.add_argument("--frames", type=int, default=28_800, metavar="N", help="cap of a game (default: %(default)s)")
     command.add_argument("--write", action="store_true", help="put the figures into docs/")
@@ -43,8 +52,13 @@ def run(options: argparse.Namespace) -> None:
     text = table(made)
     print(text)
     if options.write:
-        write_json(ROOT / "docs" / "data" / "play_style.json", made)
-        put_between(ROOT / "docs" / "bots.md", "play style", text)
+        write_json(DOCUMENT, made)
+        write(ROOT)
+
+
+def write(root: Path) -> None:
+    """Write the table below ``root`` from the document."""
+    put_between(root / "docs" / "bots.md", "play style", table(json.loads(DOCUMENT.read_text(encoding="utf-8"))))
 
 
 def document(options: argparse.Namespace) -> dict[str, Any]:
@@ -61,15 +75,19 @@ def document(options: argparse.Namespace) -> dict[str, Any]:
         columns.append(column(player.id, games))
         tell_error(f"{player.id}: {len(games)} games")
     settings = {name: getattr(options, name) for name in ("games", "character", "stage", "seed", "frames")}
-    versions = {"bots": bots.VERSION, "rules": RULES_VERSION}
-    return {**measured_here(), **settings, "versions": versions, "columns": columns}
+    return {**measured_here(), **settings, "columns": columns}
 
 
 def _people(paths: Sequence[Path]) -> list[Any]:
-    try:
-        games = list(people(paths))
-    except ReplayError as error:
-        raise ConfigError(str(error)) from error
+    games: list[Any] = []
+    for path in paths:
+        for each in sorted(path.rglob("*.slp")) if path.is_dir() else [path]:
+            try:
+                games += people([each])
+            except ReplayError as error:
+                if each == path:
+                    raise ConfigError(str(error)) from error
+                tell_error(f"left out: {error}")
     if not games:
         raise ConfigError("no file is a game of two people in which a stock was lost")
     return games

@@ -20,13 +20,14 @@ if TYPE_CHECKING:
     from envs.melee.drawing.film import Film
 
 GIF_FPS: Final = 20
+GIF_SIZE: Final = (1280, 720)
 MP4_FPS: Final = 60
 MP4_SIZE: Final = (960, 540)
 COLOURS: Final = 64  # of a GIF
 QUALITY: Final = "23"  # constant rate factor of x264: lower is better and larger
 
 
-def write_gif(film: Film, path: Path, fps: int = GIF_FPS) -> int:
+def write_gif(film: Film, path: Path, fps: int = GIF_FPS, size: tuple[int, int] = GIF_SIZE) -> int:
     """Write a GIF that repeats for ever, atomically; its size in bytes.
 
     All pictures share one palette, made from a sample of them, and none is dithered, so that equal parts stay equal.
@@ -34,7 +35,7 @@ def write_gif(film: Film, path: Path, fps: int = GIF_FPS) -> int:
     Raises:
         ConfigError: the file cannot be written.
     """
-    painter = Painter(scene_of(film))
+    painter = Painter(scene_of(film), size)
     moments = film.moments(fps)
     sample = moments[:: max(1, len(moments) // 12)]
     palette = _palette([painter.picture(int(t)) for t in sample])
