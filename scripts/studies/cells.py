@@ -60,10 +60,11 @@ class Cells:
         Raises:
             ConfigError: a finished cell was measured with other settings than ``expected``.
         """
-        finished = self.read([name])
-        if not finished or finished[0].get("versions", versions()) != versions():
+        found = self.read([name])
+        finished = bool(found) and found[0].get("versions", versions()) == versions()
+        if not finished:
             self.write(name, measure())
-        elif other := [key for key, value in (expected or {}).items() if finished[0].get(key) != value]:
+        elif other := [key for key, value in (expected or {}).items() if found[0].get(key) != value]:
             raise ConfigError(f"{self.path(name)} was measured with other {', '.join(other)}; move it away")
         return not finished
 

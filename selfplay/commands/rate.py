@@ -157,7 +157,7 @@ def round_robin(
         described=settings.described,
         elo={name: round(float(ratings.elo[ratings.index(name)]), 1) for name in settings.anchors},
         se={name: round(float(ratings.se[ratings.index(name)]), 1) for name in settings.anchors},
-        games=rounds * settings.games_each,
+        games=len(records),
         seed=seed,
     )
 

@@ -65,6 +65,7 @@ class GameTable:
     torn: bool = False  # an incomplete last row was ignored
     external: bool = False  # from another program: arbitrary names; the counters only encode the winner
     paid: RewardColumns | None = None  # dialogue games; their counters only encode which reward was higher
+    version_names: tuple[str, ...] = ()  # by their numbers in ``versions``
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -79,7 +80,10 @@ class GameTable:
     @classmethod
     def folded(cls, columns: TableBuilder, *, torn: bool = False) -> Self:
         """The table of all rows added so far."""
-        return cls(*columns.arrays(), duplicates=columns.duplicates, torn=torn, paid=columns.paid())
+        names = tuple(columns.versions)
+        return cls(
+            *columns.arrays(), duplicates=columns.duplicates, torn=torn, paid=columns.paid(), version_names=names
+        )
 
     @property
     def has_counters(self) -> bool:
@@ -115,12 +119,15 @@ class GameTable:
             paid=None if self.paid is None else self.paid.take(rows),
         )
 
-    def comparable(self, settings: str | None = None, keep: Iterable[str] = ()) -> Selection:
+    def comparable(
+        self, settings: str | None = None, keep: Iterable[str] = (), weights: Mapping[str, str] | None = None
+    ) -> Selection:
         """The games that can be rated together.
 
         Args:
             settings: a group or a prefix of one, such as its settings hash; default: the group of the newest game.
             keep: generations that are rated however long ago they played, in addition to the start.
+            weights: hash of the only weights of a player whose games count; default: those of its newest game.
 
         Raises:
             LeagueError: no game was played under ``settings``.
@@ -131,6 +138,10 @@ class GameTable:
         same = self.group == wanted
         newest = np.full(len(self.players), -1, dtype=np.int64)
         newest[self.seats[same]] = self.versions[same]  # the last assignment wins
+        for player, version in (weights or {}).items():
+            if player in self.players:
+                known = version in self.version_names
+                newest[self.players.index(player)] = self.version_names.index(version) if known else -1
         current = (self.versions == newest[self.seats]).all(axis=1)
         outside = np.isin(np.array(self.players), list(OUTSIDE)) & (not self.external)
         unranked = outside[self.seats].any(axis=1)
@@ -146,6 +157,10 @@ class GameTable:
             }
         )
         return Selection(self.subset(counts & ~too_old), self.groups[wanted], dict(+left_out))
+
+    def group_named(self, settings: str | None = None) -> str:
+        """The group that ``comparable`` would choose; errors as there."""
+        return self.groups[self._group(settings)] if len(self) else settings or ""
 
     def _group(self, settings: str | None) -> int:
         if settings is None:

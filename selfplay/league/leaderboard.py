@@ -101,8 +101,8 @@ def analyse(
     check_rule(rule)
     if method not in METHODS:
         raise LeagueError(f"unknown rating method {method!r} (valid: {', '.join(METHODS)})")
-    chosen = games.comparable(settings)
-    found = find_table(chosen.settings.partition("/")[0], run)
+    found = find_table(games.group_named(settings).partition("/")[0], run)
+    chosen = games.comparable(settings, weights=None if found is None else found[0].policies)
     if games.external and anchor not in games.players:
         raise LeagueError(f"the anchor {anchor!r} played no game (played: {', '.join(sorted(games.players)[:TOP])})")
     pinned = {} if found is None else found[0].elo

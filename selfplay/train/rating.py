@@ -128,9 +128,19 @@ class Rated(Protocol):
     def seed(self) -> int: ...
 
 
-def comparable(games: GameTable, settings: Rated) -> GameTable:
-    """The games that are rated under these settings."""
-    return games.comparable(settings.group).games if settings.group in games.groups else GameTable.of([])
+def comparable(games: GameTable, settings: Rated, run: Path | None = None, keep: Sequence[str] = ()) -> GameTable:
+    """The games that are rated under these settings; of a pinned policy only those of the weights that are pinned.
+
+    Args:
+        games: of the ledger.
+        settings: under which games are rated together.
+        run: folder that may have a table of anchors.
+        keep: see ``GameTable.comparable``.
+    """
+    if settings.group not in games.groups:
+        return GameTable.of([])
+    table = find_table(settings.settings, run)
+    return games.comparable(settings.group, keep, None if table is None else table[0].policies).games
 
 
 def plan_games(
@@ -160,15 +170,9 @@ def plan_games(
 
 def rated(games: GameTable, settings: Rated, players: Sequence[str], run: Path | None = None) -> Ratings:
     """Ratings under these settings; ``players`` are part of them even without games."""
-    group = settings.group
-    known = group in games.groups
     table = find_table(settings.settings, run)
-    return rate(
-        games if known else GameTable.of([]),
-        players=players,
-        settings=group if known else None,
-        anchors=None if table is None else table[0].elo,
-    )
+    chosen = comparable(games, settings, run, players)
+    return rate(chosen, players=players, anchors=None if table is None else table[0].elo)
 
 
 def strengths(games: GameTable, settings: Rated, run: Path | None = None) -> dict[str, float]:

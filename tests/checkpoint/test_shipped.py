@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from envs.melee import bots
-from scripts.studies.shipped import CARDS, JOBS, RECIPES
+from scripts.studies.shipped import BETWEEN, CARDS, TABLES_OF, chosen_generations, names, shipped_of
 from selfplay import load_policy
 from selfplay.checkpoint import read_policy_meta, resolve_policy, shipped_policies
 from selfplay.checkpoint.policies import is_policy
@@ -16,16 +16,17 @@ from selfplay.league.anchors import find_table
 from selfplay.league.records import check_player, generation_number
 from selfplay.train.fighting.rating import settings_of
 
+SETTINGS = [(character, words) for character, settings in TABLES_OF.items() for words in settings]
 
-def test_each_recipe_is_installed_with_its_card():
-    assert set(shipped_policies()) == set(RECIPES)
+
+def test_each_is_installed_with_its_card():
+    assert set(shipped_policies()) == set(names())
     text = CARDS.read_text(encoding="utf-8")
-    for name, recipe in RECIPES.items():
+    for name in names():
         assert f"## {name}\n" in text
-        assert " ".join(recipe.words) in text
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", names())
 def test_a_shipped_policy_plays_by_its_name(name):
     policy = load_policy(name)
     assert policy.meta.id == check_player(name)
@@ -36,14 +37,25 @@ def test_a_shipped_policy_plays_by_its_name(name):
     assert actions.shape == (2, 13)
 
 
-@pytest.mark.parametrize("words", JOBS)
-def test_the_policies_are_above_the_scripted_players_of_the_main_jobs(words):
+@pytest.mark.parametrize(("character", "words"), SETTINGS)
+def test_the_policies_of_a_character_are_above_its_scripted_players(character, words):
     settings = settings_of(parse([*words]).config)
     table, _ = find_table(settings.settings)
-    hashes = {name: read_policy_meta(path).weights_hash for name, path in shipped_policies().items()}
+    metas = {name: read_policy_meta(path) for name, path in shipped_policies().items()}
+    hashes = {name: meta.weights_hash for name, meta in metas.items() if set(meta.characters) == {character}}
+    assert hashes.keys() == set(shipped_of(character))
     assert table.policies == hashes, "python -m scripts.studies.shipped"
     assert settings.anchors == table.by_strength()
-    assert settings.anchors[-3:] == ("medium", "strong", "expert")
+    assert settings.anchors[-1] == shipped_of(character)[0]
+
+
+def test_policies_are_spread_between_the_scripted_players_and_the_last_generation():
+    late = [f"gen_{100 * i}" for i in range(1, 11)]
+    elo = {name: 2000.0 + 100.0 * i for i, name in enumerate(late)} | dict.fromkeys(bots.LADDER, 1900.0)
+    found = chosen_generations("mewtwo", late, elo)
+    assert found == {"expert": "gen_1000", "strong": "gen_700", "medium": "gen_300", "weak": "gen_100"}
+    assert found.keys() == {"expert", *BETWEEN}
+    assert chosen_generations("fox", late, elo) == {"fox": "gen_1000"}
 
 
 def test_a_name_is_the_shipped_policy_and_a_path_is_a_folder(tmp_path, monkeypatch):

@@ -33,7 +33,7 @@ def test_every_pair_meets_and_the_table_says_under_which_settings(table):
     assert set(table.elo) == set(SETTINGS.anchors)
     assert (table.elo["random"], table.se["random"]) == (1500.0, 0.0)
     assert table.elo["rusher"] > 1500
-    assert table.games == 20
+    assert table.games == 20 * 3  # of three pairs
 
 
 def test_the_same_seed_gives_the_same_table(table):
@@ -44,7 +44,7 @@ def test_the_same_seed_gives_the_same_table(table):
 def test_a_pair_plays_from_both_seats():
     with pytest.raises(ConfigError, match="at least 2"):
         calibrate(SETTINGS, games=1)
-    assert calibrate(SETTINGS, games=3).games == 2  # whole fixtures
+    assert calibrate(SETTINGS, games=3).games == 2 * 3  # whole fixtures
 
 
 def test_a_table_is_read_as_it_was_written(table, tmp_path):

@@ -117,6 +117,21 @@ def test_a_pinned_player_without_games_has_a_row(shipped):
     assert "counter (bot)" in to_text(board)
 
 
+def test_games_against_other_weights_of_a_pinned_policy_do_not_count(shipped):
+    from selfplay.league.games import GameTable
+    from tests.league.pools import series
+
+    found = GameTable.of(series([("gen_0", "tank", "win"), ("gen_0", "random", "win")]))
+    played = dataclasses.replace(found, groups=(f"{HASH}/stochastic",))
+    version = found.version_names[found.versions[0, 1]]
+    for pinned, counted in ((version, True), ("0" * 64, False)):
+        shipped.write_text(document(policies={"tank": pinned}))
+        board = build(played)
+        tank = next(row for row in board.rows if row.policy == "tank")
+        assert (tank.games > 0) == counted
+        assert ("of weights since replaced" in board.left_out) != counted
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -143,7 +158,7 @@ def test_the_tables_of_the_project_are_of_its_rules_and_players():
     assert tables
     for path, table in zip(anchors.FOLDER.glob("*.json"), tables, strict=True):
         assert path.stem == table.settings == settings_hash(table.described)
-        assert (table.described["rules"], table.described["bots"]) == (RULES_VERSION, bots.VERSION), "rate.py --ship"
+        assert (table.described["rules"], table.described["bots"]) == (RULES_VERSION, bots.VERSION), "make figures"
         assert set(table.elo) == {*bots.LADDER, *table.policies}
         assert table.games >= 1000
         order = [name for name in table.by_strength() if name not in table.policies]

@@ -27,8 +27,7 @@ def test_calibrating_leaves_a_table_that_the_leaderboard_names(trained, tmp_path
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--games", 10), "go with --calibrate"),
-        (("--ship",), "go with --calibrate"),
+        (("--games", 10), "goes with --calibrate"),
         (("--budget", 0), "at least 1"),
         (("--calibrate", "--games", 0), "at least 1"),
         (("--calibrate", "--games", 1), "at least 2"),

@@ -5,10 +5,9 @@ import json
 import pytest
 
 from envs.melee import bots
-from scripts.studies.combat.__main__ import BARS, BEFORE, CANDIDATES, FINALISTS, missed, preset_text
 from scripts.studies.combat.measure import mirror, quarters
+from scripts.studies.combat.preset import BARS, BEFORE, missed, preset_text
 from selfplay.checkpoint import RunDir
-from selfplay.config.fighting_cli import parse
 from selfplay.policy.policy import load_policy
 from selfplay.runner.match import Contender
 
@@ -66,12 +65,6 @@ def test_a_run_that_does_not_fight_misses_a_bar(change, what):
     assert what in preset_text([cell(**change)])
     assert "every bar reached" in preset_text([cell()])
     assert set(BARS) >= set(MIRROR) - {"damage_a_minute"}
-
-
-@pytest.mark.parametrize("name", CANDIDATES)
-def test_candidates_are_settings_of_the_trainer(name):
-    parse(["--preset", "laptop", *CANDIDATES[name]])
-    assert set(FINALISTS) <= set(CANDIDATES)
 
 
 def test_policies_of_the_preset_before_are_here():

@@ -101,12 +101,14 @@ def test_only_people_count_as_people(tmp_path):
 
 
 def test_the_command_plays_every_scripted_player(monkeypatch, capsys, tmp_path):
+    made = tmp_path / "play_style.json"
     monkeypatch.setattr(command, "ROOT", tmp_path)
+    monkeypatch.setattr(command, "DOCUMENT", made)
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "bots.md").write_text("<!-- play style: begin -->\n<!-- play style: end -->\n")
     monkeypatch.setattr(sys, "argv", ["play_style", "--games", "1", "--frames", "200", "--write"])
     assert command.main() == 0
-    made = json.loads((tmp_path / "docs" / "data" / "play_style.json").read_text())
-    assert [one["title"] for one in made["columns"]][-1] == "all_rounder"
+    columns = json.loads(made.read_text())["columns"]
+    assert [one["title"] for one in columns][-1] == "all_rounder"
     assert "| dashes a minute |" in (tmp_path / "docs" / "bots.md").read_text()
     assert "all_rounder" in capsys.readouterr().out

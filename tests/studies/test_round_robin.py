@@ -16,10 +16,13 @@ def run(monkeypatch, *words):
 
 
 def test_it_plays_every_pair_and_keeps_the_figures(monkeypatch, tmp_path, capsys):
-    page = tmp_path / "bots.md"
+    page, made = tmp_path / "docs" / "bots.md", tmp_path / "round_robin.json"
+    page.parent.mkdir()
     page.write_text(PAGE, "utf-8")
-    assert run(monkeypatch, "--json", tmp_path / "figures.json", "--page", page) == 0
-    figures = json.loads((tmp_path / "figures.json").read_text("utf-8"))
+    monkeypatch.setattr(round_robin, "ROOT", tmp_path)
+    monkeypatch.setattr(round_robin, "DOCUMENT", made)
+    assert run(monkeypatch, "--write") == 0
+    figures = json.loads(made.read_text("utf-8"))
     assert {(pair["b"], pair["a"]) for pair in figures["pairs"]} == set(combinations(bots.LADDER, 2))
     assert figures["versions"]["bots"] == bots.VERSION
     assert "--games 2" in figures["command"]
@@ -29,14 +32,6 @@ def test_it_plays_every_pair_and_keeps_the_figures(monkeypatch, tmp_path, capsys
     assert "old" not in text
     assert f"against {bots.LADDER[0]}" in text
     assert bots.LADDER[-1] in capsys.readouterr().out
-
-
-def test_a_page_without_markers_is_left_alone(monkeypatch, tmp_path, capsys):
-    page = tmp_path / "bots.md"
-    page.write_text("nothing to replace\n", "utf-8")
-    assert run(monkeypatch, "--page", page) != 0
-    assert "markers" in capsys.readouterr().err
-    assert page.read_text("utf-8") == "nothing to replace\n"
 
 
 @pytest.mark.parametrize("words", [("--character", "goomba"), ("--stage", "moon"), ("--games", "1")])

@@ -23,7 +23,6 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--games", type=int, metavar="N", help="with --calibrate: games of each pair (default: 1000)")
     made.add_argument("--dolphin", metavar="PATH", help="Slippi Dolphin, for a run of real games")
     made.add_argument("--iso", metavar="PATH", help="Melee 1.02 disc image, for a run of real games")
-    made.add_argument("--ship", action="store_true", help="with --calibrate: keep the table in the project")
     return made
 
 
@@ -32,8 +31,8 @@ def run(options: argparse.Namespace, checkpoints: Path) -> None:
     from selfplay.checkpoint.named_runs import resolve_run
     from selfplay.config.family import is_dialogue_run
 
-    if (options.games is not None or options.ship) and not options.calibrate:
-        raise ConfigError("--games and --ship go with --calibrate; without it --budget says how many games are played")
+    if options.games is not None and not options.calibrate:
+        raise ConfigError("--games goes with --calibrate; without it --budget says how many games are played")
     for flag, games in (("--budget", options.budget), ("--games", options.games)):
         if games is not None and games < 1:
             raise ConfigError(f"{flag} {games}: at least 1 is needed")
@@ -41,7 +40,7 @@ def run(options: argparse.Namespace, checkpoints: Path) -> None:
     words = is_dialogue_run(folder)
     from envs.registry import find_game
     from selfplay.commands.rate import GAMES, calibrate, rate_run, save_table, way_of
-    from selfplay.league.anchors import FILE_NAME, FOLDER
+    from selfplay.league.anchors import FILE_NAME
     from selfplay.league.leaderboard import build
     from selfplay.league.people import run_games
     from selfplay.league.render import terminal_width, to_text
@@ -60,7 +59,7 @@ def run(options: argparse.Namespace, checkpoints: Path) -> None:
     if options.calibrate:
         way = way_of(config, folder, _tell, given)
         table = calibrate(settings, options.games or GAMES, options.seed, _tell, way)
-        path = FOLDER / f"{table.settings}.json" if options.ship else folder.path / FILE_NAME
+        path = folder.path / FILE_NAME
         save_table(table, path)
         print(f"wrote {path}")
         for name, elo in sorted(table.elo.items(), key=lambda item: -item[1]):
@@ -86,8 +85,6 @@ def _rate_dialogue(folder: RunDir, options: argparse.Namespace) -> None:
     from selfplay.league.ledger import read_games
     from selfplay.league.render import terminal_width, to_text
 
-    if options.ship:
-        raise ConfigError("--ship is of fights: a run of words keeps its own table")
     if options.calibrate:
         table = calibrate_dialogue(folder, options.games or GAMES, options.seed, _tell)
         save_table(table, folder.path / FILE_NAME)
