@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 DOCUMENT: Final = ROOT / "docs" / "data" / "pictures.json"
 FIGHT, PAGE = "docs/fight.gif", "docs/data/page.png"
-WATCH: Final = ("scripts/watch.py", "fox", "all_rounder", "--seconds", "7", "--out", FIGHT)
+WATCH: Final = ("scripts/watch.py", "fox", "--seconds", "7", "--out", FIGHT)
 BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome")
 SIZE: Final = "1280,1600"  # of the browser's window
 LIMIT_S: Final = 300.0  # of one program

@@ -67,7 +67,8 @@ def fixture(folder: Path, named: Sequence[str]) -> Fixture:
     Args:
         folder: Of the run, or of the policy.
         named: Up to two players, see ``players.contender``. That generation or policy meets a single one. If none is
-            named, it meets the strongest scripted player that it beats, or itself where no game is rated.
+            named, a generation meets the strongest scripted player that it beats, or itself where no game is rated, and
+            a policy the strongest scripted player.
 
     Raises:
         NotARunError: the run has no generation yet.
@@ -79,7 +80,10 @@ def fixture(folder: Path, named: Sequence[str]) -> Fixture:
     home = _home(run)
     if len(named) > 2:
         raise ConfigError(f"two players fight, {len(named)} are named")
-    opponent, why = (home.id, "") if named else opponent_of(run, home.id)
+    opponent, why = (home.id, "")
+    if not named:
+        strongest = find_game(MOCK).ladder[-1], "It meets the strongest scripted player."
+        opponent, why = strongest if is_policy(run.path) else opponent_of(run, home.id)
     first, second = (home.id, *(named or (opponent,)))[-2:]
     players = {home.id: home} | {name: contender(name, run) for name in (first, second) if name != home.id}
     return Fixture(run.path.name, (first, second), players, *home_rules((home,)), why)

@@ -1,7 +1,11 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from envs.melee.tables import CHARACTERS, STAGES
+from selfplay.checkpoint import shipped_policies
+from selfplay.commands.cli import watch as cli
 from selfplay.commands.watch import GAMES, fixture, highlight, opponent_of
 from selfplay.errors import ConfigError, NotARunError
 from selfplay.league.ledger import Ledger
@@ -113,6 +117,19 @@ def test_the_choice_says_what_it_lacks(tmp_path):
     name, why = opponent_of(weak, "gen_10")
     assert name == "random"
     assert why.endswith("25% in 4 rated games against random: its best result; it beats none yet.")
+
+
+def test_a_policy_meets_the_strongest_scripted_player():
+    meeting = fixture(shipped_policies()["fox"], [])
+    assert [Path(name).name for name in meeting.seats] == ["fox", "all_rounder"]
+    assert meeting.characters == ("fox", "fox")
+
+
+def test_without_any_run_a_shipped_policy_is_shown(tmp_path):
+    options = cli.parser().parse_args(["--seconds", "1", "--seed", "0", "--out", str(tmp_path / "fight.html")])
+    film, _, lines = cli.film_and_path(options, tmp_path / "no runs")
+    assert film.names == ("strong", "all_rounder")
+    assert "no run yet" in lines[0]
 
 
 def test_a_highlight_is_the_best_of_a_few_games(tmp_path):

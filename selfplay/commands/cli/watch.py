@@ -27,7 +27,7 @@ def parser() -> argparse.ArgumentParser:
         nargs="?",
         metavar="FILE_OR_RUN",
         help="a replay file (.slp), a game that was played on a page (.json), or a run or a policy: its folder, its "
-        "name in checkpoints/, or a shipped policy such as strong (default: the newest run)",
+        "name in checkpoints/, or a shipped policy such as strong (default: the newest run; without any, strong)",
     )
     made.add_argument(
         "players",
@@ -61,7 +61,8 @@ def film_and_path(options: argparse.Namespace, checkpoints: Path) -> tuple[Film,
     """What is shown, the file to write (unused in the terminal), and lines that say why this is shown."""
     from selfplay.checkpoint import is_policy, shipped_policies
     from selfplay.checkpoint.generations import POLICY_FILE
-    from selfplay.checkpoint.named_runs import RUN_FILE, resolve_run
+    from selfplay.checkpoint.named_runs import RUN_FILE, resolve_run, runs_under
+    from selfplay.checkpoint.shipped import NO_RUN_YET, SHIPPED
     from selfplay.report.fight.choices import MOMENT_S, check, is_game, is_replay, seconds_for
     from selfplay.report.fight.saving import check_writable
 
@@ -74,13 +75,14 @@ def film_and_path(options: argparse.Namespace, checkpoints: Path) -> tuple[Film,
             raise ConfigError(f"{options.what} is a game that was played: who plays in it cannot be chosen")
         film = _played(options.what).part(options.start or 0.0, seconds)
         return film, options.out or _free(Path(Path(options.what).stem + ".html")), []
-    shipped = shipped_policies().get(options.what or "")
-    folder = shipped or resolve_run(options.what, checkpoints, (RUN_FILE, POLICY_FILE))
+    what, lines = options.what, []
+    if what is None and not runs_under(checkpoints):
+        what, lines = SHIPPED, [NO_RUN_YET]
+    folder = shipped_policies().get(what or "") or resolve_run(what, checkpoints, (RUN_FILE, POLICY_FILE))
     from envs.melee.drawing.highlight import best_moment
     from selfplay.commands.watch import fixture, highlight
 
     length = seconds or MOMENT_S
-    lines = []
     if options.game is not None:
         film = _rated(folder, options)
         moment = best_moment(film, length)

@@ -15,6 +15,7 @@ from envs.registry import find_character, find_game
 from selfplay.checkpoint import RunDir, is_policy, list_generations, shipped_policies
 from selfplay.checkpoint.generations import POLICY_FILE
 from selfplay.checkpoint.named_runs import RUN_FILE, resolve_run, runs_under
+from selfplay.checkpoint.shipped import NO_RUN_YET, SHIPPED
 from selfplay.commands.named_players import MOCK, policy_folder
 from selfplay.commands.players import home_rules
 from selfplay.errors import ConfigError, NotARunError
@@ -30,7 +31,6 @@ from selfplay.report.standalone_page import read_modules
 from selfplay.runner.match import Contender, Rules
 from selfplay.train.fighting.rating import RatingSettings
 
-SHIPPED: Final = "strong"  # that is played where there is no run
 OTHERS: Final = ("fox", "marth", "mewtwo", "falco", "sheik")  # beside the characters that a policy was trained with
 CHARACTERS: Final = 3  # on a page, if no more are asked for
 GENERATIONS: Final = 2
@@ -63,7 +63,7 @@ class Home:
 
 
 def find_home(what: str | None, checkpoints: Path, generations: str | None = None) -> Home:
-    """The run or policy that was named; by default the newest run, and without a run the shipped policy.
+    """The run or policy that was named; by default the newest run, and without a run ``SHIPPED``.
 
     Args:
         what: A run or policy: its folder, its name in ``checkpoints``, or a shipped policy.
@@ -77,10 +77,7 @@ def find_home(what: str | None, checkpoints: Path, generations: str | None = Non
     """
     shipped, hint = shipped_policies(), ""
     if what is None and not runs_under(checkpoints):
-        what, hint = (
-            SHIPPED,
-            "There is no run yet: python scripts/train_self_play.py --game-type mock --preset laptop trains one.",
-        )
+        what, hint = SHIPPED, NO_RUN_YET
     if what in shipped:
         return Home(str(what), None, _named(generations, {str(what): shipped[str(what)]}, None), hint)
     folder = resolve_run(what, checkpoints, (RUN_FILE, POLICY_FILE))
