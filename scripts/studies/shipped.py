@@ -30,6 +30,7 @@ from selfplay.commands.rate import BATCH, ON_ALL_CORES, save_table
 from selfplay.config.fighting_cli import parse
 from selfplay.league.anchors import FOLDER as TABLES
 from selfplay.league.anchors import AnchorTable, read_table
+from selfplay.league.diagnosis import diagnose, widened
 from selfplay.league.games import GameTable
 from selfplay.league.ratings import ANCHOR_ELO, Ratings, rate
 from selfplay.league.records import ANCHOR, generation_id
@@ -273,7 +274,9 @@ def rate_between(
         playing = [match for match in matchups if not {match.players, match.players[::-1]} & {*without}]
         records += play_matchups(playing, everyone, settings, 0, play=ON_ALL_CORES)
         tell(f"{min(planned + BATCH, games):,} of {games:,} games planned, {len(records):,} played")
-    return rate(GameTable.of(records), players=everyone, anchors=pinned)
+    table = GameTable.of(records)
+    ratings = rate(table, players=everyone, anchors=pinned)
+    return widened(ratings, diagnose(ratings, table).misfit)
 
 
 def main() -> int:

@@ -10,7 +10,7 @@ coin flip) and correlated games (more noise) get their actual weight.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
@@ -109,6 +109,16 @@ def diagnose(ratings: Ratings, games: GameTable, rule: ResultRule = "stocks_perc
         cycles=meetings.cycles(ratings.players),
         side=_side(ratings, games, rule),
     )
+
+
+def widened(ratings: Ratings, misfit: Misfit | None) -> Ratings:
+    """The ratings with errors that hold the misfit: variances times chi2 / df, where that is more than 1.
+
+    Errors of a fit are those of the games alone. If the results of pairs scatter more around their expected scores than
+    games do, so do the ratings around what each other opponent would say.
+    """
+    factor = 1.0 if misfit is None else max(1.0, misfit.chi2 / misfit.df)
+    return replace(ratings, cov=ratings.cov * factor)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from selfplay.errors import LeagueError
 from selfplay.league.alarms import warnings
 from selfplay.league.anchors import Origin, find_table
-from selfplay.league.diagnosis import Cycle, Diagnosis, diagnose
+from selfplay.league.diagnosis import Cycle, Diagnosis, diagnose, widened
 from selfplay.league.ratings import Difference, Ratings, rate, sequential_elo
 from selfplay.league.records import ANCHOR, START, ResultRule, check_rule, generation_number
 from selfplay.league.rows import LeaderboardRow, make_rows
@@ -106,7 +106,9 @@ def analyse(
     if games.external and anchor not in games.players:
         raise LeagueError(f"the anchor {anchor!r} played no game (played: {', '.join(sorted(games.players)[:TOP])})")
     pinned = {} if found is None else found[0].elo
-    ratings = rate(chosen.games, rule, players=pinned, anchors=pinned, anchor=anchor)
+    fitted = rate(chosen.games, rule, players=pinned, anchors=pinned, anchor=anchor)
+    diagnosis = diagnose(fitted, chosen.games, rule)
+    ratings = widened(fitted, diagnosis.misfit)
     elo = ratings.elo
     if method == "sequential":
         points = sequential_elo(chosen.games, rule, anchor)
@@ -115,7 +117,6 @@ def analyse(
     generations = [] if games.external else [name for name in ratings.players if generation_number(name) is not None]
     rows = make_rows(ratings, chosen.games, rule, elo, intervals=method == "batch")
     draws = sum(row.draws for row in rows) / 2.0 / max(len(chosen.games), 1)
-    diagnosis = diagnose(ratings, chosen.games, rule)
     board = Leaderboard(
         rows=rows,
         kind="foreign" if games.external else "fights" if games.paid is None else "words",

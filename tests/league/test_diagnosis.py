@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from selfplay.league.diagnosis import diagnose
+from selfplay.league.diagnosis import Misfit, diagnose, widened
 from selfplay.league.games import GameTable
 from selfplay.league.leaderboard import build
 from selfplay.league.ratings import ELO, rate
@@ -82,6 +82,20 @@ def test_a_cyclic_pool_is_flagged_with_a_cycle():
     assert any("depends on the pairing" in warning for warning in board.warnings)
     assert max(row.nash for row in board.rows) < 0.5
     assert all(row.ranks == (1, 9) for row in board.rows)  # though its players are all alike strong
+
+
+def test_intervals_hold_the_misfit():
+    games = cyclic(9, 0.8, 20, np.random.default_rng(0))
+    ratings = rate(games)
+    misfit = diagnose(ratings, games).misfit
+    wide = widened(ratings, misfit)
+    assert misfit.chi2 > 2 * misfit.df
+    assert wide.se**2 == pytest.approx(ratings.se**2 * misfit.chi2 / misfit.df)
+    assert (wide.elo == ratings.elo).all()
+    row = next(row for row in build(games).rows if row.policy == "gen_3")
+    assert row.high - row.low == pytest.approx(float((wide.high - wide.low)[wide.index("gen_3")]))
+    for none in (None, Misfit(chi2=5.0, df=10, p=0.9, dispersion=1.0)):
+        assert (widened(ratings, none).cov == ratings.cov).all()
 
 
 def test_residuals_are_those_of_the_pairs():

@@ -7,7 +7,7 @@ import pytest
 
 from selfplay.errors import LeagueError
 from selfplay.league.games import GameTable
-from selfplay.league.leaderboard import Leaderboard, analyse, build
+from selfplay.league.leaderboard import TOP, Leaderboard, analyse, build
 from selfplay.league.ledger import read_games
 from selfplay.league.records import generation_id
 from selfplay.league.render import TITLE, agreement, to_json, to_table, to_text
@@ -41,7 +41,7 @@ def test_the_table_is_the_guide_s():
 def test_the_top_the_anchors_the_start_and_the_newest_are_shown(many):
     shown = {row["Policy"].split()[0] for row in cells(to_text(many))}
     assert {"random", "rusher", "gen_0", "gen_29"} <= shown
-    assert {row.policy for row in many.rows if row.rank <= 20} <= shown
+    assert {row.policy for row in many.rows if row.rank <= TOP} <= shown
     assert len(shown) < len(many.rows) == 32
     assert f"{32 - len(shown)} more players: --all" in to_text(many)
     assert len(cells(to_text(many, show_all=True))) == 32

@@ -15,7 +15,7 @@ from tests.envs.melee.drawing.fights import film
 def test_gif(tmp_path):
     path = tmp_path / "fight.gif"
     made = film(120)
-    size = write_gif(made, path, fps=20)
+    size = write_gif(made, path, fps=20, size=(640, 360))
     assert list(tmp_path.iterdir()) == [path]
     assert size == path.stat().st_size < 300_000
     with Image.open(path) as gif:
@@ -24,7 +24,7 @@ def test_gif(tmp_path):
         assert gif.info["loop"] == 0
         gif.seek(39)
         shown = np.asarray(gif.convert("RGB")).astype(int)
-    drawn = np.asarray(Painter(scene_of(made)).picture(117))
+    drawn = np.asarray(Painter(scene_of(made), (640, 360)).picture(117))
     assert np.abs(shown - drawn).mean() < 3
 
 
