@@ -50,14 +50,16 @@ def test_the_newest_generation_stands_in(tmp_path):
 def test_a_policy_folder_fights_under_its_own_rules(tmp_path):
     mine = save_imitation(tmp_path / "mine", "gru", stage="dreamland")
     other = save_imitation(tmp_path / "other")
-    film = fight(mine, [], seed=3, seconds=0.5)
+    assert fight(mine, [], seed=3, seconds=0.1).names == ("mine", "all_rounder")
+    film = fight(mine, [str(mine)], seed=3, seconds=0.5)
     assert film.names == ("mine", "mine")
     assert film.title == "mine, seed 3"
     assert (film.stage, film.players["character"][0].tolist()) == (STAGES["dreamland"], [CHARACTERS["fox"]] * 2)
     assert np.isfinite(film.values).all()
     assert fight(mine, [str(other)], seed=3, seconds=0.5).names == ("mine", "other")
     assert fight(mine, ["random", str(other)], seed=3, seconds=0.5).names == ("random", "other")
-    assert len(fight(save(tmp_path / "run", 0).generations / "gen_0", [], seed=0)) == 120
+    generation = save(tmp_path / "run", 0).generations / "gen_0"
+    assert len(fight(generation, ["random"], seed=0)) == 120
 
 
 def test_who_cannot_fight(tmp_path):
