@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 GAMES: Final = 100  # of a figure of a card
 RATING_GAMES: Final = 6000  # of a table
-PARTS: Final = ("train", "rate", "cards")
+PARTS: Final = ("rate", "cards")
 OUT: Final = ROOT / "docs" / "data" / "shipped"
 CARDS: Final = FOLDER / "README.md"
 ABOUT_GAME: Final = ("game", "reward", "ppo", "league")  # settings that a shipped policy keeps; none is of a machine
@@ -143,9 +143,16 @@ def chosen_generations(character: str, late: Sequence[str], elo: Mapping[str, fl
     return found
 
 
-def install(character: str, runs: Path, cells: Cells) -> None:
+def make(character: str, runs: Path, cells: Cells) -> Cell:
+    """Train, rate and install the policies of a character; their ratings. Blocks."""
+    train(character, runs)
+    cell = rate_character(character, runs)
+    install(character, runs, cell, cells)
+    return cell
+
+
+def install(character: str, runs: Path, cell: Cell, cells: Cells) -> None:
     """Put the policies of a character into the package, and their ratings into the anchor tables."""
-    (cell,) = cells.read([f"rated_{character}"])
     tables = cell["tables"]
     _, late = rated_generations(character, runs)
     shipped = chosen_generations(character, [*late], next(iter(tables.values()))["elo"])
@@ -290,13 +297,9 @@ def main() -> int:
 def run(options: argparse.Namespace) -> None:
     """Train, rate and measure what is missing."""
     parts, cells = chosen("--parts", options.parts, PARTS), Cells(OUT)
-    for character in STEPS:
-        if "train" in parts:
-            train(character, options.runs)
-        if "rate" in parts:
-            made = cells.make(f"rated_{character}", partial(rate_character, character, options.runs))
-            if made:
-                install(character, options.runs, cells)
+    if "rate" in parts:
+        for character in STEPS:
+            cells.make(f"rated_{character}", partial(make, character, options.runs, cells))
     if "cards" in parts:
         for name in names():
             cells.make(name, partial(measure, name))

@@ -47,7 +47,7 @@ def test_a_documented_command_starts(name, monkeypatch, capsys):
         ("modes", "--seeds 1,,2", "--seeds: '1,,2' is no list of whole numbers"),
         ("modes", "--modes best", "--modes best: unknown (valid: "),
         ("learning", "--seeds -1", "--seeds"),
-        ("shipped", "--parts x", "--parts x: unknown (valid: train, rate, cards)"),
+        ("shipped", "--parts x", "--parts x: unknown (valid: rate, cards)"),
         ("figures", "--parts x", "--parts x: unknown (valid: shipped, learning, predictions"),
         ("figures", "", "--replays FOLDER is needed for play_style"),
         ("dialogue", "--arms x", "--arms x: unknown (valid: dr_grpo, grpo, files)"),
