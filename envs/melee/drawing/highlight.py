@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.melee.drawing.story import losses
+from envs.melee.actions import CATEGORIES, CATEGORY_OF
+from envs.melee.drawing.story import Loss, losses
 from envs.melee.state import FPS
 
 if TYPE_CHECKING:
@@ -33,9 +34,10 @@ class Moment(NamedTuple):
 def best_moment(film: Film, seconds: float, seats: Sequence[int] = (0, 1)) -> Moment:
     """The window of ``seconds`` in which one of ``seats`` gains most on the other player.
 
-    Gains are damage dealt minus damage taken, in percent. A stock that a player loses soon after a hit counts 100.
-    Damage to a player in hitstun, a combo, counts twice. All gains count half more for a player who is behind when the
-    window begins. Where stocks are taken, a window ends soon after one, so that it shows what led to it.
+    Gains are damage dealt minus damage taken, in percent. A stock that a player loses soon after a hit counts 100 when
+    the player leaves the blast zone. Damage to a player in hitstun, a combo, counts twice. All gains count half more for
+    a player who is behind when the window begins. Where stocks are taken, a window ends soon after one, so that it shows
+    what led to it.
     """
     percent = np.nan_to_num(film.players["percent"]).astype(np.float64)
     dealt = np.maximum(np.diff(percent, axis=0, prepend=percent[:1]), 0)[:, ::-1]  # [T, 2] by the seat that hits
@@ -69,6 +71,14 @@ def _taken(film: Film, dealt: NDArray[np.float64]) -> NDArray[np.bool_]:
     """[T, 2] whether a seat takes a stock from the other, which it hit not long before."""
     taken = np.zeros(dealt.shape, bool)
     for loss in losses(film):
-        since = np.searchsorted(film.frames, film.frames[loss.t] - round(CREDIT_S * FPS))
-        taken[loss.t, 1 - loss.seat] = dealt[since : loss.t, 1 - loss.seat].any()
+        out = _left_the_blast_zone(film, loss)
+        since = np.searchsorted(film.frames, film.frames[out] - round(CREDIT_S * FPS))
+        taken[out, 1 - loss.seat] = dealt[since:out, 1 - loss.seat].any()
     return taken
+
+
+def _left_the_blast_zone(film: Film, loss: Loss) -> int:
+    """When the player of a lost stock was out: at the top that is up to two seconds before the stock is counted."""
+    actions = film.players["action"][: loss.t, loss.seat]
+    dead = CATEGORY_OF[np.clip(actions, 0, len(CATEGORY_OF) - 1)] == CATEGORIES.index("dead")
+    return loss.t if not dead[-1] else loss.t - int(dead[::-1].argmin() or len(dead))

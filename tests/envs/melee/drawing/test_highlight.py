@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from envs.melee.actions import DEAD_UP_STAR, WAIT
 from envs.melee.drawing.highlight import BEHIND, COMBO, STOCK, best_moment
 from tests.envs.melee.drawing.fights import NAMES, film
 
@@ -30,6 +31,18 @@ def test_a_stock_is_shown_with_what_led_to_it_and_what_follows():
     assert moment.start_s * 60 == pytest.approx(961 - 600)
     assert moment.gain == pytest.approx(STOCK + 50)
     assert moment.why == f"{NAMES[0]} deals 50% and takes a stock"
+
+
+def test_a_player_is_out_before_the_stock_is_counted():
+    def change(now, frame):
+        players = now.players[0]
+        players["percent"] = (0, 20 if frame < 800 else 60)
+        players["action"][1] = DEAD_UP_STAR if 860 <= frame < 990 else WAIT
+        players["stocks"][1] = 4 if frame < 960 else 3
+
+    moment = best_moment(film(1800, change=change), 12)
+    assert moment.start_s * 60 == pytest.approx(861 - 600)
+    assert moment.gain == pytest.approx(STOCK + 40)
 
 
 def test_a_stock_that_is_thrown_away_is_none_that_is_taken():
