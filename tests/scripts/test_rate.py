@@ -18,7 +18,7 @@ def test_it_plays_a_budget_of_games_and_shows_the_table(trained, tmp_path):
 def test_calibrating_leaves_a_table_that_the_leaderboard_names(trained, tmp_path):
     done = run("rate.py", trained, "--calibrate", "--games", 2, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert json.loads((trained / "anchors.json").read_text())["games"] == 2
+    assert json.loads((trained / "anchors.json").read_text())["games"] == 2 * 21  # pairs
     assert not (trained / "ledger.jsonl").exists()
     done = run("rate.py", trained, "--budget", 4, cwd=tmp_path)
     assert "this run's own calibration" in done.stdout

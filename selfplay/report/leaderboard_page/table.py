@@ -47,13 +47,14 @@ def table(board: Leaderboard, play: Mapping[str, str]) -> str:
 
 def _row(row: LeaderboardRow, board: Leaderboard, scale: tuple[float, float], play: str | None, *, more: bool) -> str:
     kind = "scripted" if row.scripted else "person" if row.person else "generation"
+    label = "bot" if row.scripted else "person" if row.person else ""  # a bot may be a shipped policy
     marks = " ".join(name for name, is_so in (("newest", row.policy == board.newest), ("more", more)) if is_so)
     low, high = row.low or 0.0, row.high or 0.0
     best, worst = row.ranks
     cells = (
         _cell(str(row.rank), row.rank),
         f'<th scope="row" data-v="{escape(row.name)}">{escape(row.name)}'
-        f"{f' <small>{kind}</small>' if row.scripted or row.person else ''}{_link(play)}</th>",
+        f"{f' <small>{label}</small>' if label else ''}{_link(play)}</th>",
         _cell(f"{row.elo:.0f}", row.elo),
         _cell(f'<span class="words">{escape(interval(row))}</span>{_bar(row, scale)}', high - low, "interval"),
         _cell(str(best) if best == worst else f"{best}–{worst}", best + worst / 1e4),
