@@ -61,13 +61,13 @@ def _write_peers(root: Path) -> None:
 
 
 FIGURES: Final[dict[str, Figures]] = {
-    "shipped": Figures(("shipped",), ("shipped/*.json",), shipped.write, 40),
-    "learning": Figures(("learning",), ("learning/*.json",), learning.write, 30),
-    "predictions": Figures(("predictions",), ("predictions/*.json",), predictions.write, 4),
+    "shipped": Figures(("shipped",), ("shipped/*.json",), shipped.write, 36),
+    "learning": Figures(("learning",), ("learning/*.json",), learning.write, 22),
+    "predictions": Figures(("predictions",), ("predictions/*.json",), predictions.write, 3),
     "round_robin": Figures(("round_robin", "--write"), ("round_robin.json",), round_robin.write, 1),
     "play_style": Figures(("play_style", REPLAYS, "--write"), ("play_style.json",), play_style.write, 2),
     "pictures": Figures(("pictures",), ("pictures.json",), None, 1),
-    "peers": Figures(("rivals.bench", "--rounds", "3", "--write"), ("peers.json",), _write_peers, 12),
+    "peers": Figures(("rivals.bench", "--rounds", "2", "--write"), ("peers.json",), _write_peers, 25),
 }
 """In the order in which they are made: ratings of runs need the scale, pictures need a run."""
 BY_CELL: Final = {"shipped", "learning", "predictions"}

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 ENOUGH: Final = 16  # games of a result that is shown
 STRONGEST: Final = 2  # scripted players that the last generation itself plays
+HOPELESS: Final = 0.1
+"""Score of recent generations below which the last generation does not play a pinned player: the games tell little."""
 
 
 def results(games: GameTable, scripted: str, since: float = 0) -> tuple[Floats, Ints]:
@@ -74,12 +76,15 @@ def plan_scripted(
         budget: games, at most.
         rng: draws the seeds.
         games_each: games per matchup.
-        last: whether training has ended; then ``newest`` itself plays the ``STRONGEST`` strongest and no others.
+        last: whether training has ended; then ``newest`` itself plays the ``STRONGEST`` strongest that are not
+            ``HOPELESS``, and no others.
     """
     number, strongest = generation_number(newest) or 0, scripted[::-1]
     order = [(name, 0.0) for name in scripted] + [(name, number / 2) for name in strongest]
     if last:
-        order = [(name, float(number)) for name in strongest[:STRONGEST]]
+        recent = {name: results(games, name)[0] for name in strongest}
+        near = [name for name in strongest if len(recent[name]) < ENOUGH or recent[name].mean() >= HOPELESS]
+        order = [(name, float(number)) for name in near[:STRONGEST]]
     found: list[Matchup] = []
     for name, since in order:
         planned = games_each * sum(name in matchup.players for matchup in found)

@@ -66,3 +66,8 @@ def test_results_of_long_ago_are_repeated_against_the_strongest_first():
 def test_the_last_generation_itself_meets_the_strongest_two():
     games = met(("gen_30", "random", 12, 0), ("gen_30", "walker", 16, 0), ("gen_40", "rusher", 4, 0))
     assert planned(games, last=True) == [("rusher", 2)] * 6 + [("walker", 2)] * 8
+
+
+def test_the_last_generation_does_not_meet_a_player_that_beat_all_recent_ones():
+    games = met(("gen_30", "random", 12, 0), ("gen_30", "walker", 8, 8), ("gen_40", "rusher", 1, 15))
+    assert planned(games, last=True) == [("walker", 2)] * 8 + [("random", 2)] * 8

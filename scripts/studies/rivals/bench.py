@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     Tell = Callable[[str], None]
 
 GAMES = "256,4"
-TRIALS = 2  # of each way
+TRIALS = 1  # of each way
 
 
 @dataclass(slots=True)
