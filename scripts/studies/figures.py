@@ -65,7 +65,12 @@ FIGURES: Final[dict[str, Figures]] = {
     "learning": Figures(("learning",), ("learning/*.json",), learning.write, 22),
     "predictions": Figures(("predictions",), ("predictions/*.json",), predictions.write, 3),
     "round_robin": Figures(("round_robin", "--write"), ("round_robin.json",), round_robin.write, 1),
-    "play_style": Figures(("play_style", REPLAYS, "--write"), ("play_style.json",), play_style.write, 2),
+    "play_style": Figures(
+        ("play_style", REPLAYS, "--policy", "medium", "--policy", "expert", "--write"),
+        ("play_style.json",),
+        play_style.write,
+        2,
+    ),
     "pictures": Figures(("pictures",), ("pictures.json",), None, 1),
     "peers": Figures(("rivals.bench", "--rounds", "2", "--write"), ("peers.json",), _write_peers, 25),
 }

@@ -14,7 +14,7 @@ from scripts.studies.command_line import Command, tell_error
 from scripts.studies.pages import measured_here, put_between, write_json
 from scripts.studies.pages import table as markdown
 from scripts.studies.play_style.columns import column, mock_games, people
-from selfplay.commands.record import policy
+from selfplay.commands.players import contender
 from selfplay.errors import ConfigError
 from selfplay.runner.match import Contender, Rules
 
@@ -36,7 +36,9 @@ def main() -> int:
         metavar="REPLAY",
         help=".slp file, or a folder of them; games of two people count",
     )
-    command.add_argument("--policy", action="append", default=[], metavar="RUN", help="run or folder of a policy")
+    command.add_argument(
+        "--policy", action="append", default=[], metavar="RUN", help="run, policy, or shipped policy such as strong"
+    )
     command.add_argument("--games", type=int, default=12, metavar="N", help="of each player (default: %(default)s)")
     command.add_argument("--character", default="mewtwo", metavar="NAME", help="in the mock (default: %(default)s)")
     command.add_argument("--stage", default="final_destination", metavar="NAME", help="(default: %(default)s)")
@@ -68,11 +70,11 @@ def document(options: argparse.Namespace) -> dict[str, Any]:
         ConfigError: a file cannot be read, or no file has two people.
     """
     rules = Rules(stage=options.stage, max_episode_frames=options.frames)
-    players = [*(Contender(name) for name in bots.LADDER), *(policy(path) for path in options.policy)]
+    players = [*(Contender(name) for name in bots.LADDER), *map(contender, options.policy)]
     columns = [column("people", _people(options.replays))] if options.replays else []
     for player in players:
         games = list(mock_games(player, options.games, options.character, rules, options.seed))
-        columns.append(column(player.id, games))
+        columns.append(column(Path(player.id).name, games))
         tell_error(f"{player.id}: {len(games)} games")
     settings = {name: getattr(options, name) for name in ("games", "character", "stage", "seed", "frames")}
     return {**measured_here(), **settings, "columns": columns}

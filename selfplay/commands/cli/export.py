@@ -11,7 +11,7 @@ from selfplay.config.command_line import Parser, run_command
 
 def parser() -> argparse.ArgumentParser:
     made = Parser(description=__doc__)
-    made.add_argument("policy", metavar="POLICY", help="policy folder, or run folder")
+    made.add_argument("policy", metavar="POLICY", help="policy or run folder, or a shipped policy such as strong")
     made.add_argument(
         "--format",
         required=True,
