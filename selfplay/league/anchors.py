@@ -1,13 +1,11 @@
 """Fixed ratings of scripted players and shipped policies, measured once for each set of settings.
 
 A run plays only a few dozen games against each scripted player. Ratings fitted from those games alone would differ
-from run to run, and so would all others. The project therefore ships the results of a large round robin between the
-scripted players (``anchor_tables/HASH.json``). For settings without a table ``scripts/rate.py RUN --calibrate``
-measures one and writes it to the run's folder.
-
-Trained policies beat every scripted player, and games that are always won do not say how strong the winner is. Policies
-that come with the project are therefore pinned above the scripted players. They do not move these: scripted players
-are rated by their own games alone.
+from run to run, and so would all others. Trained policies also beat every scripted player, and games that are always
+won do not say how strong the winner is. The project therefore ships ratings of scripted players and of policies above
+them, from many games with generations between them (``anchor_tables/HASH.json``, ``scripts/studies/shipped.py``). For
+settings without a table ``scripts/rate.py RUN --calibrate`` rates the scripted players by a round robin and writes the
+table to the run's folder.
 """
 
 from __future__ import annotations
