@@ -35,9 +35,9 @@ def best_moment(film: Film, seconds: float, seats: Sequence[int] = (0, 1)) -> Mo
     """The window of ``seconds`` in which one of ``seats`` gains most on the other player.
 
     Gains are damage dealt minus damage taken, in percent. A stock that a player loses soon after a hit counts 100 when
-    the player leaves the blast zone. Damage to a player in hitstun, a combo, counts twice. All gains count half more for
-    a player who is behind when the window begins. Where stocks are taken, a window ends soon after one, so that it shows
-    what led to it.
+    the player leaves the blast zone. Damage to a player in hitstun, a combo, counts twice. All gains count half more
+    for a player who is behind when the window begins. Where stocks are taken, a window ends soon after one, so that it
+    shows what led to it.
     """
     percent = np.nan_to_num(film.players["percent"]).astype(np.float64)
     dealt = np.maximum(np.diff(percent, axis=0, prepend=percent[:1]), 0)[:, ::-1]  # [T, 2] by the seat that hits

@@ -25,7 +25,7 @@ from envs.melee.dolphin import match  # noqa: E402
 from envs.melee.dolphin.game import DolphinMelee  # noqa: E402
 from envs.melee.dolphin.lock_step import count_down  # noqa: E402
 from tests.envs.melee.dolphin.emulators import PORT  # noqa: E402
-from tests.scripts.commands import is_alive  # noqa: E402
+from tests.scripts.commands import is_alive, wait_for  # noqa: E402
 
 PROGRAM = Path(__file__).with_name("other_dolphin.py")
 CAP = 200  # frames of an episode that is cut short
@@ -304,7 +304,7 @@ def test_a_launcher_that_stays_is_no_shelter(make):
     (child,) = psutil.Process(pid_of(game)).children()
     in_step(game, 5)
     game.close()
-    assert not is_alive(child.pid)
+    wait_for(lambda: not is_alive(child.pid))
 
 
 def test_what_it_started_itself_ends_with_it(make, tmp_path):
@@ -314,4 +314,4 @@ def test_what_it_started_itself_ends_with_it(make, tmp_path):
     pid = int(mark.read_text())
     assert psutil.pid_exists(pid)
     game.close()
-    assert not is_alive(pid)
+    wait_for(lambda: not is_alive(pid))
