@@ -23,6 +23,7 @@ COLOURS: Final = (
 OTHERS: Final = "#818181"  # bars that do not stand out
 INK, DARK_INK = "#656d76", "#8b949e"  # text and axes on light and on dark pages
 WIDTH: Final = 8.0  # inches of 72 points
+NAME_POINTS: Final = 9  # size of the names of levels
 ABOVE: Final = 4  # names for which there is room above a plot; more stand on its right
 SETTINGS: Final = {
     "svg.fonttype": "none", "svg.hashsalt": "selfplay", "font.family": "DejaVu Sans", "font.size": 10,
@@ -104,11 +105,20 @@ def bars(groups: Sequence[tuple[str, Sequence[Bar]]]) -> str:
     return _svg(draw, sum(0.24 * len(group) + 0.7 for _, group in groups))
 
 
+def _name_levels(axes: Axes, levels: Sequence[tuple[str, float]]) -> None:
+    """Write the names of levels beside the axes, each above the one below it where levels are close."""
+    low, high = axes.get_ylim()
+    line = NAME_POINTS * 1.2 * axes.figure.dpi / 72 / axes.bbox.height  # in shares of the axes
+    above = -line
+    for name, level in sorted(levels, key=lambda each: each[1]):
+        above = max((level - low) / (high - low), above + line)
+        axes.annotate(name, (1, above), (4, 0), "axes fraction", "offset points", va="center", fontsize=NAME_POINTS)
+
+
 def _draw_lines(axes: Axes, plot: Plot) -> None:
     names = list(dict.fromkeys(curve.name for curve in plot.curves if not curve.reference))
-    for name, level in plot.levels:
+    for _, level in plot.levels:
         axes.axhline(level, color=INK, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
-        axes.annotate(name, (1, level), (4, 0), ("axes fraction", "data"), "offset points", va="center", fontsize=9)
     shown = set()
     for curve in plot.curves:
         label = None if curve.name in shown else curve.name
@@ -127,6 +137,7 @@ def _draw_lines(axes: Axes, plot: Plot) -> None:
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_formatter("{x:,.7g}")
     axes.set(xlabel=plot.x_label, ylabel=plot.y_label)
+    _name_levels(axes, plot.levels)
     if len(shown) > ABOVE:
         axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize=9)
     else:
