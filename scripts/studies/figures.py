@@ -2,7 +2,8 @@
 
 In turn: shipped policies and the scale of all ratings, runs of the preset, whether ratings predict, scripted players,
 people, pictures, and the speed beside other trainers. A step that is finished under these versions is skipped, and one
-that XX
+that was interrupted goes on where it was; to repeat one, delete its documents. --check runs nothing: it names figures
+of other versions, and pages that do not show them.
 """
 
 from __future__ import annotations
