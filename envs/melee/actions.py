@@ -178,3 +178,9 @@ def name_common(players: NDArray[np.void]) -> None:
 
 
 CATEGORY_OF: Final[NDArray[np.int8]] = _category_table()  # [NUM_ACTIONS] index into CATEGORIES
+
+
+def categories_of(actions: NDArray[np.integer], unknown: str = "other") -> NDArray[np.int8]:
+    """Index into ``CATEGORIES`` of each action, of any shape; actions that the mock does not have are ``unknown``."""
+    known = (actions >= 0) & (actions < NUM_ACTIONS)
+    return np.where(known, CATEGORY_OF[np.where(known, actions, 0)], np.int8(CATEGORIES.index(unknown)))

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.melee.actions import CATEGORIES, CATEGORY_OF
+from envs.melee.actions import CATEGORIES, categories_of
 from envs.melee.slp.record import GAME_SET
 from envs.melee.state import NUM_SEATS, records
 
@@ -75,7 +75,7 @@ def behaviour(state: GameState, end: End | None = None) -> NDArray[np.void]:
     frames, players = state.game["frame"], state.players
     if not len(frames):
         return result
-    category = _categories(players["action"])
+    category = categories_of(players["action"])
     counted = (frames >= 0)[:, None]
     result["minutes"] = counted.sum() / FRAMES_A_MINUTE
     for name, starts in _starts(category).items():
@@ -90,14 +90,6 @@ def behaviour(state: GameState, end: End | None = None) -> NDArray[np.void]:
     result["apart"] = (apart & counted[1:]).sum(0) / 60.0
     result["gained"] = np.where(apart & counted[1:], gain, 0.0).sum(0)
     return result
-
-
-def _categories(actions: NDArray[np.int32]) -> NDArray[np.int8]:
-    known = (actions >= 0) & (actions < len(CATEGORY_OF))
-    categories: NDArray[np.int8] = np.where(
-        known, CATEGORY_OF[np.where(known, actions, 0)], CATEGORIES.index("other")
-    ).astype(np.int8)
-    return categories
 
 
 def _among(category: NDArray[np.int8], names: tuple[str, ...]) -> _Bools:

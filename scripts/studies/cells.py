@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from scripts.studies.charts import Curve, Plot, lines
 from scripts.studies.pages import versions, write_json
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 Cell = dict[str, Any]
 POINTS = 60  # of a curve
+PRESET: Final = ("--game-type", "mock", "--preset", "laptop")
+"""Arguments of train_self_play.py for the main job."""
 
 
 class Cells:

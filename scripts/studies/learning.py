@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 from envs.melee import bots
 from envs.registry import find_game
 from scripts.studies import ROOT
-from scripts.studies.cells import Cell, Cells, train_if_missing
+from scripts.studies.cells import PRESET, Cell, Cells, train_if_missing
 from scripts.studies.charts import Curve, Plot, lines
 from scripts.studies.combat.measure import quarters, scores
-from scripts.studies.combat.preset import BEFORE, measure_before, measured, preset_text
+from scripts.studies.combat.preset import BEFORE, GAMES, measure_before, measured, preset_text
 from scripts.studies.command_line import Command, tell
 from scripts.studies.pages import interval, measured_here, put_between
 from scripts.studies.pages import table as markdown
@@ -38,18 +38,16 @@ if TYPE_CHECKING:
 
     from selfplay.config.fighting import Config
 
-GAMES: Final = 200
 OUT: Final = ROOT / "docs" / "data" / "learning"
-COMMAND: Final = "python scripts/train_self_play.py --game-type mock --preset laptop --track-elo --seed {seed}"
 
 
-def train_and_evaluate(seed: int, folder: Path, arguments: Sequence[str] = (), games: int = GAMES) -> Cell:
-    """Train one seed, unless that is done, and play ``games`` games of its last generation with each opponent.
+def train_and_evaluate(seed: int, folder: Path) -> Cell:
+    """Train one seed, unless that is done, and play ``GAMES`` games of its last generation with each opponent.
 
     Raises:
         SelfPlayError: the training failed or was interrupted.
     """
-    words = [*COMMAND.format(seed=seed).split()[2:], *arguments]
+    words = [*PRESET, "--track-elo", "--seed", str(seed)]
     wanted = parse(words)
     run = RunDir(folder)
     train_if_missing(run, words, tell)
@@ -57,10 +55,10 @@ def train_and_evaluate(seed: int, folder: Path, arguments: Sequence[str] = (), g
     newest = contender(str(summary["newest"]), run)
     start = contender(START, run)
     characters, rules = home_rules((newest,))
-    fights = measured(newest, games, seed)
+    fights = measured(newest, GAMES, seed)
     return {
         "name": characters[0],
-        "command": COMMAND.format(seed=seed) + "".join(f" {word}" for word in arguments),
+        "command": " ".join(["python scripts/train_self_play.py", *words]),
         "seed": seed,
         **measured_here(),
         "training_s": summary["elapsed_s"],
@@ -69,7 +67,7 @@ def train_and_evaluate(seed: int, folder: Path, arguments: Sequence[str] = (), g
         **{name: summary[name] for name in ("total_steps", "steps_per_s_median", "restarts", "chaos")},
         **opponents(wanted.config),
         **fights,
-        "scores": scores(newest, [start], characters, rules, games, 20_000 + seed) | fights["scores"],
+        "scores": scores(newest, [start], characters, rules, GAMES, 20_000 + seed) | fights["scores"],
         "quarters": [quarter.model_dump() for quarter in quarters(run)],
         **rated(run),
     }
@@ -77,8 +75,6 @@ def train_and_evaluate(seed: int, folder: Path, arguments: Sequence[str] = (), g
 
 def rated(run: RunDir) -> dict[str, Any]:
     """Ratings from a run's ledger: the curve of its generations, and the facts of its leaderboard."""
-    if not run.ledger.exists():
-        return {"curve": [], "bots": {}, "leaderboard": None, "printed": ""}
     board = build(read_games(run.ledger), run=run.path)
     curve = [
         {"iteration": number, "elo": row.elo, "low": row.low, "high": row.high}

@@ -19,7 +19,7 @@ import numpy as np
 
 from envs.melee import bots
 from scripts.studies import ROOT
-from scripts.studies.cells import Cell, Cells, train_if_missing
+from scripts.studies.cells import PRESET, Cell, Cells, train_if_missing
 from scripts.studies.command_line import Command, chosen, tell
 from scripts.studies.intervals import half95, t95
 from scripts.studies.pages import interval, put_between, table
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from selfplay.league.games import Floats
     from selfplay.league.ratings import Ratings
 
-ARGUMENTS: Final = ("--game-type", "mock", "--preset", "laptop")  # simple_mix has the shares of the preset
 GAMES_FILE: Final = "games.csv"
 FIELDS: Final = ("first", "second", "score", "pair", "finished")
 MODES: Final = "latest,simple_mix,delta_uniform,pfsp,league"
@@ -73,7 +72,7 @@ class ModeStudy:
     ) -> None:
         self._runs, self._out, self._tell = runs, out, tell
         self._cells = Cells(out)
-        self._arguments = (*ARGUMENTS, "--timesteps", str(steps), *options)
+        self._arguments = (*PRESET, "--timesteps", str(steps), *options)
         out.mkdir(parents=True, exist_ok=True)
 
     def train(self, mode: str, seed: int) -> None:

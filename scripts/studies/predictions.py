@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from scripts.studies import ROOT
-from scripts.studies.cells import Cell, Cells
+from scripts.studies.cells import PRESET, Cell, Cells
 from scripts.studies.command_line import Command
 from scripts.studies.pages import measured_here, put_between, table
 from scripts.studies.shipped import rate_between
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
     from selfplay.league.rewards import RewardRecord
 
-ARGUMENTS: Final = ("--game-type", "mock", "--preset", "laptop")
 OUT: Final = ROOT / "docs" / "data" / "predictions"
 PAIRS, GAMES, RATING_GAMES = 20, 100, 1200  # held-out pairs of a run, games of each, games for the ratings
 
@@ -59,7 +58,7 @@ def predict(ratings: Ratings, pair: Pair, games: int) -> tuple[float, float, flo
 
 def measure(run: RunDir, seed: int) -> Cell:
     """Rate a run without the held-out pairs, and let those play. Blocks."""
-    settings = settings_of(parse([*ARGUMENTS]).config)
+    settings = settings_of(parse([*PRESET]).config)
     players = [*(generation.id for generation in list_generations(run)), *settings.anchors]
     everyone = {name: contender(name, run, settings.rules.game) for name in players}
     rng = np.random.default_rng(derive(seed, "predictions"))

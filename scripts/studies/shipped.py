@@ -17,7 +17,7 @@ import numpy as np
 
 from envs.melee import bots
 from scripts.studies import ROOT
-from scripts.studies.cells import Cell, Cells, train_if_missing
+from scripts.studies.cells import PRESET, Cell, Cells, train_if_missing
 from scripts.studies.combat.measure import mirror, scores
 from scripts.studies.command_line import Command, chosen, tell
 from scripts.studies.pages import interval, measured_here
@@ -54,7 +54,6 @@ PARTS: Final = ("rate", "cards")
 OUT: Final = ROOT / "docs" / "data" / "shipped"
 CARDS: Final = FOLDER / "README.md"
 ABOUT_GAME: Final = ("game", "reward", "ppo", "league")  # settings that a shipped policy keeps; none is of a machine
-PRESET: Final = ("--game-type", "mock", "--preset", "laptop")
 SEED: Final = 10
 STEPS: Final = {"mewtwo": 24_000_000, "fox": 12_000_000, "marth": 12_000_000}
 """Length of the run of each character."""

@@ -112,7 +112,7 @@ def diagnose(ratings: Ratings, games: GameTable, rule: ResultRule = "stocks_perc
 
 
 def widened(ratings: Ratings, misfit: Misfit | None) -> Ratings:
-    """The ratings with errors that hold the misfit: variances times chi2 / df, where that is more than 1.
+    """The ratings with errors that include the misfit: variances times chi2 / df, where that is more than 1.
 
     Errors of a fit are those of the games alone. If the results of pairs scatter more around their expected scores than
     games do, so do the ratings around what each other opponent would say.

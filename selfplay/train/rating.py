@@ -21,6 +21,7 @@ from selfplay.league.schedule import LAST_WEIGHT, NEWEST_WEIGHT, Matchup, plan
 from selfplay.runner.worker import Worker
 
 if TYPE_CHECKING:
+    from selfplay.league.anchors import AnchorTable, Origin
     from selfplay.league.rewards import RewardRecord
     from selfplay.supervision import Context
 
@@ -128,19 +129,17 @@ class Rated(Protocol):
     def seed(self) -> int: ...
 
 
-def comparable(games: GameTable, settings: Rated, run: Path | None = None, keep: Sequence[str] = ()) -> GameTable:
-    """The games that are rated under these settings; of a pinned policy only those of the weights that are pinned.
+def comparable(games: GameTable, settings: Rated) -> GameTable:
+    """The games that are rated under these settings; of a pinned policy only those of the weights that are pinned."""
+    return _comparable(games, settings, find_table(settings.settings))
 
-    Args:
-        games: of the ledger.
-        settings: under which games are rated together.
-        run: folder that may have a table of anchors.
-        keep: see ``GameTable.comparable``.
-    """
+
+def _comparable(
+    games: GameTable, settings: Rated, found: tuple[AnchorTable, Origin] | None, keep: Sequence[str] = ()
+) -> GameTable:
     if settings.group not in games.groups:
         return GameTable.of([])
-    table = find_table(settings.settings, run)
-    return games.comparable(settings.group, keep, None if table is None else table[0].policies).games
+    return games.comparable(settings.group, keep, None if found is None else found[0].policies).games
 
 
 def plan_games(
@@ -170,9 +169,9 @@ def plan_games(
 
 def rated(games: GameTable, settings: Rated, players: Sequence[str], run: Path | None = None) -> Ratings:
     """Ratings under these settings; ``players`` are part of them even without games."""
-    table = find_table(settings.settings, run)
-    chosen = comparable(games, settings, run, players)
-    return rate(chosen, players=players, anchors=None if table is None else table[0].elo)
+    found = find_table(settings.settings, run)
+    chosen = _comparable(games, settings, found, players)
+    return rate(chosen, players=players, anchors=None if found is None else found[0].elo)
 
 
 def strengths(games: GameTable, settings: Rated, run: Path | None = None) -> dict[str, float]:

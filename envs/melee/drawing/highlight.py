@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.melee.actions import CATEGORIES, CATEGORY_OF
+from envs.melee.actions import CATEGORIES, categories_of
 from envs.melee.drawing.story import Loss, losses
 from envs.melee.state import FPS
 
@@ -80,5 +80,5 @@ def _taken(film: Film, dealt: NDArray[np.float64]) -> NDArray[np.bool_]:
 def _left_the_blast_zone(film: Film, loss: Loss) -> int:
     """When the player of a lost stock was out: at the top that is up to two seconds before the stock is counted."""
     actions = film.players["action"][: loss.t, loss.seat]
-    dead = CATEGORY_OF[np.clip(actions, 0, len(CATEGORY_OF) - 1)] == CATEGORIES.index("dead")
+    dead = categories_of(actions) == CATEGORIES.index("dead")
     return loss.t if not dead[-1] else loss.t - int(dead[::-1].argmin() or len(dead))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.melee.actions import CATEGORIES, CATEGORY_OF
+from envs.melee.actions import CATEGORIES, categories_of
 from envs.melee.drawing import events, moves
 from envs.melee.drawing.camera import follow
 from envs.melee.drawing.figure import Rig, rig_of
@@ -121,8 +121,7 @@ def _distinct(sets: Sequence[Floats]) -> tuple[tuple[Floats, ...], NDArray[np.in
 
 def _place(shots: NDArray[np.void], players: NDArray[np.void]) -> None:
     actions = players["action"]
-    known = np.where((actions >= 0) & (actions < len(CATEGORY_OF)), actions, 0)
-    shots["category"] = np.where(known == actions, CATEGORY_OF[known], CATEGORIES.index("special"))
+    shots["category"] = categories_of(actions, "special")
     frozen = np.nan_to_num(players["hitlag"]) > 0
     shots["x"] = np.nan_to_num(players["x"]) + frozen * SHAKE * (1 - 2 * (np.arange(len(players)) % 2))[:, None]
     shots["y"] = np.nan_to_num(players["y"])

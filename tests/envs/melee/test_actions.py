@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from envs.melee import actions
-from envs.melee.actions import CATEGORIES, CATEGORY_OF, NUM_ACTIONS
+from envs.melee.actions import CATEGORIES, CATEGORY_OF, NUM_ACTIONS, categories_of
 from envs.melee.state import PLAYER, records
 
 
@@ -92,3 +92,11 @@ def test_attacks_that_are_states_of_their_own_get_common_numbers():
     players["character"], players["action"] = (24, 16), 347
     actions.name_common(players)
     assert players["action"].tolist() == [actions.NAIR, 347]
+
+
+def test_actions_that_the_mock_does_not_have_are_of_the_category_that_is_named():
+    actions = np.array([[0, -1], [NUM_ACTIONS, NUM_ACTIONS - 1]], np.int32)
+    found = categories_of(actions, "special")
+    assert found.dtype == np.int8
+    assert [[CATEGORIES[i] for i in row] for row in found] == [["dead", "special"], ["special", "special"]]
+    assert CATEGORIES[categories_of(np.array([-1]))[0]] == "other"
