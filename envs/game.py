@@ -1,0 +1,89 @@
+"""One game of two seats, in plain Python: what a game of one's own is written as (``selfplay.games``).
+
+Both seats may act in every step, or one of them. ``envs.vector`` plays many such games side by side.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import ClassVar, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+GameT = TypeVar("GameT", bound="Game", contravariant=True)
+
+Action = int | Sequence[int]
+"""A number, or several where ``Game.num_actions`` has several."""
+BOTH: tuple[int, ...] = (0, 1)
+
+
+class Player(Protocol[GameT]):
+    """A scripted player: it sees the whole game."""
+
+    def __call__(self, game: GameT, seat: int, rng: np.random.Generator) -> Action:
+        """A legal action of a seat that is to act. All randomness comes from ``rng``; the game is not changed."""
+        ...
+
+
+class Game(ABC):
+    """A game of two seats, played again and again.
+
+    Given a seed and the actions, a game must always go alike: a run that is resumed plays its games up to where they
+    were. ``num_actions``, ``obs_width`` and the other attributes belong to the class or are set by its constructor,
+    which takes no arguments, and stay as they are.
+
+    Attributes:
+        num_actions: Number of different actions, 127 at most; or of each part of an action that has several.
+        obs_width: Features in an observation.
+        max_steps: Steps after which an episode is truncated.
+        version: Of the rules and observations. Games and policies of another version are not compared.
+        players: Scripted players, the weakest first, beside ``random``, which every game has.
+        held_out: Names of those that training does not meet by default.
+    """
+
+    num_actions: int | Sequence[int]
+    obs_width: int
+    max_steps: int = 1000
+    version: int = 1
+    players: ClassVar[Mapping[str, Player[Game]]] = MappingProxyType({})
+    held_out: ClassVar[Sequence[str]] = ()
+
+    @abstractmethod
+    def reset(self, seed: int) -> None:
+        """Begin an episode."""
+
+    def to_act(self) -> Sequence[int]:
+        """Seats that act in the next step, both by default. The others wait; what they see is not asked for."""
+        return BOTH
+
+    @abstractmethod
+    def observe(self, seat: int) -> ArrayLike:
+        """What a seat sees, [obs_width]; after the end of an episode as well."""
+
+    def legal(self, seat: int) -> ArrayLike | None:
+        """Which actions a seat that is to act has, bool [num_actions], those of several parts joined; None: all."""
+        del seat
+        return None
+
+    @abstractmethod
+    def step(self, actions: Sequence[Action]) -> tuple[Sequence[float], bool, bool]:
+        """Play the actions of both seats; that of a seat that waits means nothing.
+
+        Returns:
+            The reward of each seat; whether the game is over; and whether it ends without being over (truncated), in
+            which case more would have followed. Who has the larger sum of rewards in an episode has won.
+        """
+
+    def render(self) -> str | NDArray[np.uint8]:
+        """The game as text, or as a picture [H, W, 3], for people."""
+        raise NotImplementedError
+
+    def action_name(self, action: int) -> str:
+        """What a person types for an action; of games with one number an action."""
+        return str(action)
+
+    def close(self) -> None:
+        """Let go of everything."""
