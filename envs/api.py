@@ -6,7 +6,8 @@ Letters in shapes: B games of a block, P seats, D observation features, A action
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from itertools import pairwise
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,8 @@ F32 = NDArray[np.float32]
 Bool = NDArray[np.bool_]
 Actions = NDArray[np.int8]
 Seeds = NDArray[np.uint64]
+PAYOFF_STATS: Final = np.dtype([("frames", "i4"), ("reward_payoff", "f8")])
+"""Of an episode of a game without characters, for each seat: its steps, and the sum of the rewards of the seat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,18 @@ class ActionSpec:
     def logits(self) -> int:
         """Logits that a policy gives: one a button, one a class of each categorical."""
         return self.binary + sum(self.sizes)
+
+    def choices(self, legal: Bool) -> Bool:
+        """Where a mask ``legal`` [..., logits] leaves more than one action, [...]; elsewhere nothing is decided."""
+        several: Bool = np.count_nonzero(legal, axis=-1) > len(self.sizes)
+        return several
+
+    def first_legal(self, legal: Bool) -> Actions:
+        """The first legal action of each seat, int8 [..., width]: no button, the first class of each categorical."""
+        parts = [np.zeros((*legal.shape[:-1], self.binary), np.int8)]
+        ends = np.cumsum((self.binary, *self.sizes))
+        parts += [legal[..., a:b].argmax(-1, keepdims=True).astype(np.int8) for a, b in pairwise(ends.tolist())]
+        return np.concatenate(parts, -1)
 
 
 @dataclass(slots=True)
@@ -93,8 +108,8 @@ class VectorGame(Protocol):
     def legal(self) -> Bool | None:
         """[B, P, logits] what a policy may choose now, by its logits, current together with the observations.
 
-        Of each categorical at least one class, for every seat: one that has no choice has one class. None where
-        everything is always legal.
+        Of each categorical at least one class, for every seat. A seat with one legal action decides nothing: such a
+        step trains nothing, and its reward belongs to the decision before. None where everything is always legal.
         """
         ...
 

@@ -85,5 +85,5 @@ class Game(ABC):
         """What a person types for an action; of games with one number an action."""
         return str(action)
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 most games have nothing to let go of
         """Let go of everything."""

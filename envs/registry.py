@@ -8,6 +8,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
+from envs import plugins
 from envs.distribution import install_command
 from envs.errors import DolphinError, GameError, UnknownNameError
 from envs.melee import bot_names, rated
@@ -21,11 +22,14 @@ from envs.solved.block import TableGame
 from envs.solved.kuhn import Kuhn
 from envs.solved.matrix import MATCHING_PENNIES, ROCK_PAPER_SCISSORS
 from envs.solved.mixup import MixUp
-from envs.solved.table import Player, action_spec, always, enumerate_states, uniform
+from envs.solved.table import Player, always, enumerate_states, uniform
+from envs.solved.table import action_spec as one_categorical
+from envs.vector import RANDOM, SyncVectorGame, action_spec, repeats_itself
 
 if TYPE_CHECKING:
     from envs.api import ActionSpec, ScriptedGame
     from envs.dialogue.contract import DialogueEntry
+    from envs.plugins import MakeSingle
     from envs.solved.rules import Rules
     from envs.solved.table import Table
 
@@ -51,6 +55,8 @@ class GameEntry:
     stages: Collection[str] = ()
     action_parts: tuple[str, ...] = ()  # of a fight: names of the integers of an action
     table: Callable[[], Table] | None = None  # the whole game, where it is small enough to be judged exactly
+    single: MakeSingle | None = None  # makes one game for people to see, where it is no fight
+    repeats: bool = True  # whether the same seed and actions give the same game, so that games can be continued
 
 
 def _known(name: str, rules: Rules[Any], players: Mapping[str, Player], encoder_version: int = 1) -> GameEntry:
@@ -60,7 +66,7 @@ def _known(name: str, rules: Rules[Any], players: Mapping[str, Player], encoder_
     return GameEntry(
         make=lambda num_games: TableGame(table(), num_games),
         obs_width=len(rules.observe(rules.starts()[0], 0)),
-        actions=action_spec(rules.actions),
+        actions=one_categorical(rules.actions),
         encoder_version=encoder_version,
         ladder=tuple(players),
         fighter=False,
@@ -68,6 +74,39 @@ def _known(name: str, rules: Rules[Any], players: Mapping[str, Player], encoder_
         starts_at_once=lambda: True,
         table=table,
     )
+
+
+def _outside(name: str) -> GameEntry:
+    """A game from outside this package.
+
+    Raises:
+        GameError: it cannot be imported, is not allowed to be, or is no game.
+    """
+    make = plugins.find_single(name)
+    game = make(False)
+    actions, version = action_spec(game), game.version
+    players = dict(game.players)
+    names = (RANDOM, *players)
+    if strangers := set(game.held_out) - set(names):
+        raise UnknownNameError(f"held_out player of {name}", min(strangers), names)
+    repeats = repeats_itself(lambda: make(False))
+    game.close()
+    return GameEntry(
+        make=lambda num_games: SyncVectorGame(lambda: make(False), num_games, players),
+        obs_width=game.obs_width,
+        actions=actions,
+        encoder_version=version,
+        ladder=names,
+        fighter=False,
+        rated=RatedGame({player: ScriptedPlayer(f"{version}") for player in names}, {"game": name, "version": version}),
+        starts_at_once=lambda: True,
+        held_out=tuple(game.held_out),
+        single=make,
+        repeats=repeats,
+    )
+
+
+_outside_once: Final = cache(_outside)
 
 
 def _later(module: str, name: str) -> Callable[..., Any]:
@@ -135,13 +174,20 @@ def find_game(name: str) -> GameEntry:
 
     Raises:
         UnknownNameError: there is none.
-        GameError: it is a dialogue game.
+        GameError: it is a dialogue game, or one from outside that cannot be used, see ``envs.plugins``.
     """
     if name in DIALOGUE:
         raise GameError(f"{name} is a dialogue game, which is not played here (valid: {', '.join(sorted(GAMES))})")
-    if name not in GAMES:
-        raise UnknownNameError("game", name, (*GAMES, *DIALOGUE), "mock" if "melee" in name.lower() else None)
-    return GAMES[name]
+    if name in GAMES:
+        return GAMES[name]
+    if plugins.is_plugin(name):
+        return _outside_once(name)
+    raise UnknownNameError("game", name, known_games(), "mock" if "melee" in name.lower() else None)
+
+
+def known_games() -> tuple[str, ...]:
+    """Names of all games, with those of installed packages."""
+    return (*GAMES, *DIALOGUE, *plugins.installed())
 
 
 def find_character(game: GameEntry, name: str) -> str:

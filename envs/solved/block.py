@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.api import F32, Actions, Bool, Seeds, StepBatch
+from envs.api import F32, PAYOFF_STATS, Actions, Bool, Seeds, StepBatch
 from envs.errors import ActionError, GameError
 from envs.snapshots import copied, put_back
 from envs.solved.table import action_spec
@@ -16,8 +16,6 @@ from envs.splitmix import words
 if TYPE_CHECKING:
     from envs.solved.table import Table
 
-STATS: Final = np.dtype([("frames", "i4"), ("reward_payoff", "f8")])
-"""Of an episode, for each seat: its steps, and what the seat won."""
 BOTS: Final = np.uint64(0x5C21B7ED)
 """Sets the random numbers of scripted players apart from those that begin the episodes."""
 
@@ -31,7 +29,7 @@ class TableGame:
     """
 
     num_seats: Final = 2
-    stats_dtype: Final = STATS
+    stats_dtype: Final = PAYOFF_STATS
     outsider: Final = None
 
     def __init__(self, table: Table, num_games: int) -> None:
@@ -77,7 +75,7 @@ class TableGame:
         self._steps += 1
         won = np.where(over, table.payoff[reached], np.float32(0))
         reward = np.stack([won, -won], 1)
-        stats = np.zeros((self.num_games, 2), STATS)
+        stats = np.zeros((self.num_games, 2), PAYOFF_STATS)
         stats["frames"], stats["reward_payoff"] = self._steps[:, None], reward
         final_obs = table.obs[reached]
         self._episode += over

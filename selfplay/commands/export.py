@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from envs.registry import GAMES, GameEntry
+from envs.registry import GameEntry, find_game
 from selfplay.checkpoint.store import write_file
 from selfplay.commands.export_request import check_request
 from selfplay.commands.parity import largest_difference, seen_in_games
@@ -90,7 +90,7 @@ def described(policy: Policy) -> dict[str, Any]:
         "network": meta.network.kind,
         "memory_width": policy.network.memory_width,
         "memory_at_start": "zeros" if policy.network.memory_width else "none",
-        "logits": _layout(GAMES[game_of(meta)]),
+        "logits": _layout(find_game(game_of(meta))),
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from envs.registry import GAMES
+from envs.registry import find_game
 from selfplay.checkpoint import read_policy_meta, resolve_policy
 from selfplay.errors import ConfigError
 from selfplay.policy.onnx_extra import check_onnx
@@ -23,7 +23,7 @@ def check_request(path: str | Path, kind: str, out: Path, observations: int) -> 
         raise ConfigError(f"--check {observations}: at least 1 observation is needed")
     check_writable(out)
     game = game_of(read_policy_meta(resolve_policy(Path(path))))
-    if not GAMES[game].fighter:
+    if not find_game(game).fighter:
         raise ConfigError(f"{path} plays {game}; only policies of fights are exported")
     if kind == "onnx":
         check_onnx()

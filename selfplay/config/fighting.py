@@ -9,6 +9,7 @@ from pydantic import Field, field_validator, model_validator
 from envs.errors import UnknownNameError
 from envs.melee.dolphin.install import FIRST_PORT, LAST_PORT, SLIPPI_PORT
 from envs.melee.short_names import full_name
+from envs.plugins import is_plugin
 from envs.rated import LEDGE_GRAB_LIMIT, MAX_DELAY
 from envs.registry import GAMES, SOLVED
 from selfplay.config.base import (
@@ -69,7 +70,7 @@ class GameConfig(Group):
     @field_validator("type")
     @classmethod
     def _known(cls, name: str) -> str:
-        if name not in GAMES:
+        if name not in GAMES and not is_plugin(name):
             raise ValueError(str(UnknownNameError("game", name, GAMES)))
         return name
 

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from envs.errors import GameError, UnknownNameError
 from envs.melee.tables import check_readable
-from envs.registry import DIALOGUE, GAMES, GameEntry, find_character, find_game
+from envs.plugins import allow, is_plugin
+from envs.registry import DIALOGUE, GAMES, GameEntry, find_character, find_game, known_games
 from selfplay.config import command_line, dialogue, presets
 from selfplay.config.command_line import Invocation, Program, check_name
 from selfplay.config.fighting import OPTIONS, RANDOM, Config
@@ -30,14 +31,19 @@ MELEE: Final = "--game-type mock, or dolphin for the real game"
 
 
 def check_game(name: str) -> None:
-    """Refuse a game that does not exist.
+    """Refuse a game that does not exist; your own code, named by you, may be imported from here on.
 
     Raises:
         ConfigError: with the nearest and all others.
+        GameError: it is from outside and cannot be used.
     """
+    if is_plugin(name):
+        allow(name)
+        find_game(name)
+        return
     if "melee" in name.lower():
         raise ConfigError(f"--game-type {name}: did you mean {MELEE}?")
-    check_name("--game-type", name, [*GAMES, *DIALOGUE])
+    check_name("--game-type", name, known_games())
 
 
 def _imply(explicit: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from envs.registry import GAMES
+from envs.registry import find_game
 from selfplay.checkpoint import PolicyMeta, load_generation, resolve_policy
 from selfplay.errors import ConfigError, IncompatibleError, boundary
 from selfplay.policy.heads import masked, probabilities, sample
@@ -148,7 +148,7 @@ def load_policy(path: str | Path, device: str = "cpu") -> Policy:
     """
     folder = resolve_policy(Path(path))
     meta, params = load_generation(folder)
-    here = GAMES[game_of(meta)].encoder_version
+    here = find_game(game_of(meta)).encoder_version
     if meta.encoder_version != here:
         raise IncompatibleError(f"{folder} was made for observations of version {meta.encoder_version}, here is {here}")
     try:
@@ -170,6 +170,6 @@ def load_fighter(path: str | Path) -> Policy:
     """
     policy = load_policy(path)
     game = game_of(policy.meta)
-    if not GAMES[game].fighter:
+    if not find_game(game).fighter:
         raise ConfigError(f"{path} plays {game}; a policy of a fighting game is needed here")
     return policy

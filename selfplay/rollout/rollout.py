@@ -40,7 +40,7 @@ def segment_fields(
         "action": ((*rows, action_width), np.dtype(np.int8)),
         **dict.fromkeys(("logprob", "value", "reward"), (rows, f32)),
         **dict.fromkeys(("boundary", "learner"), (rows, flag)),
-        **({"legal": ((*rows, logits), flag)} if masked else {}),
+        **({"legal": ((*rows, logits), flag), "decides": (rows, flag)} if masked else {}),
         **({"teacher": ((*rows, logits), f32)} if taught else {}),
     }
 
@@ -68,12 +68,13 @@ class Rollout:
     reward: F32  # [T, S]
     next_value: F32  # [T, S] V(s'): 0 where terminated, V(final observation) where truncated, V(s_T) at the end
     boundary: Bool  # [T, S] terminated or truncated: credit stops here
-    learner: Bool  # [T, S] whose row is the learner's
+    learner: Bool  # [T, S] decisions of the learner; without one whose outcome is not known when the segment ends
     last_obs: F32  # [S, D] s_T
     ended_at: NDArray[np.int64]  # [E, 2] (t, column) of every boundary
     final_obs: F32  # [E, D] the last observation of the episode that ended there
     terminated: Bool  # [E] by the game itself
     legal: Bool | None = None  # [T, S, logits] what could be chosen; None in games where that is everything
+    decides: Bool | None = None  # [T, S] where the seat had a choice; None: everywhere
     memory: F32 | None = None  # [S, M] recurrent state before the first step; None: the network has none
     teacher: F32 | None = None  # [T, S, logits] of the teacher, where the row is the learner's; None: there is none
 
@@ -90,11 +91,32 @@ class Rollout:
         return begins
 
     def transitions(self) -> Transitions:
-        """All (s, a, r, s') of the learner, time-major."""
+        """All (s, a, r, s') of the learner, time-major; s' is its next decision, r the sum of rewards until then."""
         following = np.concatenate([self.obs[1:], self.last_obs[None]])
-        terminal = np.zeros(self.boundary.shape, bool)
+        reward, terminal = self.reward, np.zeros(self.boundary.shape, bool)
         t, column = self.ended_at.T
         following[t, column] = self.final_obs
         terminal[t, column] = self.terminated
+        if self.decides is not None:
+            reward = reward.copy()
+            for t in range(len(reward) - 2, -1, -1):
+                waits = ~self.boundary[t] & ~self.decides[t + 1]  # what follows is what follows on the next step
+                reward[t, waits] += reward[t + 1, waits]
+                following[t, waits], terminal[t, waits] = following[t + 1, waits], terminal[t + 1, waits]
         mine = self.learner
-        return Transitions(self.obs[mine], self.action[mine], self.reward[mine], following[mine], terminal[mine])
+        return Transitions(self.obs[mine], self.action[mine], reward[mine], following[mine], terminal[mine])
+
+
+def outcome_known(decides: Bool, boundary: Bool, decides_next: Bool) -> Bool:
+    """[T, S] whether a decision of the segment is followed by the seat's next one or by the end of the episode.
+
+    Args:
+        decides: [T, S] where the seat has a choice.
+        boundary: [T, S] where the episode ends.
+        decides_next: [S] whether the seat has a choice in the step after the segment.
+    """
+    known, ahead = np.empty_like(decides), decides_next
+    for t in range(len(decides) - 1, -1, -1):
+        known[t] = ahead | boundary[t]
+        ahead = known[t] | decides[t]
+    return known

@@ -23,7 +23,7 @@ from selfplay.policy.heads import Heads, sample
 from selfplay.policy.network_group import NetworkGroup
 from selfplay.policy.recurrent_state import Infer, RecurrentState, infer_directly
 from selfplay.rollout.buffers import BufferPool
-from selfplay.rollout.rollout import F32, Rollout, segment_fields
+from selfplay.rollout.rollout import F32, Rollout, outcome_known, segment_fields
 from selfplay.runner.segment import Collected, Episode, SegmentOrder
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class Block:
                     episodes.append(self._episode(b, batch))
                     self._seat(b, next(upcoming), met)
                 self._group_players()
-        rollout = segment.finish(order, self._obs, self._memory, self._infer)
+        rollout = segment.finish(order, self._obs, self.game.legal, self._memory, self._infer)
         frozen = frozenset(o.id for o in self._opponents if o.kind == "generation")
         self._frozen = {name: network for name, network in self._frozen.items() if name in frozen}
         notes = tuple(self.game.notes)
@@ -140,6 +140,11 @@ class Block:
         legal = None if segment.legal is None else torch.from_numpy(segment.legal[t])
         actions = segment.action[t]
         rows = self._learner_rows
+        if segment.decides is not None and segment.legal is not None:
+            remembers = any(net.memory_width for net in (order.network, order.teacher) if net is not None)
+            actions[...] = self.game.actions.first_legal(segment.legal[t])
+            if not remembers:
+                rows = rows[torch.from_numpy(segment.decides[t])[rows]]
         whole = len(rows) == len(obs)
         theirs, places = (obs, slice(None)) if whole else (obs[rows], rows)
         logits, value = self._memory.step(order.network, theirs, places)
@@ -244,15 +249,19 @@ class _Segment:
         self.boundary: Bool = made["boundary"]
         self.learner: Bool = made["learner"]
         self.legal: Bool | None = made.get("legal")
+        self.decides: Bool | None = made.get("decides")
+        self._choices = spec.choices
         self.teacher: F32 | None = made.get("teacher")
         self._first = self._remembered(memory, slice(None))
         self._ended: list[tuple[int, NDArray[np.int64], F32, NDArray[np.bool_], F32]] = []
 
     def observe(self, t: int, obs: F32, legal: Bool | None, learner: NDArray[np.bool_]) -> None:
         self.obs[t] = obs.reshape(self.obs.shape[1:])
-        if self.legal is not None and legal is not None:
-            self.legal[t] = legal.reshape(self.legal.shape[1:])
         self.learner[t] = learner.reshape(-1)
+        if self.legal is not None and self.decides is not None and legal is not None:
+            self.legal[t] = legal.reshape(self.legal.shape[1:])
+            self.decides[t] = self._choices(self.legal[t])
+            self.learner[t] &= self.decides[t]
 
     def outcome(self, t: int, batch: StepBatch, memory: RecurrentState) -> None:
         """What a step gave; ``memory`` is still that of the episodes that ended in it."""
@@ -265,8 +274,13 @@ class _Segment:
             remembered = self._remembered(memory, torch.from_numpy(columns))
             self._ended.append((t, columns, final, np.repeat(batch.terminated, self._num_seats)[columns], remembered))
 
-    def finish(self, order: SegmentOrder, last_obs: F32, memory: RecurrentState, infer: Infer) -> Rollout:
+    def finish(
+        self, order: SegmentOrder, last_obs: F32, legal: Bool | None, memory: RecurrentState, infer: Infer
+    ) -> Rollout:
         """The rollout, with V(s') filled in by the weights that played."""
+        if self.decides is not None and legal is not None:
+            decides_next = self._choices(legal).reshape(-1)
+            self.learner &= outcome_known(self.decides, self.boundary, decides_next)
         width = self.obs.shape[2]
         ended_at = np.array([(t, c) for t, columns, *_ in self._ended for c in columns], np.int64).reshape(-1, 2)
         final_obs = np.concatenate([np.empty((0, width), np.float32), *(final for _, _, final, _, _ in self._ended)])
@@ -296,6 +310,7 @@ class _Segment:
             final_obs,
             terminated,
             self.legal,
+            self.decides,
             self._first if order.network.memory_width else None,
             self.teacher,
         )

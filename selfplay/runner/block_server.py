@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from envs.compilation import EVERY_S, Compilation
+from envs.plugins import allow
 from envs.registry import find_game, make_game
 from envs.snapshots import copied
 from selfplay.errors import RunnerError
@@ -101,6 +102,7 @@ class BlockServer:
         Raises:
             GameError, RunnerError: see ``open_block``.
         """
+        allow(document["game"])  # the trainer was told to
         game = find_game(document["game"])
         if game.prepare is not None and self._compilation is None and not game.starts_at_once():
             self._compilation = Compilation(game.prepare)

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.lib.format import descr_to_dtype, dtype_to_descr
 
 from envs.errors import GameError
+from envs.plugins import allow
 from envs.registry import make_game
 from envs.snapshots import put_back
 from selfplay.errors import out_of_memory
@@ -114,6 +115,7 @@ def _serve(pipe: Pipe) -> None:
     commands = iter(pipe)
     request = json.loads(next(commands))
     _limit_memory(request["process_mb"])
+    allow(request["game"], request["folder"])  # the trainer was told to
     try:
         game = make_game(request["game"], **request["options"])
     except GameError as error:

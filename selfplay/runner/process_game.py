@@ -107,8 +107,12 @@ class ProcessGame:
             self._reaper.watch(self.pid)
             try:
                 with self._deadline(start_timeout_s):
-                    command = {"game": name, "options": options, "file": file.fileno(), "process_mb": process_mb}
-                    hello = self._ask(command).hello
+                    hello = self._ask(
+                        {
+                            "game": name, "options": options, "file": file.fileno(), "process_mb": process_mb,
+                            "folder": str(Path.cwd()),
+                        }
+                    ).hello  # fmt: skip
                 with boundary(RunnerError, f"game process {self.pid} has games that cannot be"):
                     self._meet(hello, file.fileno())
             except BaseException:

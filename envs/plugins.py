@@ -1,0 +1,121 @@
+"""Games from outside this package: environments of PettingZoo, entry points of installed packages, and your own code.
+
+    pettingzoo:pettingzoo.classic.connect_four_v3    a module of PettingZoo
+    my_package.my_game:make                          a module, and in it a ``Game`` or what makes a game
+    my_game                                          an entry point of the group ``selfplay.games``
+
+Nothing is imported before a game is asked for by its name.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING, Any, Final
+
+from envs.errors import GameError
+from envs.spelling import nearest
+
+if TYPE_CHECKING:
+    from envs.game import Game
+
+GROUP: Final = "selfplay.games"
+PETTINGZOO: Final = "pettingzoo:"
+_allowed: set[str] = set()
+
+MakeSingle = Callable[[bool], "Game"]
+"""Makes one game; the argument says whether it must be able to render."""
+
+
+@cache
+def installed() -> dict[str, EntryPoint]:
+    """Entry points of games by name."""
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+def is_plugin(name: str) -> bool:
+    """Whether the name is one of a game from outside; it may still not exist."""
+    return ":" in name or name in installed()
+
+
+def allow(name: str, folder: str | None = None) -> None:
+    """Let a name ``module:attribute`` be imported: a person typed it, which a file of a run does not prove.
+
+    Args:
+        name: Of a game. Other kinds of names need no permission.
+        folder: Where modules are looked for, too; by default the current one.
+    """
+    if ":" in name and not name.startswith(PETTINGZOO):
+        _allowed.add(name)
+        folder = os.getcwd() if folder is None else folder
+        if folder not in sys.path:
+            sys.path.append(folder)
+
+
+def find_single(name: str) -> MakeSingle:
+    """What makes games of that name, see the module.
+
+    Raises:
+        GameError: it cannot be imported, is not allowed to be, or is no game.
+    """
+    if name.startswith(PETTINGZOO):
+        module = name.removeprefix(PETTINGZOO)
+        from envs.pettingzoo_games import from_pettingzoo
+
+        return lambda render: from_pettingzoo(module, render)
+    if name in installed():
+        return _making(name, _loaded(name, installed()[name].load))
+    if name not in _allowed:
+        raise GameError(
+            f"{name} is code that a file names, and files can be anybody's; if you want it to run, add "
+            f"--game-type {name}"
+        )
+    return _making(name, _loaded(name, lambda: _attribute(name)))
+
+
+def _attribute(name: str) -> object:
+    path, _, attribute = name.partition(":")
+    try:
+        module = import_module(path)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{path}.".startswith(f"{error.name}."):
+            raise
+        raise GameError(f"there is no module {error.name} here, nor among the installed packages") from error
+    if not hasattr(module, attribute):
+        near = nearest(attribute, [each for each in vars(module) if not each.startswith("_")])
+        raise GameError(f"{path} has no {attribute!r}{f'; did you mean {near!r}?' if near else ''}")
+    found: object = getattr(module, attribute)
+    return found
+
+
+def _loaded(name: str, load: Callable[[], object]) -> object:
+    try:
+        return load()
+    except GameError as error:
+        raise GameError(f"--game-type {name}: {error}") from error
+    except Exception as error:
+        raise GameError(f"--game-type {name}: importing it failed: {type(error).__name__}: {error}") from error
+
+
+def _making(name: str, factory: object) -> MakeSingle:
+    if not callable(factory):
+        raise GameError(f"--game-type {name}: {factory!r} cannot be called; a Game, or a function that makes one, can")
+    takes_mode = "render_mode" in inspect.signature(factory).parameters
+
+    def make(render: bool) -> Game:
+        from envs.game import Game
+
+        made: Any = factory()
+        if isinstance(made, Game):
+            return made
+        from envs.pettingzoo_games import adapted, render_mode
+
+        mode = render_mode(made) if render and takes_mode else None
+        return adapted(made if mode is None else factory(render_mode=mode), name)
+
+    return make

@@ -1,0 +1,301 @@
+"""Many games of ``Game`` side by side, as one block. B games, P = 2 seats, A parts of an action."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import accumulate
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from envs.api import F32, PAYOFF_STATS, Actions, ActionSpec, Bool, Seeds, StepBatch
+from envs.errors import ActionError, GameError
+from envs.snapshots import copied, put_back
+from envs.splitmix import words
+
+if TYPE_CHECKING:
+    from envs.game import Action, Game, Player
+
+RANDOM: Final = "random"
+"""The scripted player that every game has: uniform over the legal actions."""
+_BOTS: Final = np.uint64(0x5C21B7ED)  # sets their random numbers apart from the seeds of episodes
+_SEEDS: Final = np.uint64(33)  # bits dropped from a word: C code takes seeds below 2^31
+
+
+def action_spec(game: Game) -> ActionSpec:
+    """What an action of a game consists of.
+
+    Raises:
+        GameError: a number of actions that is none, or above 127.
+    """
+    sizes = (game.num_actions,) if isinstance(game.num_actions, int) else tuple(game.num_actions)
+    if not sizes or not all(isinstance(size, int) and 1 <= size <= np.iinfo(np.int8).max for size in sizes):
+        raise GameError(f"num_actions is {game.num_actions!r}; each part of an action can have 1 to 127 values")
+    return ActionSpec(binary=0, sizes=sizes, rest=(-1,) * len(sizes))
+
+
+def repeats_itself(make: Callable[[], Game], steps: int = 30) -> bool:
+    """Whether two games of one seed go alike when the same random actions are played.
+
+    Raises:
+        GameError: the game failed.
+    """
+    pair = [SyncVectorGame(make, 1) for _ in range(2)]
+    seeds = np.zeros(1, np.uint64)
+    for game in pair:
+        game.bots[:] = 0  # random players, the same draws in both
+    alike = np.array_equal(*(game.reset(seeds) for game in pair))
+    for _ in range(steps):
+        one, other = (game.step(np.zeros((1, 2, game.actions.width), np.int8)) for game in pair)
+        alike = alike and all(
+            np.array_equal(getattr(one, name), getattr(other, name))
+            for name in ("obs", "reward", "terminated", "truncated")
+        )
+        if not alike or not np.array_equal(pair[0].legal, pair[1].legal):
+            alike = False
+            break
+    for game in pair:
+        game.close()
+    return alike
+
+
+class SyncVectorGame:
+    """B games that are stepped one after the other (``ScriptedGame``).
+
+    A seat that does not act has one legal action, 0 in each part, and observations of zeros. A snapshot has the seeds
+    and the actions so far, which ``restore`` plays again. A game that then goes another way begins anew, and a note
+    says so.
+
+    Args:
+        make: Makes one game.
+        num_games: B.
+        players: Scripted players beside ``random``, by name.
+    """
+
+    num_seats: Final = 2
+    stats_dtype: Final = PAYOFF_STATS
+    outsider: Final = None
+
+    def __init__(
+        self,
+        make: Callable[[], Game],
+        num_games: int,
+        players: Mapping[str, Player[Any]] = MappingProxyType({}),
+    ) -> None:
+        if num_games < 1:
+            raise GameError("num_games must be at least 1")
+        with _Told("constructor"):
+            self._games = [make() for _ in range(num_games)]
+        first = self._games[0]
+        self.num_games = num_games
+        self.obs_width = first.obs_width
+        self.actions = action_spec(first)
+        self.bot_names = (RANDOM, *players)
+        self.bots = np.full((num_games, 2), -1, np.int8)
+        self.notes: list[str] = []
+        self._players = tuple(players.values())
+        self._single = isinstance(first.num_actions, int)
+        self._max_steps = first.max_steps
+        self._starts = np.array([0, *accumulate(self.actions.sizes)][:-1])  # of the parts, among the logits
+        self._waiting = np.isin(np.arange(self.actions.logits), self._starts)
+        shape = (num_games, 2)
+        self.legal: Bool = np.zeros((*shape, self.actions.logits), np.bool_)
+        self._obs = np.zeros((*shape, self.obs_width), np.float32)
+        self._final_obs = np.zeros_like(self._obs)
+        self._seeds = np.zeros(num_games, np.uint64)
+        self._episode = np.zeros(num_games, np.uint64)
+        self._steps = np.zeros(num_games, np.int64)
+        self._return = np.zeros(shape)
+        self._history = np.zeros((num_games, self._max_steps, 2, self.actions.width), np.int8)
+
+    def reset(self, seeds: Seeds) -> F32:
+        self._seeds[:] = seeds
+        self._episode[:] = 0
+        for b in range(self.num_games):
+            self._begin(b)
+        return self._see_all()
+
+    def step(self, actions: Actions, acts: Bool | None = None) -> StepBatch:
+        """See ``VectorGame.step``; a seat that does not act plays its first legal action.
+
+        Raises:
+            ActionError: not an action, or one that the seat does not have now; nothing has changed then.
+            GameError: a game failed.
+        """
+        if acts is not None:
+            actions = np.where(acts[..., None], actions, self.actions.first_legal(self.legal))
+        actions = self._checked(actions)
+        for b, seat in np.argwhere(self.bots >= 0).tolist():
+            legal = self.legal[b, seat]
+            decides = self.actions.choices(legal)
+            actions[b, seat] = self._bot_action(b, seat) if decides else self.actions.first_legal(legal)
+        rewards, terminated, truncated = self._step_all(actions)
+        self._return += rewards
+        score = (np.sign(self._return - self._return[:, ::-1]) + 1) / 2
+        stats = np.zeros((self.num_games, 2), PAYOFF_STATS)
+        stats["frames"], stats["reward_payoff"] = self._steps[:, None], self._return
+        for b in np.flatnonzero(terminated | truncated).tolist():
+            with _Told("last observation", b):
+                for seat in range(2):
+                    self._final_obs[b, seat] = self._games[b].observe(seat)
+            self._episode[b] += np.uint64(1)
+            self._begin(b)
+        obs = self._see_all()
+        as_f32 = rewards.astype(np.float32)
+        return StepBatch(obs, as_f32, terminated, truncated, self._final_obs, score.astype(np.float32), stats)
+
+    def snapshot(self) -> dict[str, NDArray[Any]]:
+        return copied(self._parts())
+
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> F32:
+        """See ``VectorGame.restore``.
+
+        Raises:
+            GameError: not a snapshot of such a block, or a game failed.
+        """
+        put_back(self._parts(), arrays)
+        anew = [b for b in range(self.num_games) if not self._replay(b)]
+        obs = self._see_all()
+        wrong = (obs != arrays["obs"]).any((1, 2)) | (self.legal != arrays["legal"]).any((1, 2))
+        for b in {*anew, *np.flatnonzero(wrong).tolist()}:
+            self._episode[b] += np.uint64(1)
+            self._begin(b)
+        if wrong.any() or anew:
+            self.notes.append("games did not repeat themselves and began anew: their episodes in progress are lost")
+            obs = self._see_all()
+        return obs
+
+    def kill(self) -> bool:
+        """Nothing to end by force: the games live in this process."""
+        return False
+
+    def close(self) -> None:
+        """Close all games."""
+        for game in self._games:
+            game.close()
+
+    def _parts(self) -> dict[str, NDArray[Any]]:
+        return {
+            "seeds": self._seeds, "episode": self._episode, "steps": self._steps, "return": self._return,
+            "history": self._history, "obs": self._obs, "legal": self.legal,
+        }  # fmt: skip
+
+    def _seed(self, b: int) -> int:
+        return int(words(self._seeds[b : b + 1], self._episode[b : b + 1])[0] >> _SEEDS)
+
+    def _begin(self, b: int) -> None:
+        """Begin the episode ``_episode`` of a game."""
+        with _Told("reset", b):
+            self._games[b].reset(self._seed(b))
+        self._history[b] = 0
+        self._return[b] = 0
+        self._steps[b] = 0
+
+    def _replay(self, b: int) -> bool:
+        """Play a game up to where it was; whether it came there."""
+        game = self._games[b]
+        try:
+            game.reset(self._seed(b))
+            over = False
+            for actions in self._history[b, : self._steps[b]]:
+                if over:
+                    return False
+                _, terminated, truncated = game.step((actions[:, 0] if self._single else actions).tolist())
+                over = terminated or truncated
+        except Exception:  # a game that goes another way may refuse the actions
+            return False
+        return not over
+
+    def _step_all(self, actions: Actions) -> tuple[NDArray[np.float64], Bool, Bool]:
+        """Step all games; rewards [B, P], terminated [B], truncated [B]."""
+        chosen = (actions[..., 0] if self._single else actions).tolist()
+        played = []
+        with _Told("step") as place:
+            for place.game, game in enumerate(self._games):
+                played.append(game.step(chosen[place.game]))
+        with _Told("what the steps returned"):
+            rewards = np.array([each for each, _, _ in played], np.float64).reshape(self.num_games, 2)
+            terminated, truncated = (np.array([each[i] for each in played], np.bool_) for i in (1, 2))
+        if not np.isfinite(rewards).all():
+            b = int(np.argwhere(~np.isfinite(rewards))[0, 0])
+            raise GameError(f"game {b}: step {self._steps[b]} gave the rewards {rewards[b].tolist()}")
+        self._history[np.arange(self.num_games), self._steps] = actions
+        self._steps += 1
+        return rewards, terminated, (truncated | (self._steps >= self._max_steps)) & ~terminated
+
+    def _see_all(self) -> F32:
+        """Ask all games what the seats that act see and what they may do."""
+        obs, legal = self._obs, self.legal
+        obs[...] = 0
+        legal[...] = self._waiting
+        with _Told("observations") as place:
+            for place.game, game in enumerate(self._games):
+                b, seats = place.game, game.to_act()
+                if not seats:
+                    raise GameError("nobody is to act, but the game is not over")
+                for seat in seats:
+                    obs[b, seat] = game.observe(seat)
+                    mask = game.legal(seat)
+                    legal[b, seat] = True if mask is None else mask
+        return obs
+
+    def _bot_action(self, b: int, seat: int) -> Action:
+        """What the scripted player of a seat plays, legal. Its draws follow from seed, episode, step and seat."""
+        bot, legal = int(self.bots[b, seat]), self.legal[b, seat]
+        number = np.array(2 * self._steps[b] + seat, np.uint64)
+        stream = words(words(self._seeds[b : b + 1] ^ _BOTS, self._episode[b : b + 1]), number)
+        rng = np.random.Generator(np.random.Philox(key=stream[0]))
+        if bot == 0:
+            draws = np.where(legal, rng.random(legal.shape), -1.0)
+            return [int(part.argmax()) for part in np.split(draws, self._starts[1:])]
+        name = self.bot_names[bot]
+        with _Told(f"player {name}", b):
+            chosen = np.atleast_1d(np.asarray(self._players[bot - 1](self._games[b], seat, rng)))
+            if chosen.shape != self._starts.shape or not (chosen == chosen.astype(np.int8)).all():
+                raise GameError(f"{chosen.tolist()} is no action")
+            inside = (chosen >= 0) & (chosen < self.actions.sizes)
+            if not inside.all() or not legal[self._starts + chosen.astype(np.int64)].all():
+                raise GameError(f"{chosen.tolist()} is not legal")
+        action: list[int] = chosen.tolist()
+        return action
+
+    def _checked(self, actions: Actions) -> Actions:
+        """A copy of the actions [B, P, A], all of them legal now or of seats that scripted players have."""
+        sizes = np.array(self.actions.sizes)
+        shape = (self.num_games, 2, len(sizes))
+        if not isinstance(actions, np.ndarray) or actions.shape != shape or actions.dtype.kind not in "biuf":
+            got = getattr(actions, "shape", type(actions).__name__)
+            raise ActionError(f"actions must be whole numbers of shape {shape} (games, seats, parts), got {got}")
+        with np.errstate(invalid="ignore"):  # not a number is no action either
+            whole = np.nan_to_num(actions, nan=-1, posinf=-1, neginf=-1).astype(np.int64)
+        known = (whole == actions) & (whole >= 0) & (whole < sizes)
+        places = self._starts + np.where(known, whole, 0)
+        wrong = ~(known & np.take_along_axis(self.legal, places, 2)) & (self.bots < 0)[..., None]
+        if wrong.any():
+            b, seat, part = np.argwhere(wrong)[0].tolist()
+            first = int(self._starts[part])
+            valid = np.flatnonzero(self.legal[b, seat, first : first + sizes[part]])
+            raise ActionError(
+                f"game {b}, seat {seat}: {actions[b, seat, part]:g} in part {part} of the action is not legal now "
+                f"(valid: {', '.join(map(str, valid))})"
+            )
+        return whole.astype(np.int8)
+
+
+class _Told:
+    """Names the place where the code of a game failed. ``game``: its number; -1: none."""
+
+    def __init__(self, what: str, game: int = -1) -> None:
+        self._what = what
+        self.game = game
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        if isinstance(error, Exception):
+            where = self._what if self.game < 0 else f"game {self.game}, {self._what}"
+            why = str(error) if isinstance(error, GameError) else f"{type(error).__name__}: {error}"
+            raise GameError(f"{where}: {why}") from error
