@@ -116,6 +116,7 @@ def _making(name: str, factory: object) -> MakeSingle:
         from envs.pettingzoo_games import adapted, render_mode
 
         mode = render_mode(made) if render and takes_mode else None
-        return adapted(made if mode is None else factory(render_mode=mode), name)
+        single: Game = adapted(made if mode is None else factory(render_mode=mode), name)
+        return single
 
     return make

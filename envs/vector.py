@@ -42,22 +42,21 @@ def repeats_itself(make: Callable[[], Game], steps: int = 30) -> bool:
     Raises:
         GameError: the game failed.
     """
-    pair = [SyncVectorGame(make, 1) for _ in range(2)]
-    seeds = np.zeros(1, np.uint64)
-    for game in pair:
-        game.bots[:] = 0  # random players, the same draws in both
-    alike = np.array_equal(*(game.reset(seeds) for game in pair))
+    one, other = (SyncVectorGame(make, 1) for _ in range(2))
+    nothing = np.zeros((1, 2, one.actions.width), np.int8)
+    for game in (one, other):
+        game.bots[:] = 0  # random players, with the same draws in both
+        game.reset(np.zeros(1, np.uint64))
+    alike = True
     for _ in range(steps):
-        one, other = (game.step(np.zeros((1, 2, game.actions.width), np.int8)) for game in pair)
         alike = alike and all(
-            np.array_equal(getattr(one, name), getattr(other, name))
-            for name in ("obs", "reward", "terminated", "truncated")
+            np.array_equal(mine, theirs)
+            for mine, theirs in zip(one.snapshot().values(), other.snapshot().values(), strict=True)
         )
-        if not alike or not np.array_equal(pair[0].legal, pair[1].legal):
-            alike = False
-            break
-    for game in pair:
-        game.close()
+        for game in (one, other):
+            game.step(nothing)
+    one.close()
+    other.close()
     return alike
 
 

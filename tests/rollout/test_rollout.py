@@ -1,10 +1,15 @@
 import numpy as np
 import pytest
+import torch
 
+from envs.game import Game
+from envs.vector import SyncVectorGame
+from selfplay.checkpoint import ActionHeads, NetworkSpec
 from selfplay.league.modes import Opponent
 from selfplay.rollout.rollout import Rollout
 from selfplay.runner.block import MIRROR, Block
 from selfplay.runner.segment import SegmentOrder
+from selfplay.train.fighting.batch import make_batch
 from tests.policy.networks import network
 from tests.support.fakes import CountingGame
 
@@ -70,3 +75,64 @@ def test_a_segment_without_an_end_has_no_terminals():
     rollout = collect((MIRROR,), 4, episodes=((100, True),))
     assert rollout.ended_at.shape == (0, 2)
     assert not rollout.transitions().terminal.any()
+
+
+class Turns(Game):
+    """The seats act in turn; every step pays seat 0 the number of the step and seat 1 ten times that; six steps."""
+
+    num_actions = 2
+    obs_width = 2
+
+    def reset(self, seed):
+        self.at = 0
+
+    def to_act(self):
+        return (self.at % 2,)
+
+    def observe(self, seat):
+        return [self.at + 1, seat]
+
+    def step(self, actions):
+        self.at += 1
+        return (self.at, 10 * self.at), self.at == 6, False
+
+
+TURNS = network(spec=NetworkSpec(obs_width=2, hidden=(8,)), heads=ActionHeads(binary=0, sizes=(2,)))
+
+
+@pytest.mark.parametrize("steps", [6, 9, 10])
+def test_in_games_of_turns_a_transition_leads_to_the_next_decision_of_the_seat(steps):
+    order = SegmentOrder(1, steps, 5, TURNS, {}, (MIRROR,))
+    rollout = Block(SyncVectorGame(Turns, 1), 0).collect(order).rollout
+    found = rollout.transitions()
+    rows = [
+        (seat, int(at), float(reward), int(after), bool(terminal))
+        for (at, seat), reward, (after, _), terminal in zip(
+            found.state, found.reward, found.next_state, found.terminal, strict=True
+        )
+    ]
+    # seat 0 decides in steps 1, 3, 5 and is paid for 1 + 2, 3 + 4, 5 + 6; seat 1 in 2, 4, 6: 20 + 30, 40 + 50, 60
+    whole = [(0, 1, 3, 3, False), (1, 2, 50, 4, False), (0, 3, 7, 5, False), (1, 4, 90, 6, False), (0, 5, 11, 7, True)]
+    whole.append((1, 6, 60, 7, True))
+    # of the last decision of one of the seats the segment does not have the outcome: it trains nothing
+    second = {6: [], 9: whole[:2], 10: whole[:3]}[steps]
+    assert rows == whole + second
+    assert rollout.decides.sum() == steps
+    np.testing.assert_array_equal(rollout.action[~rollout.decides], 0)
+    # V is asked for where a seat decides, and nowhere else
+    assert (rollout.value[~rollout.decides] == 0).all()
+    assert (rollout.value[rollout.decides] != 0).all()
+
+
+def test_advantages_of_a_game_of_turns_by_hand():
+    order = SegmentOrder(1, 6, 5, TURNS, {}, (MIRROR,))
+    rollout = Block(SyncVectorGame(Turns, 1), 0).collect(order).rollout
+    batch = make_batch([rollout], 0.5, 0.5, torch.device("cpu"))
+    value = {(int(at), int(seat)): float(v) for (at, seat), v in zip(batch.obs, batch.value, strict=True)}
+    last = 11 - value[5, 0]
+    middle = 7 + 0.5 * value[5, 0] - value[3, 0] + 0.25 * last
+    first = 3 + 0.5 * value[3, 0] - value[1, 0] + 0.25 * middle
+    found = {(int(at), int(seat)): float(a) for (at, seat), a in zip(batch.obs, batch.advantage, strict=True)}
+    assert len(found) == 6
+    assert [found[1, 0], found[3, 0], found[5, 0]] == pytest.approx([first, middle, last], rel=1e-5)
+    assert found[6, 1] == pytest.approx(60 - value[6, 1], rel=1e-6)

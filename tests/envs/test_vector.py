@@ -1,0 +1,154 @@
+import numpy as np
+import pytest
+
+from envs.check import check_game
+from envs.errors import ActionError, GameError
+from envs.vector import SyncVectorGame, action_spec, repeats_itself
+from tests.envs.games import Duel, Endless, Nim, Uncounted
+
+SEEDS = np.arange(3, dtype=np.uint64)
+
+
+def first(game, seat, rng):
+    return 0
+
+
+def actions_of(*pairs):
+    return np.array(pairs, np.int8).reshape(len(pairs), 2, -1)
+
+
+@pytest.mark.parametrize(("make", "zero_sum"), [(Nim, True), (Duel, False)])
+def test_contract(make, zero_sum):
+    check_game(lambda num_games: SyncVectorGame(make, num_games), num_games=3, steps=80, zero_sum=zero_sum)
+
+
+def test_a_seat_that_waits_sees_nothing_and_has_one_action():
+    game = SyncVectorGame(Nim, 1)
+    obs = game.reset(SEEDS[:1])
+    assert obs[0, 0].sum() == 1
+    assert not obs[0, 1].any()
+    assert game.legal[0].tolist() == [[True, True, True], [True, False, False]]
+    batch = game.step(actions_of((2, 0)))
+    assert not batch.obs[0, 0].any()
+    assert batch.obs[0, 1].sum() == 1
+
+
+def test_a_mask_of_several_parts_has_one_class_of_each_where_a_seat_waits():
+    class Turns(Duel):
+        def to_act(self):
+            return (self.steps % 2,)
+
+    game = SyncVectorGame(Turns, 1)
+    game.reset(SEEDS[:1])
+    assert game.legal[0, 1].tolist() == [True, False, False, True, False]
+    assert game.actions.choices(game.legal)[0].tolist() == [True, False]
+
+
+def test_the_score_is_that_of_the_sums_of_rewards():
+    game = SyncVectorGame(Duel, 1)
+    game.reset(SEEDS[:1])
+    for pair in (((2, 0), (0, 0)), ((0, 0), (2, 1))):
+        game.step(actions_of(pair))
+    batch = game.step(actions_of(((1, 0), (1, 1))))
+    # 2.25 + -2 + 0 against -2 + 2 + 0
+    assert batch.ended.all()
+    assert batch.score.tolist() == [[1.0, 0.0]]
+    assert batch.stats["reward_payoff"].tolist() == [[0.25, 0.0]]
+    assert batch.stats["frames"].tolist() == [[3, 3]]
+
+
+def test_an_episode_of_max_steps_is_truncated():
+    game = SyncVectorGame(Endless, 2)
+    game.reset(SEEDS[:2])
+    for step in range(6):
+        batch = game.step(actions_of((0, 0), (0, 0)))
+        assert batch.truncated.all() == (step == 5)
+        assert not batch.terminated.any()
+    assert batch.final_obs.any((1, 2)).all()
+    assert batch.final_obs[0, 0].any()  # both seats are asked for the last observation
+    assert batch.final_obs[0, 1].any()
+
+
+def test_a_snapshot_continues_games_in_the_middle():
+    game, other = (SyncVectorGame(Nim, 3) for _ in range(2))
+    game.reset(SEEDS)
+    game.step(actions_of((0, 0), (1, 0), (2, 0)))
+    obs = other.restore(game.snapshot())
+    assert [each.left for each in other._games] == [each.left for each in game._games]
+    np.testing.assert_array_equal(obs, game._obs)
+    assert other.notes == []
+
+
+def test_games_that_do_not_repeat_themselves_begin_anew():
+    assert repeats_itself(Nim)
+    assert repeats_itself(Duel)
+    assert not repeats_itself(Uncounted)
+    game, other = (SyncVectorGame(Uncounted, 2) for _ in range(2))
+    game.reset(SEEDS[:2])
+    game.step(np.zeros((2, 2, 2), np.int8))
+    other.restore(game.snapshot())
+    assert other._steps.tolist() == [0, 0]
+    assert other._episode.tolist() == [1, 1]
+    assert len(other.notes) == 1
+
+
+def test_scripted_players_play_their_seats_alike_in_any_block():
+    def drawn(game, seat, rng):
+        return int(rng.integers(min(3, game.left)))
+
+    games = [SyncVectorGame(Nim, n, {"drawn": drawn}) for n in (3, 1)]
+    assert games[0].bot_names == ("random", "drawn")
+    for block, seeds in zip(games, (SEEDS, SEEDS[1:2]), strict=True):
+        block.bots[:] = (0, 1)
+        block.reset(seeds)
+    for _ in range(20):
+        whole, alone = (block.step(np.full((block.num_games, 2, 1), 77, np.int8)) for block in games)
+        np.testing.assert_array_equal(whole.obs[1:2], alone.obs)
+        np.testing.assert_array_equal(whole.reward[1:2], alone.reward)
+
+
+@pytest.mark.parametrize("wrong", [7, -1, 1.5, [0, 0]])
+def test_a_scripted_player_that_plays_no_legal_action_is_named(wrong):
+    game = SyncVectorGame(Nim, 1, {"cheat": lambda game, seat, rng: wrong})
+    game.bots[:] = 1
+    game.reset(SEEDS[:1])
+    with pytest.raises(GameError, match="game 0, player cheat"):
+        game.step(np.zeros((1, 2, 1), np.int8))
+
+
+def test_an_illegal_action_names_seat_and_what_is_legal():
+    game = SyncVectorGame(Nim, 1)
+    game.reset(SEEDS[:1])
+    with pytest.raises(ActionError, match=r"game 0, seat 1: 2 in part 0 .*\(valid: 0\)"):
+        game.step(actions_of((0, 2)))
+
+
+def broken(**methods):
+    return type("Broken", (Nim,), methods)
+
+
+@pytest.mark.parametrize(
+    ("methods", "message"),
+    [
+        ({"reset": lambda self, seed: 1 / 0}, "game 0, reset: ZeroDivisionError"),
+        ({"step": lambda self, actions: 1 / 0}, "game 0, step: ZeroDivisionError"),
+        ({"step": lambda self, actions: None}, "what the steps returned: TypeError"),
+        ({"step": lambda self, actions: ((1.0,), False, False)}, "what the steps returned: ValueError"),
+        ({"step": lambda self, actions: ((float("nan"), 0.0), False, False)}, "step 0 gave the rewards"),
+        ({"observe": lambda self, seat: [1.0, 2.0]}, "game 0, observations: ValueError"),
+        ({"to_act": lambda self: ()}, "nobody is to act"),
+        ({"num_actions": 128}, "1 to 127"),
+        ({"num_actions": ()}, "1 to 127"),
+        ({"num_actions": "seven"}, "1 to 127"),
+    ],
+)
+def test_a_game_that_fails_is_told_with_the_place(methods, message):
+    with pytest.raises(GameError, match=message):
+        game = SyncVectorGame(broken(**methods), 1)
+        game.reset(SEEDS[:1])
+        game.step(np.zeros((1, 2, 1), np.int8))
+
+
+def test_the_parts_of_an_action():
+    assert action_spec(Duel()).sizes == (3, 2)
+    assert action_spec(Nim()).sizes == (3,)
