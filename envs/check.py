@@ -46,7 +46,9 @@ def check_game(
     _check_observations(first, game, "reset")
     for t, batch in enumerate(batches):
         _check_batch(batch, game, f"step {t}")
-        _require(not zero_sum or (batch.reward.sum(1) == 0).all(), "rewards of the seats do not sum to zero", f"step {t}")
+        _require(
+            not zero_sum or (batch.reward.sum(1) == 0).all(), "rewards of the seats do not sum to zero", f"step {t}"
+        )
     if not any(batch.ended.any() for batch in batches):
         raise ContractError(f"no episode ended within {steps} steps; make episodes shorter, or play more steps")
     _check_same(_play(game, seeds, actions), (first, batches), "the same game reset with the same seeds")
@@ -76,13 +78,19 @@ def legal_actions(
         if game.legal is None:
             break
         _check_array(game.legal, (*actions.shape[1:3], game.actions.logits), np.bool_, f"step {t}: legal")
-        actions[t] = _among(game.legal, game.actions, rng, f"step {t}")
+        actions[t] = some_legal(game.legal, game.actions, rng, f"step {t}")
         game.step(actions[t])
     return actions
 
 
-def _among(legal: NDArray[np.bool_], spec: ActionSpec, rng: np.random.Generator, where: str) -> NDArray[np.int8]:
-    """One legal action for every seat, int8 [B, P, A], drawn at random."""
+def some_legal(
+    legal: NDArray[np.bool_], spec: ActionSpec, rng: np.random.Generator, where: str = "random actions"
+) -> NDArray[np.int8]:
+    """One legal action for every seat, int8 [B, P, A], drawn at random.
+
+    Raises:
+        ContractError: a seat has none.
+    """
     draws = np.where(legal, rng.random(legal.shape), -1.0)
     parts = [(draws[..., : spec.binary] > 0.5).astype(np.int8)]
     first = spec.binary
@@ -249,7 +257,7 @@ def _some_legal(game: VectorGame, rng: np.random.Generator, where: str) -> NDArr
     if game.legal is None:
         actions: NDArray[np.int8] = random_actions(rng, game.actions, 1, game.num_games, game.num_seats)[0]
         return actions
-    return _among(game.legal, game.actions, rng, where)
+    return some_legal(game.legal, game.actions, rng, where)
 
 
 def _check_bad_actions(make: MakeGame, seeds: NDArray[np.uint64], actions: NDArray[np.int8]) -> None:

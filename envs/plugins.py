@@ -43,6 +43,11 @@ def is_plugin(name: str) -> bool:
     return ":" in name or name in installed()
 
 
+def is_code(name: str) -> bool:
+    """Whether the name is one of a module, which a person has to name: ``module:attribute``."""
+    return ":" in name and not name.startswith(PETTINGZOO)
+
+
 def allow(name: str, folder: str | None = None) -> None:
     """Let a name ``module:attribute`` be imported: a person typed it, which a file of a run does not prove.
 
@@ -50,7 +55,7 @@ def allow(name: str, folder: str | None = None) -> None:
         name: Of a game. Other kinds of names need no permission.
         folder: Where modules are looked for, too; by default the current one.
     """
-    if ":" in name and not name.startswith(PETTINGZOO):
+    if is_code(name):
         _allowed.add(name)
         folder = os.getcwd() if folder is None else folder
         if folder not in sys.path:

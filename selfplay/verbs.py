@@ -26,6 +26,7 @@ VERBS: Final = {
     "replay-info": "print the content of replay files",
     "tree": "show the supervision tree and the crashes of a run",
     "doctor": "check this machine",
+    "check-game": "check a game of your own, and measure it",
     "selfcheck": "check training on games with known solutions",
     "inspect-dialogue": "print one dialogue game with its masks",
     "generate-games": "let a language model play dialogue games with itself",

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from envs.distribution import version
 from envs.errors import GameError
 from envs.files import MAX_TEXT_BYTES, parse_toml, printable, read_plain
+from envs.plugins import allow
 from envs.spelling import nearest
 from selfplay import console, verbs
 from selfplay.config.base import Group
@@ -184,6 +185,18 @@ def make_parser(program: Program[Settings]) -> Parser:
     settings.add_argument("--set", metavar="NAME=VALUE", action="append", help=f"one setting: {path}={value}")
     settings.add_argument("--resume", action="store_true", help=program.resume)
     return parser
+
+
+def add_game_type(
+    parser: argparse.ArgumentParser, text: str = "of a run of your own game: its module:name again"
+) -> None:
+    """Add the flag ``--game-type``. A game in a module, which it names, may then be imported."""
+    parser.add_argument("--game-type", type=_named_game, metavar="NAME", help=text)
+
+
+def _named_game(name: str) -> str:
+    allow(name)
+    return name
 
 
 @console.command

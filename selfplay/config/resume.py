@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from envs.plugins import is_code
 from selfplay.config.base import Group, Mark
 from selfplay.config.command_line import shown
 from selfplay.config.fighting import OPTIONS, Config
@@ -105,8 +106,10 @@ def refuse_unnamed(
 
 
 def spelled(config: Group, options: Sequence[Option]) -> str:
-    """What to add to a command that resumes: a space and a flag for each program, server and cluster of the run."""
-    return _flags(_set(config, marked(type(config), Mark.STARTS_PROGRAM, Mark.JOINS_CLUSTER)), options)
+    """What to add to a command that resumes: a space and a flag for each program, server, cluster and own game."""
+    found = _set(config, marked(type(config), Mark.STARTS_PROGRAM, Mark.JOINS_CLUSTER))
+    game = value_of(config, "game.type")
+    return _flags(found | ({"game.type": game} if is_code(str(game)) else {}), options)
 
 
 def _flags(found: Mapping[str, object], options: Sequence[Option]) -> str:

@@ -110,6 +110,9 @@ class Rollout:
 def outcome_known(decides: Bool, boundary: Bool, decides_next: Bool) -> Bool:
     """[T, S] whether a decision of the segment is followed by the seat's next one or by the end of the episode.
 
+    Of seats that sometimes wait, none is known in the last step: there only actions that end the game would be, and to
+    learn from these alone would favour them.
+
     Args:
         decides: [T, S] where the seat has a choice.
         boundary: [T, S] where the episode ends.
@@ -119,4 +122,5 @@ def outcome_known(decides: Bool, boundary: Bool, decides_next: Bool) -> Bool:
     for t in range(len(decides) - 1, -1, -1):
         known[t] = ahead | boundary[t]
         ahead = known[t] | decides[t]
+    known[-1:] &= decides.all(0)
     return known

@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from envs.errors import GameError
 from selfplay import console
-from selfplay.config.command_line import Parser
+from selfplay.config.command_line import Parser, add_game_type
 from selfplay.errors import ConfigError, SelfPlayError
 from selfplay.verbs import program
 
@@ -26,6 +27,7 @@ def parser() -> argparse.ArgumentParser:
         "--anchor", metavar="NAME", help="with --games: the player fixed at 1500 (default: random, or who played most)"
     )
     made.add_argument("--all", action="store_true", help="all players, not only the top 20 and the anchors")
+    add_game_type(made)
     form = made.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="as JSON")
     form.add_argument("--csv", action="store_true", help="as CSV: every player, all columns")
@@ -102,7 +104,7 @@ def main(checkpoints: Path = Path("checkpoints")) -> int:
     """Run the command; the exit code. Runs that are named without a path are in ``checkpoints``."""
     try:
         show(parser().parse_args(), checkpoints)
-    except SelfPlayError as error:
+    except (SelfPlayError, GameError) as error:
         print(f"{program()}: {error}", file=sys.stderr)
         return 2
     return 0

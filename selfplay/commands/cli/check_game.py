@@ -1,0 +1,56 @@
+"""Check a game of your own: what is broken, how fast it is, and where the time goes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+
+from selfplay.config.command_line import Parser, run_command
+
+
+def parser() -> argparse.ArgumentParser:
+    made = Parser(description=__doc__)
+    made.add_argument("game", metavar="NAME", help="module:name, pettingzoo:MODULE, or the name of a game")
+    made.add_argument("--json", action="store_true", help="as JSON")
+    return made
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print what was found; 1 where the game is broken."""
+    from envs.registry import find_game
+    from selfplay.config.fighting_cli import check_game
+
+    check_game(options.game)
+    entry = find_game(options.game)
+    from selfplay.commands.check_game import examine
+
+    found = examine(options.game, lambda text: print(f"{text} ...", file=sys.stderr))
+    if options.json:
+        print(json.dumps(asdict(found)))
+        return 1 if found.broken else 0
+    spec = entry.actions
+    parts = "+".join(map(str, [2] * spec.binary + list(spec.sizes)))
+    print(f"{found.game}: {entry.obs_width} features, actions {parts}, players {', '.join(entry.ladder)}")
+    for text in found.broken:
+        print(f"  broken: {text}")
+    if not found.broken:
+        print("  the contract is kept: seeds, blocks, snapshots, masks and refused actions, bit for bit")
+    for text in found.notes:
+        print(f"  note: {text}")
+    if found.episode_length is not None:
+        print(f"  random games last {found.episode_length:.1f} steps")
+    if found.steps_per_s is not None:
+        print(f"  alone {found.steps_per_s:,.0f} steps/s{_shares(found.shares)}")
+    if found.trained_steps_per_s is not None:
+        print(f"  in training {found.trained_steps_per_s:,.0f} steps/s{_shares(found.trained_shares)}")
+    return 1 if found.broken else 0
+
+
+def _shares(shares: dict[str, float]) -> str:
+    return f": {', '.join(f'{name} {share:.0%}' for name, share in shares.items())}" if shares else ""
+
+
+def main() -> int:
+    return run_command(parser, run)
