@@ -85,6 +85,8 @@ def find_single(name: str) -> MakeSingle:
 
 def _attribute(name: str) -> object:
     path, _, attribute = name.partition(":")
+    if not path or not attribute.isidentifier() or not all(part.isidentifier() for part in path.split(".")):
+        raise GameError("a module and a name in it are needed, module:name")
     try:
         module = import_module(path)
     except ModuleNotFoundError as error:
@@ -98,13 +100,13 @@ def _attribute(name: str) -> object:
     return found
 
 
-def _loaded(name: str, load: Callable[[], object]) -> object:
+def _loaded(name: str, load: Callable[[], object], what: str = "importing it") -> object:
     try:
         return load()
     except GameError as error:
         raise GameError(f"--game-type {name}: {error}") from error
     except Exception as error:
-        raise GameError(f"--game-type {name}: importing it failed: {type(error).__name__}: {error}") from error
+        raise GameError(f"--game-type {name}: {what} failed: {type(error).__name__}: {error}") from error
 
 
 def _making(name: str, factory: object) -> MakeSingle:
@@ -115,7 +117,7 @@ def _making(name: str, factory: object) -> MakeSingle:
     def make(render: bool) -> Game:
         from envs.game import Game
 
-        made: Any = factory()
+        made: Any = _loaded(name, factory, "making it")
         if isinstance(made, Game):
             return made
         from envs.pettingzoo_games import adapted, render_mode

@@ -81,21 +81,20 @@ def _play(games: ScriptedGame, found: GameReport) -> int:
     """Play random games; the number of steps that the check of the contract needs for an episode to end."""
     seeds = np.arange(GAMES, dtype=np.uint64)
     lengths: list[int] = []
-    common, seen = 0.0, 0
+    common, played = 0.0, 0
     games.bots[:] = games.bot_names.index("random")
     games.reset(seeds)
     nothing = np.zeros((GAMES, games.num_seats, games.actions.width), np.int8)
-    for seen in range(1, LONGEST + 1):
+    while played < LONGEST and len(lengths) < 2 * GAMES:
         batch = games.step(nothing)
+        played += 1
         common = max(common, float(np.abs(batch.reward.sum(1)).max()))
         lengths += batch.stats["frames"][batch.ended, 0].tolist()
-        if len(lengths) >= 2 * GAMES:
-            break
     if lengths:
         found.episode_length = float(np.mean(lengths))
     if common:
         found.notes.append(f"rewards of the seats do not always sum to zero (up to {common:g} in a step)")
-    return min(LONGEST, 2 * seen + 20)
+    return min(LONGEST, 2 * played + 20)
 
 
 def _measure(entry: GameEntry, games: ScriptedGame, found: GameReport) -> None:

@@ -83,7 +83,7 @@ def _case(band: float, iterations: int, **ppo: Any) -> Case:  # noqa: ANN401
 CASES: Final[Mapping[str, Case]] = {
     "rps": _case(0.06, 200, learning_rate=3e-3, anneal=True),
     "pennies": _case(0.06, 200, learning_rate=3e-3, anneal=True),
-    "kuhn": _case(0.05, 500, learning_rate=2e-3, entropy_coefficient=0.05),
+    "kuhn": _case(0.05, 500, learning_rate=1e-3, entropy_coefficient=0.05),
     "mixup": _case(0.15, 400, learning_rate=1e-3),
 }
 """Each game's settings, in the order in which they are checked."""

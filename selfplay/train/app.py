@@ -197,6 +197,7 @@ def _header(session: Session, preset: str | None) -> list[tuple[str, object]]:
         ("Device", f"{session.device} ({processor()}, {usable_cores()} cores)"),
         ("Host", f"{run.host}, {len(session.blocks)} runner{'' if len(session.blocks) == 1 else 's'}"),
         ("Run folder", session.run.path),
+        ("Resume", None if session.game.repeats else "games in progress begin anew: this game does not repeat itself"),
         ("Resumed at", f"iteration {session.resumed.meta.iteration}" if session.resumed else None),
     ]  # fmt: skip
     return [line for line in lines if session.game.fighter or line[0] not in OF_FIGHTS]

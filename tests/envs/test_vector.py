@@ -127,6 +127,12 @@ def broken(**methods):
     return type("Broken", (Nim,), methods)
 
 
+def play_a_step(make):
+    game = SyncVectorGame(make, 1)
+    game.reset(SEEDS[:1])
+    game.step(np.zeros((1, 2, 1), np.int8))
+
+
 @pytest.mark.parametrize(
     ("methods", "message"),
     [
@@ -144,9 +150,7 @@ def broken(**methods):
 )
 def test_a_game_that_fails_is_told_with_the_place(methods, message):
     with pytest.raises(GameError, match=message):
-        game = SyncVectorGame(broken(**methods), 1)
-        game.reset(SEEDS[:1])
-        game.step(np.zeros((1, 2, 1), np.int8))
+        play_a_step(broken(**methods))
 
 
 def test_the_parts_of_an_action():

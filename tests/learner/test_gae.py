@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -197,7 +199,7 @@ def test_of_some_decisions_it_is_that_of_a_stream_of_them_alone(data, seed, gamm
             alone[-1][0] += reward[t] * (not alone[-1][3])
         if alone and boundary[t] and not alone[-1][3]:
             alone[-1][2:] = next_value[t], True
-    for this, following in zip(alone, alone[1:], strict=False):
+    for this, following in pairwise(alone):
         if not this[3]:
             this[2] = following[1]
     if alone and not alone[-1][3]:

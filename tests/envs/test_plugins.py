@@ -1,0 +1,127 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from envs import plugins, registry
+from envs.errors import GameError, UnknownNameError
+from envs.plugins import allow, is_code, is_plugin
+from envs.registry import find_game, make_game
+from envs.vector import SyncVectorGame
+from tests.envs.games import Nim
+
+NIM, DUEL = "tests.envs.games:Nim", "tests.envs.games:Duel"
+
+
+@pytest.fixture(autouse=True)
+def nothing_allowed(monkeypatch):
+    monkeypatch.setattr(plugins, "_allowed", set())
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    registry._outside_once.cache_clear()
+    plugins.installed.cache_clear()
+    yield
+    registry._outside_once.cache_clear()
+    plugins.installed.cache_clear()
+
+
+def test_kinds_of_names():
+    assert is_code("my_package.my_game:make")
+    assert not is_code("pettingzoo:pettingzoo.classic.connect_four_v3")
+    assert not is_code("mock")
+    assert is_plugin("pettingzoo:pettingzoo.classic.connect_four_v3")
+    assert is_plugin("my_game:make")
+    assert not is_plugin("mock")
+
+
+def test_a_module_is_imported_only_where_a_person_named_it():
+    with pytest.raises(GameError, match=f"add --game-type {NIM}"):
+        find_game(NIM)
+    allow(NIM)
+    assert find_game(NIM).obs_width == 13
+    with pytest.raises(GameError, match=f"add --game-type {DUEL}"):
+        find_game(DUEL)
+
+
+def test_what_is_known_of_a_game():
+    allow(DUEL)
+    entry = find_game(DUEL)
+    assert (entry.obs_width, entry.actions.sizes, entry.encoder_version) == (2, (3, 2), 4)
+    assert entry.ladder == ("random",)
+    assert entry.rated.described == {"game": DUEL, "version": 4}
+    assert entry.repeats
+    assert not entry.fighter
+    game = make_game(DUEL, num_games=3)
+    assert isinstance(game, SyncVectorGame)
+    assert game.reset(np.arange(3, dtype=np.uint64)).shape == (3, 2, 2)
+
+
+def test_a_game_that_does_not_repeat_itself_is_known_to():
+    allow("tests.envs.games:Uncounted")
+    assert not find_game("tests.envs.games:Uncounted").repeats
+
+
+class Mark:
+    """A module of this file that is no game."""
+
+
+number = 3
+players = {"first": lambda game, seat, rng: 0}
+
+
+class Strangers(Nim):
+    players = players
+    held_out = ("second",)
+
+
+class Broken(Nim):
+    def __init__(self):
+        raise RuntimeError("no license")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("no_such_package.games:make", "there is no module no_such_package"),
+        ("tests.envs.no_games:make", "there is no module tests.envs.no_games"),
+        ("tests.envs.games:Nimm", "tests.envs.games has no 'Nimm'; did you mean 'Nim'"),
+        (f"{__name__}:number", "3 cannot be called"),
+        (f"{__name__}:Broken", "RuntimeError: no license"),
+        (f"{__name__}:Strangers", "held_out player .* 'second'.*valid: first, random"),
+        ("tests.envs.broken_import:make", "importing it failed: ZeroDivisionError"),
+        (":", "module:name"),
+        ("x:", "module:name"),
+    ],
+)
+def test_what_is_wrong_is_told(name, message):
+    allow(name)
+    with pytest.raises(GameError, match=message):
+        find_game(name)
+
+
+def test_an_unknown_name_lists_the_games():
+    with pytest.raises(UnknownNameError, match="mock"):
+        find_game("mack")
+
+
+def test_an_installed_package_brings_games(tmp_path, monkeypatch):
+    info = tmp_path / "other_games-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: other-games\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[selfplay.games]\nstones = other_games:Stones\n")
+    (tmp_path / "other_games.py").write_text("from tests.envs.games import Nim\nclass Stones(Nim):\n    version = 7\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    plugins.installed.cache_clear()
+    assert is_plugin("stones")
+    assert find_game("stones").encoder_version == 7  # nobody has to allow what was installed
+    with pytest.raises(UnknownNameError, match="stones"):
+        find_game("stone")
+
+
+def test_kuhn_loads_neither_the_fighting_game_nor_numba():
+    code = (
+        "import sys; from envs.registry import make_game; make_game('kuhn', num_games=1);"
+        "sys.exit(bool({'numba', 'pettingzoo', 'torch'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2], timeout=60).returncode == 0

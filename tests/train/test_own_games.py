@@ -1,0 +1,82 @@
+"""Games from outside through the whole trainer: train, resume, rate, evaluate, exploit."""
+
+import json
+
+import numpy as np
+import pytest
+
+from envs import registry
+from envs.errors import GameError
+from envs.plugins import allow
+from selfplay.checkpoint import RunDir, load_latest_learner
+from selfplay.checkpoint.generations import read_policy_meta
+from selfplay.commands.evaluation import evaluate
+from selfplay.commands.exploit import exploit
+from selfplay.commands.players import chosen_rules, contenders
+from selfplay.errors import ConfigError
+from tests.train.runs import assert_equal_runs, train
+
+NIM, DUEL, UNCOUNTED = (f"tests.envs.games:{name}" for name in ("Nim", "Duel", "Uncounted"))
+SMALL = ("--num-games", 8, "--rollout-length", 16, "--hidden", "16", "--batch-size", "64", "--save-interval", 2)
+ITERATION = 8 * 16
+
+
+@pytest.mark.parametrize("game", [NIM, DUEL])
+@pytest.mark.parametrize("host", ["thread", "process"])
+def test_a_resumed_run_equals_one_that_was_not_stopped(tmp_path, game, host):
+    flags = ("--game-type", game, "--deterministic", "--host", host, "--runners", "2", "--mode", "simple_mix")
+    assert train(tmp_path / "whole", *flags, "--timesteps", 8 * ITERATION, size=SMALL)[0] == 0
+    assert train(tmp_path / "parts", *flags, "--timesteps", 5 * ITERATION, size=SMALL)[0] == 0
+    assert train(tmp_path / "parts", "--timesteps", 8 * ITERATION, "--game-type", game, resume=True)[0] == 0
+    learner = load_latest_learner(RunDir(tmp_path / "parts"))
+    assert any(array.any() for name, array in learner.arrays.items() if name.endswith("/history"))
+    assert_equal_runs(tmp_path / "whole", tmp_path / "parts", generations=[f"gen_{i}" for i in range(0, 9, 2)])
+
+
+def test_games_that_do_not_repeat_themselves_begin_anew_and_the_header_says_so(tmp_path):
+    flags = ("--game-type", UNCOUNTED, "--timesteps", ITERATION)
+    _, shown = train(tmp_path / "run", *flags, size=SMALL)
+    assert "Resume: games in progress begin anew" in " ".join(shown.split())
+    code, shown = train(tmp_path / "run", "--timesteps", 2 * ITERATION, "--game-type", UNCOUNTED, resume=True)
+    assert code == 0
+    assert "began anew" in shown
+
+
+def test_a_run_does_not_name_its_own_code(tmp_path, monkeypatch):
+    train(tmp_path / "run", "--game-type", NIM, "--timesteps", ITERATION, size=SMALL)
+    monkeypatch.setattr("envs.plugins._allowed", set())
+    registry._outside_once.cache_clear()
+    with pytest.raises(GameError, match=f"add --game-type {NIM}"):
+        train(tmp_path / "run", "--timesteps", 2 * ITERATION, resume=True)
+    with pytest.raises(ConfigError, match="cannot change within a run"):
+        train(tmp_path / "run", "--timesteps", 2 * ITERATION, "--game-type", DUEL, resume=True)
+
+
+def test_generations_are_rated_evaluated_and_exploited(tmp_path):
+    run = tmp_path / "run"
+    flags = ("--game-type", NIM, "--timesteps", 60 * ITERATION, "--track-elo", "--rating-share", "1")
+    code, shown = train(run, *flags, "--save-interval", "20", size=SMALL)
+    assert code == 0
+    assert "random (bot)" in shown
+    assert f"--game-type={NIM}" in shown  # of the command that resumes
+    rows = [json.loads(line) for line in (run / "ledger.jsonl").read_text().splitlines()]
+    assert {seat["player"] for row in rows for seat in row["seats"]} >= {"random", "gen_0"}
+    meta = read_policy_meta(run / "generations" / "gen_60")
+    assert meta.encoder_version == 1
+    allow(NIM)
+    pair, game = contenders((str(run), "random"), NIM)
+    characters, rules = chosen_rules(pair, game=game)
+    found = evaluate(*pair, 60, characters, rules)
+    assert found.games == 60
+    assert found.wins + found.losses == 60
+    assert found.damage is None
+    best = exploit(run, 4 * ITERATION, tmp_path / "exploiters", ("scratch",), (0,), 10)
+    assert 0 <= best.score <= 1
+
+
+def test_decisions_alone_are_experiences(tmp_path):
+    train(tmp_path / "run", "--game-type", NIM, "--timesteps", 2 * ITERATION, size=SMALL)
+    rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    for row in rows:  # one seat decides in each step; the last decision of each game is not learned from
+        assert 0.8 * ITERATION < row["charts/experiences"] <= ITERATION - 8
+    assert np.isfinite(rows[-1]["losses/total"])
