@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from envs.check import check_game
-from envs.errors import ContractError, GameError
+from envs.errors import ActionError, ContractError, GameError
 from envs.registry import find_game, make_game
 from selfplay.checkpoint import RunDir
 from selfplay.config.fighting import Config
@@ -68,6 +68,8 @@ def examine(name: str, tell: Callable[[str], object] = lambda _: None) -> GameRe
             check_game(lambda n: make_game(name, num_games=n), steps=steps, chance=False, zero_sum=False)
         except ContractError as error:
             found.broken.append(str(error))
+        except ActionError as error:  # of random actions that were legal when the same games were played before
+            found.broken.append(f"games of the same seeds go different ways: {error}")
     tell("Measuring")
     _measure(entry, games, found)
     games.close()

@@ -74,3 +74,13 @@ class Endless(Nim):
     def step(self, actions):
         self.seat = 1 - self.seat
         return (1.0, 0.0), False, False
+
+
+class Remembers(Nim):
+    """A game that a reset does not begin anew."""
+
+    episodes = 0
+
+    def reset(self, seed):
+        self.episodes += 1
+        super().reset(seed + self.episodes)

@@ -89,7 +89,7 @@ class Broken(Nim):
         (f"{__name__}:number", "3 cannot be called"),
         (f"{__name__}:Broken", "RuntimeError: no license"),
         (f"{__name__}:Strangers", "held_out player .* 'second'.*valid: first, random"),
-        ("tests.envs.broken_import:make", "importing it failed: ZeroDivisionError"),
+        ("tests.envs.broken_import:make", "importing it failed: RuntimeError"),
         (":", "module:name"),
         ("x:", "module:name"),
     ],
