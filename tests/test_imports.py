@@ -19,6 +19,8 @@ ROOT = Path(__file__).parent.parent
         ("envs", "torch"),
         ("envs.dialogue.contract", "scipy.optimize"),
         ("envs.registry", "scipy.optimize"),
+        ("envs.registry", "pettingzoo"),
+        ("envs.pettingzoo_games", "pettingzoo"),
         ("envs.melee.controller", "selfplay"),
         ("selfplay", "torch"),
         ("selfplay.checkpoint", "torch"),
