@@ -39,7 +39,8 @@ class GameConfig(Group):
 
     type: str = Field(
         "mock",
-        description=f"`mock` (fast physics), `dolphin` (the real game), or a solved game: `{'`, `'.join(SOLVED)}`",
+        description=f"`mock` (fast physics), `dolphin` (the real game), a solved game (`{'`, `'.join(SOLVED)}`), your "
+        "own (`module:name`) or one of PettingZoo (`pettingzoo:MODULE`)",
     )
     character: FightsOnly[str] = Field("mewtwo", description="Character of the learner, or `random`")
     opponent_character: FightsOnly[str | None] = Field(

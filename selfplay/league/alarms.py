@@ -20,7 +20,7 @@ SIDE_ALARM: Final = 3.0  # standard errors
 
 def warnings(ratings: Ratings, games: GameTable, anchor: str, draws: float, diagnosis: Diagnosis) -> tuple[str, ...]:
     """All warnings. ``games`` is the whole ledger, ``draws`` the share of draws among the rated games."""
-    return (*_gaps(ratings, games, anchor), *_drawn(draws, games), *_misfits(diagnosis))
+    return (*_gaps(ratings, games, anchor), *_drawn(draws, games), *_misfits(diagnosis, games))
 
 
 def _gaps(ratings: Ratings, games: GameTable, anchor: str) -> list[str]:
@@ -69,7 +69,7 @@ def _drawn(share: float, games: GameTable) -> list[str]:
     ]
 
 
-def _misfits(diagnosis: Diagnosis) -> list[str]:
+def _misfits(diagnosis: Diagnosis, games: GameTable) -> list[str]:
     """Results that the ratings do not explain."""
     found = []
     if diagnosis.misfit is not None and diagnosis.misfit.p < MISFIT_ALARM:
@@ -83,7 +83,8 @@ def _misfits(diagnosis: Diagnosis) -> list[str]:
             f"One rating per player does not explain these results (misfit p = {diagnosis.misfit.p:.1g}): the winner "
             f"depends on the pairing.{shown} Use the Nash weights and the results of single pairs, not the order."
         )
-    if diagnosis.side is not None and abs(diagnosis.side.z) > SIDE_ALARM:
+    # where seats take turns, or differ, one of them may well be the better one
+    if games.has_counters and diagnosis.side is not None and abs(diagnosis.side.z) > SIDE_ALARM:
         found.append(
             f"The first seat is worth {diagnosis.side.elo:+.0f} Elo ({diagnosis.side.z:+.1f} standard errors). Every "
             "matchup is played from both seats, so the ratings hold; but the game or the policies treat the seats "
