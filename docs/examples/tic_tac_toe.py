@@ -1,5 +1,3 @@
-"""Tic-tac-toe, a game of one's own: python scripts/train_self_play.py --game-type docs.examples.tic_tac_toe:TicTacToe"""
-
 import numpy as np
 
 from selfplay.games import Game
@@ -7,19 +5,16 @@ from selfplay.games import Game
 LINES = [[0, 1, 2], [3, 4, 5], [6, 7, 8], [0, 3, 6], [1, 4, 7], [2, 5, 8], [0, 4, 8], [2, 4, 6]]
 
 
-def finisher(game, seat, rng):
-    """Completes a line of its own, else one of the opponent's, else plays at random."""
+def finisher(game, seat, rng):  # completes a line of its own, else one of the other player, else plays at random
     for mark in (seat, 1 - seat):
         for line in LINES:
-            cells = game.board[line]
-            if (cells == mark).sum() == 2 and (cells == -1).any():
-                return line[int(np.argmax(cells == -1))]
+            if sorted(game.board[line]) == sorted([-1, mark, mark]):
+                return next(cell for cell in line if game.board[cell] == -1)
     return int(rng.choice(np.flatnonzero(game.board == -1)))
 
 
 class TicTacToe(Game):
-    num_actions, obs_width = 9, 18
-    players = {"finisher": finisher}
+    num_actions, obs_width, players = 9, 18, {"finisher": finisher}
 
     def reset(self, seed):
         self.board, self.seat = np.full(9, -1), 0
@@ -40,4 +35,4 @@ class TicTacToe(Game):
         return (won, -won) if mover == 0 else (-won, won), bool(won or (self.board >= 0).all()), False
 
     def render(self):
-        return "\n".join(" ".join("OX."[mark] for mark in row) for row in self.board.reshape(3, 3).tolist())
+        return "\n".join(" ".join("OX."[mark] for mark in row) for row in self.board.reshape(3, 3))

@@ -14,6 +14,7 @@ from selfplay.commands.evaluation import evaluate
 from selfplay.commands.exploit import exploit
 from selfplay.commands.players import chosen_rules, contenders
 from selfplay.errors import ConfigError
+from selfplay.league.modes import MODES
 from tests.train.runs import assert_equal_runs, train
 
 NIM, DUEL, UNCOUNTED = (f"tests.envs.games:{name}" for name in ("Nim", "Duel", "Uncounted"))
@@ -80,3 +81,14 @@ def test_decisions_alone_are_experiences(tmp_path):
     for row in rows:  # one seat decides in each step; the last decision of each game is not learned from
         assert 0.8 * ITERATION < row["charts/experiences"] <= ITERATION - 8
     assert np.isfinite(rows[-1]["losses/total"])
+
+
+@pytest.mark.parametrize("mode", sorted(set(MODES) - {"opponents"}))
+def test_every_mode_trains(tmp_path, mode):
+    flags = ("--game-type", NIM, "--timesteps", 5 * ITERATION, "--mode", mode)
+    code, _ = train(tmp_path / "run", *flags, *(("--runners", 4) if mode == "league" else ()), size=SMALL)
+    assert code == 0
+    met = set()
+    for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines():
+        met |= {name for name in json.loads(line) if name.startswith("opponents/")}
+    assert met
