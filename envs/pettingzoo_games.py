@@ -347,10 +347,10 @@ def _check_reset(env: Any, name: str) -> None:  # noqa: ANN401
 
     for each in (env, env.unwrapped):
         if type(each).reset in (AECEnv.reset, ParallelEnv.reset):
-            raise GameError(f"{name} has no reset: {type(each).__qualname__} does not define it")
+            raise GameError(f"{name} has no reset: {type(each).__name__} does not define it")
         takes = inspect.signature(each.reset).parameters
         if "seed" not in takes and not any(one.kind is one.VAR_KEYWORD for one in takes.values()):
-            raise GameError(f"{name}: reset of {type(each).__qualname__} takes no seed, which makes games repeatable")
+            raise GameError(f"{name}: reset of {type(each).__name__} takes no seed, which makes games repeatable")
 
 
 def _without_checks(env: Any) -> Any:  # noqa: ANN401
