@@ -21,11 +21,13 @@ from envs.solved.block import TableGame
 from envs.solved.kuhn import Kuhn
 from envs.solved.matrix import MATCHING_PENNIES, ROCK_PAPER_SCISSORS
 from envs.solved.mixup import MixUp
+from envs.solved.single import single_game
 from envs.solved.table import Player, action_spec, always, enumerate_states, uniform
 
 if TYPE_CHECKING:
     from envs.api import ActionSpec, ScriptedGame
     from envs.dialogue.contract import DialogueEntry
+    from envs.game import Game
     from envs.solved.rules import Rules
     from envs.solved.table import Table
 
@@ -51,10 +53,12 @@ class GameEntry:
     stages: Collection[str] = ()
     action_parts: tuple[str, ...] = ()  # of a fight: names of the integers of an action
     table: Callable[[], Table] | None = None  # the whole game, where it is small enough to be judged exactly
+    single: Callable[[], Game] | None = None  # one game that can render, for people
 
 
 def _known(name: str, rules: Rules[Any], players: Mapping[str, Player], encoder_version: int = 1) -> GameEntry:
     """A game that is written down whole, with its scripted players beside a random one."""
+    single = single_game(name, rules, players, encoder_version)
     players = {"random": uniform(rules), **players}
     table = cache(lambda: enumerate_states(rules, players))
     return GameEntry(
@@ -67,6 +71,7 @@ def _known(name: str, rules: Rules[Any], players: Mapping[str, Player], encoder_
         rated=RatedGame({player: ScriptedPlayer("known-1") for player in players}, {"game": name, "players": 1}),
         starts_at_once=lambda: True,
         table=table,
+        single=single,
     )
 
 
