@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, Final, Protocol, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from PIL import Image
 
-from envs.errors import GameError, UnknownNameError
+from envs.errors import GameError
 from envs.half_blocks import ansi
-from selfplay.errors import IncompatibleError
-from selfplay.policy.recurrent_state import RecurrentState
+from selfplay.commands.play.opponents import Parts, Scripted, Trained, as_action, is_legal, legal_parts, sizes_of, spans
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
@@ -27,7 +25,6 @@ Read = Callable[[str], str]
 Write = Callable[[str], None]
 Size = Callable[[], tuple[int, int]]
 
-RANDOM: Final = "random"  # the scripted player that every game has
 LONGEST_LINE: Final = 1000  # characters of an answer
 LONGEST_BYTES: Final = 4 * LONGEST_LINE + 4  # a character has at most four
 LISTED: Final = 24  # actions that a prompt lists
@@ -81,16 +78,17 @@ def play_in_terminal(
         GameError: the game does what no ``Game`` may do, or it has no such scripted player.
         IncompatibleError: the policy has other observations or actions.
     """
-    other: _Opponent
-    if isinstance(opponent, str):
-        other = _Scripted(opponent, game, derive(seed, "scripted player"))
-    else:
-        other = _Trained(opponent, game, derive(seed, "policy"), sees_while_waiting)
-    table, score = _Table(game, other, read, write, size), Score()
+    table, score = _Table(game, read, write, size), Score()
     try:
         for number in count(1):
+            chance = derive(seed, "opponent", number)
+            other = (
+                Scripted(opponent, game, chance)
+                if isinstance(opponent, str)
+                else Trained(opponent, game, chance, sees_while_waiting=sees_while_waiting)
+            )
             write(f"Game {number}: you have seat {seat}, {other.name} has seat {1 - seat}. Type help or quit any time.")
-            mine, others = table.play(derive(seed, "game", number), seat)
+            mine, others = table.play(derive(seed, "game", number), seat, other)
             result = "won" if mine > others else "lost" if mine < others else "drew"
             score.won += mine > others
             score.lost += mine < others
@@ -120,92 +118,27 @@ def read_line(prompt: str, out: TextIO, source: TextIO) -> str:
     return line.decode(source.encoding, "replace").rstrip("\r\n")
 
 
-class _Opponent(Protocol):
-    name: str
-
-    def begin(self) -> None:
-        """An episode begins."""
-        ...
-
-    def act(self, seat: int, acts: bool) -> Action:
-        """Its action, which means nothing where it only waits."""
-        ...
-
-
-class _Trained:
-    """A policy; one with memory also decides where it waits, as in training."""
-
-    def __init__(self, policy: Policy, game: Game, seed: int, sees_while_waiting: bool) -> None:
-        self.name = policy.meta.id
-        spec, sizes = policy.network.spec, policy.network.heads.sizes
-        if (spec.obs_width, policy.network.heads.binary, sizes) != (game.obs_width, 0, _sizes(game)):
-            raise IncompatibleError(
-                f"{self.name} takes observations of {spec.obs_width} numbers and gives actions of {sizes} choices; "
-                f"this game has {game.obs_width} and {_sizes(game)}"
-            )
-        self._policy, self._game, self._sees = policy, game, sees_while_waiting
-        self._memory = RecurrentState(1)
-        self._generator = torch.Generator().manual_seed(seed)
-
-    def begin(self) -> None:
-        self._memory.forget([0])
-
-    def act(self, seat: int, acts: bool) -> Action:
-        sizes = _sizes(self._game)
-        if not (acts or self._policy.network.memory_width):
-            return _as_action(self._game, [0] * len(sizes))
-        obs = np.zeros((1, self._game.obs_width), np.float32)
-        if acts or self._sees:
-            obs[:] = self._game.observe(seat)
-        # a seat that waits has the first choice alone, in each part
-        legal = _legal(self._game, seat) if acts else [np.arange(choices) == 0 for choices in sizes]
-        chosen = self._policy.act(obs, self._generator, np.concatenate(legal)[None], memory=self._memory)
-        return _as_action(self._game, chosen[0].tolist())
-
-
-class _Scripted:
-    """A scripted player of the game."""
-
-    def __init__(self, name: str, game: Game, seed: int) -> None:
-        if name != RANDOM and name not in game.players:
-            raise UnknownNameError("scripted player", name, (RANDOM, *game.players))
-        self.name = name
-        self._game, self._rng = game, np.random.default_rng(seed)
-
-    def begin(self) -> None:
-        """Scripted players remember nothing."""
-
-    def act(self, seat: int, acts: bool) -> Action:
-        parts = _legal(self._game, seat) if acts else [np.ones(1, np.bool_) for _ in _sizes(self._game)]
-        if not acts or self.name == RANDOM:
-            return _as_action(self._game, [int(self._rng.choice(np.flatnonzero(part))) for part in parts])
-        action = np.atleast_1d(self._game.players[self.name](self._game, seat, self._rng)).tolist()
-        if not _is_legal(action, parts):
-            raise GameError(f"{self.name} chose {action} in seat {seat}, which is not legal (valid: {_spans(parts)})")
-        return _as_action(self._game, action)
-
-
 class _Table:
-    """Where a person and an opponent play."""
+    """Where a person plays."""
 
-    def __init__(self, game: Game, opponent: _Opponent, read: Read, write: Write, size: Size) -> None:
-        self._game, self._opponent = game, opponent
-        self._read, self._write, self._size = read, write, size
+    def __init__(self, game: Game, read: Read, write: Write, size: Size) -> None:
+        self._game, self._read, self._write, self._size = game, read, write, size
         self._shown = ""
 
-    def play(self, seed: int, seat: int) -> tuple[float, float]:
+    def play(self, seed: int, seat: int, opponent: Trained | Scripted) -> tuple[float, float]:
         """The sums of the rewards of an episode: of the person, who has that seat, and of the opponent."""
-        game, opponent = self._game, self._opponent
+        game, nothing = self._game, as_action(self._game, [0] * len(sizes_of(self._game)))
         game.reset(seed)
-        opponent.begin()
         self._shown = ""
         sums = np.zeros(2)
         for steps in count(1):
-            acting = set(game.to_act())
-            mine = self._ask(seat) if seat in acting else _as_action(game, [0] * len(_sizes(game)))
-            other = opponent.act(1 - seat, 1 - seat in acting)
-            told = [f"You: {_name(game, mine)}"] * (len(acting) == 2)
-            told += [f"{opponent.name}: {_name(game, other)}"] * (1 - seat in acting)
+            acting, told = set(game.to_act()), list[str]()
+            mine, other = self._ask(seat) if seat in acting else nothing, nothing
+            if 1 - seat in acting:
+                other = opponent.act(1 - seat)
+                told = [f"You: {_name(game, mine)}"] * (seat in acting) + [f"{opponent.name}: {_name(game, other)}"]
+            else:
+                opponent.wait(1 - seat)
             rewards, over, truncated = game.step((mine, other) if seat == 0 else (other, mine))
             sums += rewards
             for line in told:
@@ -233,18 +166,19 @@ class _Table:
             numbers = np.asarray(game.observe(seat), np.float32)
             view = np.array2string(numbers, threshold=NUMBERS, max_line_width=self._size()[0])
         self._show(view)
-        parts = _legal(game, seat)
-        names = {name: action for action, name in _named(game, parts)}
-        valid = ", ".join([*names][:LISTED]) + ", ..." * (len(names) > LISTED) if names else _spans(parts)
+        parts = legal_parts(game, seat)
+        single = not np.ndim(game.num_actions)
+        names = {game.action_name(action): action for action in np.flatnonzero(parts[0]).tolist()} if single else {}
+        valid = ", ".join([*names][:LISTED]) + ", ..." * (len(names) > LISTED) if names else spans(parts)
         while True:
             answer = self._answer(f"Your action ({valid}): ")
             action = _chosen(answer, names, parts)
             if action is not None:
-                return _as_action(game, action)
+                return as_action(game, action)
             if answer.casefold() == "quit":
                 raise _Ended
             if answer.casefold() == "help":
-                self._write(f"Actions: {', '.join(names) or _spans(parts)}. Others: help, quit.")
+                self._write(f"Actions: {', '.join(names) or spans(parts)}. Others: help, quit.")
             else:
                 self._write(f"That is no legal action (valid: {valid}; or help, quit).")
 
@@ -295,60 +229,15 @@ def fitted(picture: NDArray[np.uint8], columns: int, rows: int) -> NDArray[np.ui
     return np.asarray(Image.fromarray(picture).resize(to, Image.Resampling.BOX))
 
 
-def _sizes(game: Game) -> tuple[int, ...]:
-    """Choices of each part of an action."""
-    return tuple(np.atleast_1d(game.num_actions).tolist())
-
-
-def _as_action(game: Game, parts: Sequence[int]) -> Action:
-    return tuple(parts) if np.ndim(game.num_actions) else parts[0]
-
-
-def _legal(game: Game, seat: int) -> list[NDArray[np.bool_]]:
-    """What a seat that is to act may choose, by part."""
-    sizes, legal = _sizes(game), game.legal(seat)
-    joined = np.ones(sum(sizes), np.bool_) if legal is None else np.asarray(legal, np.bool_)
-    if joined.shape != (sum(sizes),):
-        raise GameError(f"legal({seat}) has the shape {joined.shape} (valid: {(sum(sizes),)})")
-    parts = np.split(joined, np.cumsum(sizes)[:-1])
-    if not all(part.any() for part in parts):
-        raise GameError(f"seat {seat} is to act and has no legal action")
-    return parts
-
-
-def _is_legal(action: Sequence[int], parts: Sequence[NDArray[np.bool_]]) -> bool:
-    return len(action) == len(parts) and all(
-        0 <= choice < len(part) and bool(part[choice]) for choice, part in zip(action, parts, strict=True)
-    )
-
-
 def _name(game: Game, action: Action) -> str:
     return game.action_name(action) if isinstance(action, int) else ",".join(map(str, action))
 
 
-def _named(game: Game, parts: Sequence[NDArray[np.bool_]]) -> Iterator[tuple[int, str]]:
-    """Legal actions with their names, of a game with one number an action."""
-    if not np.ndim(game.num_actions):
-        yield from ((action, game.action_name(action)) for action in np.flatnonzero(parts[0]).tolist())
-
-
-def _spans(parts: Sequence[NDArray[np.bool_]]) -> str:
-    """Legal numbers of each part, such as 0-4,1-2,0."""
-    return ",".join(_span(np.flatnonzero(part).tolist()) for part in parts)
-
-
-def _span(numbers: Sequence[int]) -> str:
-    first, last = numbers[0], numbers[-1]
-    if len(numbers) > 1 and len(numbers) == last - first + 1:
-        return f"{first}-{last}"
-    return "|".join(map(str, numbers))
-
-
-def _chosen(answer: str, names: dict[str, int], parts: Sequence[NDArray[np.bool_]]) -> Sequence[int] | None:
+def _chosen(answer: str, names: dict[str, int], parts: Parts) -> Sequence[int] | None:
     """The legal action that is meant: a name, in any case where only one is alike, or numbers with commas."""
     if names:
         alike = [answer] if answer in names else [name for name in names if name.casefold() == answer.casefold()]
         return [names[alike[0]]] if len(alike) == 1 else None
     words = [word.strip() for word in answer.split(",")]
     action = [int(word) for word in words if word.isdecimal()]
-    return action if len(action) == len(words) and _is_legal(action, parts) else None
+    return action if len(action) == len(words) and is_legal(action, parts) else None
