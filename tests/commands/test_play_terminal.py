@@ -14,7 +14,7 @@ import torch
 from envs.errors import GameError, UnknownNameError
 from envs.game import Game
 from envs.half_blocks import UPPER_HALF
-from envs.registry import GAMES, make_game
+from envs.registry import GAMES
 from selfplay.checkpoint import ActionHeads, NetworkSpec, create_run, save_generation
 from selfplay.commands.cli import play as command
 from selfplay.commands.play.terminal import LONGEST_LINE, fitted, play_in_terminal, read_line
@@ -280,8 +280,7 @@ def test_a_seed_gives_the_same_games_and_another_gives_others(opponent):
     assert len({tuple(told(seed)) for seed in range(12)}) > 1
 
 
-@pytest.mark.parametrize("sees", [True, False])
-def test_a_policy_with_memory_also_decides_where_it_waits(sees):
+def test_a_policy_with_memory_also_decides_where_it_waits():
     seen = []
 
     class Recorder(Policy):
@@ -292,10 +291,10 @@ def test_a_policy_with_memory_also_decides_where_it_waits(sees):
 
     game, memory = GAMES["kuhn"].single(), RecurrentState(1)
     policy = policy_for(game, "gru")
-    played(game, Recorder(policy.meta, policy.network), "bet", "", "pass", "quit", sees_while_waiting=sees)
+    played(game, Recorder(policy.meta, policy.network), "bet", "", "pass", "quit")
     waits, answers, first, *_ = seen
     assert [(obs.any(), legal) for obs, legal, _ in (waits, answers)] == [
-        (sees, [True, False, False]),
+        (False, [True, False, False]),
         (True, [False, True, True]),
     ]
     for obs, _, after in (waits, answers):
@@ -306,14 +305,6 @@ def test_a_policy_with_memory_also_decides_where_it_waits(sees):
     with torch.inference_mode():
         memory.step(policy.network, torch.from_numpy(first[0]), slice(None))
     torch.testing.assert_close(first[2], memory.all())
-
-
-def test_a_waiting_policy_sees_what_it_sees_in_the_block_it_was_trained_in():
-    single, block = GAMES["kuhn"].single(), make_game("kuhn", num_games=1)
-    obs = block.reset(np.array([5], np.uint64))
-    single.reset(5)
-    np.testing.assert_array_equal(np.float32(single.observe(1)), obs[0, 1])
-    assert GAMES["kuhn"].table is not None  # what the command goes by
 
 
 def source(data):

@@ -188,7 +188,6 @@ def terminal(options: argparse.Namespace, folder: Path) -> None:
             lambda line: print(line, flush=True),
             seed=secrets.randbits(32) if options.seed is None else options.seed,
             seat=options.seat or 0,
-            sees_while_waiting=entry.table is not None,  # as in the block of games in which it was trained
         )
     finally:
         game.close()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from envs.errors import GameError, UnknownNameError
 from selfplay.errors import IncompatibleError
@@ -25,17 +25,11 @@ Parts = Sequence[NDArray[np.bool_]]
 class Trained:
     """A policy in one episode. It samples, and with memory it also decides where it waits, as in training.
 
-    Args:
-        policy: The policy.
-        game: The game.
-        seed: Of its decisions.
-        sees_while_waiting: Whether it then sees the game; otherwise it sees zeros.
-
     Raises:
         IncompatibleError: it has other observations or actions.
     """
 
-    def __init__(self, policy: Policy, game: Game, seed: int, *, sees_while_waiting: bool) -> None:
+    def __init__(self, policy: Policy, game: Game, seed: int) -> None:
         network, sizes = policy.network, sizes_of(game)
         if (network.spec.obs_width, network.heads.binary, network.heads.sizes) != (game.obs_width, 0, sizes):
             raise IncompatibleError(
@@ -43,20 +37,21 @@ class Trained:
                 f"{network.heads.sizes} choices; this game has {game.obs_width} and {sizes}"
             )
         self.name = policy.meta.id
-        self._policy, self._game, self._sees = policy, game, sees_while_waiting
+        self._policy, self._game = policy, game
         self._memory = RecurrentState(1)
         self._generator = torch.Generator().manual_seed(seed)
 
     def act(self, seat: int) -> Action:
-        return self._decide(seat, legal_parts(self._game, seat), sees=True)
+        return self._decide(self._game.observe(seat), legal_parts(self._game, seat))
 
-    def wait(self, seat: int) -> None:
-        if self._policy.network.memory_width:  # the first choice of each part alone is legal then
-            self._decide(seat, [np.arange(choices) == 0 for choices in sizes_of(self._game)], sees=self._sees)
+    def wait(self) -> None:
+        if self._policy.network.memory_width:  # it sees zeros, and the first choice of each part alone is legal
+            only = [np.arange(choices) == 0 for choices in sizes_of(self._game)]
+            self._decide(np.zeros(self._game.obs_width), only)
 
-    def _decide(self, seat: int, legal: Parts, *, sees: bool) -> Action:
-        obs = np.asarray(self._game.observe(seat) if sees else np.zeros(self._game.obs_width), np.float32)
-        chosen = self._policy.act(obs[None], self._generator, np.concatenate(legal)[None], memory=self._memory)
+    def _decide(self, seen: ArrayLike, legal: Parts) -> Action:
+        obs = np.asarray(seen, np.float32)[None]
+        chosen = self._policy.act(obs, self._generator, np.concatenate(legal)[None], memory=self._memory)
         return as_action(self._game, chosen[0].tolist())
 
 
@@ -82,8 +77,16 @@ class Scripted:
             raise GameError(f"{self.name} chose {action} in seat {seat}, which is not legal (valid: {spans(parts)})")
         return as_action(self._game, action)
 
-    def wait(self, seat: int) -> None:
-        """Nothing to remember."""
+    def wait(self) -> None:
+        """It remembers nothing."""
+
+
+Opponent = Trained | Scripted
+
+
+def player(who: Policy | str, game: Game, seed: int) -> Opponent:
+    """A policy, or the scripted player of that name, in one episode; ``seed`` is that of its decisions."""
+    return Scripted(who, game, seed) if isinstance(who, str) else Trained(who, game, seed)
 
 
 def sizes_of(game: Game) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from PIL import Image
 
 from envs.errors import GameError
 from envs.half_blocks import ansi
-from selfplay.commands.play.opponents import Parts, Scripted, Trained, as_action, is_legal, legal_parts, sizes_of, spans
+from selfplay.commands.play.opponents import Opponent, Parts, as_action, is_legal, legal_parts, player, sizes_of, spans
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
@@ -56,7 +56,6 @@ def play_in_terminal(
     *,
     seed: int,
     seat: int = 0,
-    sees_while_waiting: bool = False,
     size: Size = shutil.get_terminal_size,
 ) -> Score:
     """Play one game after the other until the person ends it; the seats swap each time.
@@ -68,7 +67,6 @@ def play_in_terminal(
         write: Shows lines.
         seed: Of the games and of the opponent's decisions.
         seat: Of the person in the first game.
-        sees_while_waiting: Whether a policy with memory also sees the game where it waits; otherwise it sees zeros.
         size: Columns and rows of the terminal.
 
     Returns:
@@ -81,12 +79,7 @@ def play_in_terminal(
     table, score = _Table(game, read, write, size), Score()
     try:
         for number in count(1):
-            chance = derive(seed, "opponent", number)
-            other = (
-                Scripted(opponent, game, chance)
-                if isinstance(opponent, str)
-                else Trained(opponent, game, chance, sees_while_waiting=sees_while_waiting)
-            )
+            other = player(opponent, game, derive(seed, "opponent", number))
             write(f"Game {number}: you have seat {seat}, {other.name} has seat {1 - seat}. Type help or quit any time.")
             mine, others = table.play(derive(seed, "game", number), seat, other)
             result = "won" if mine > others else "lost" if mine < others else "drew"
@@ -125,7 +118,7 @@ class _Table:
         self._game, self._read, self._write, self._size = game, read, write, size
         self._shown = ""
 
-    def play(self, seed: int, seat: int, opponent: Trained | Scripted) -> tuple[float, float]:
+    def play(self, seed: int, seat: int, opponent: Opponent) -> tuple[float, float]:
         """The sums of the rewards of an episode: of the person, who has that seat, and of the opponent."""
         game, nothing = self._game, as_action(self._game, [0] * len(sizes_of(self._game)))
         game.reset(seed)
@@ -138,7 +131,7 @@ class _Table:
                 other = opponent.act(1 - seat)
                 told = [f"You: {_name(game, mine)}"] * (seat in acting) + [f"{opponent.name}: {_name(game, other)}"]
             else:
-                opponent.wait(1 - seat)
+                opponent.wait()
             rewards, over, truncated = game.step((mine, other) if seat == 0 else (other, mine))
             sums += rewards
             for line in told:
