@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import ClassVar, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -48,8 +48,8 @@ class Game(ABC):
     obs_width: int
     max_steps: int = 1000
     version: int = 1
-    players: ClassVar[Mapping[str, Player[Game]]] = MappingProxyType({})
-    held_out: ClassVar[Sequence[str]] = ()
+    players: Mapping[str, Player[Any]] = MappingProxyType({})
+    held_out: Sequence[str] = ()
 
     @abstractmethod
     def reset(self, seed: int) -> None:

@@ -71,8 +71,8 @@ class _PettingZooGame(Game):
         self.max_steps = self._steps()
         players = _offered(env, "players")
         if isinstance(players, Mapping):
-            self.players = players  # type: ignore[misc] # which others have in their class
-            self.held_out = tuple(_offered(env, "held_out") or ())  # type: ignore[misc]
+            self.players = players
+            self.held_out = tuple(_offered(env, "held_out") or ())
 
     @abstractmethod
     def _seen(self, seat: int) -> Any:  # noqa: ANN401
@@ -282,6 +282,12 @@ def adapted(made: object, name: str) -> Game:
     raise GameError(f"{name} gives {what}, which is no game (valid: a Game, or a ParallelEnv or AECEnv of PettingZoo)")
 
 
+def render_mode(env: Any) -> str | None:  # noqa: ANN401
+    """The mode in which an environment gives a text or a picture, if it has one."""
+    known = (getattr(env, "metadata", None) or {}).get("render_modes", ())
+    return next((mode for mode in RENDER_MODES if mode in known), None)
+
+
 def from_pettingzoo(module: str, render: bool = False) -> Game:
     """The environment of a module of PettingZoo, such as ``pettingzoo.classic.connect_four_v3``.
 
@@ -301,8 +307,7 @@ def from_pettingzoo(module: str, render: bool = False) -> Game:
         if not callable(make):
             raise GameError(f"{module} has no environment (valid: {', '.join(_environments(module))})")
         env = make(render_mode=None)
-        known = env.metadata.get("render_modes", ())
-        if render and (mode := next((mode for mode in RENDER_MODES if mode in known), None)):
+        if render and (mode := render_mode(env)):
             env.close()
             env = make(render_mode=mode)
     except ModuleNotFoundError as error:
@@ -347,10 +352,10 @@ def _check_reset(env: Any, name: str) -> None:  # noqa: ANN401
 
     for each in (env, env.unwrapped):
         if type(each).reset in (AECEnv.reset, ParallelEnv.reset):
-            raise GameError(f"{name} has no reset: {type(each).__qualname__} does not define it")
+            raise GameError(f"{name} has no reset: {type(each).__name__} does not define it")
         takes = inspect.signature(each.reset).parameters
         if "seed" not in takes and not any(one.kind is one.VAR_KEYWORD for one in takes.values()):
-            raise GameError(f"{name}: reset of {type(each).__qualname__} takes no seed, which makes games repeatable")
+            raise GameError(f"{name}: reset of {type(each).__name__} takes no seed, which makes games repeatable")
 
 
 def _without_checks(env: Any) -> Any:  # noqa: ANN401

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from envs.errors import GameError
 from envs.spelling import nearest
@@ -28,8 +28,11 @@ GROUP: Final = "selfplay.games"
 PETTINGZOO: Final = "pettingzoo:"
 _allowed: set[str] = set()
 
-MakeSingle = Callable[[bool], "Game"]
-"""Makes one game; the argument says whether it must be able to render."""
+
+class MakeSingle(Protocol):
+    """Makes one game; ``render`` says whether it must be able to render."""
+
+    def __call__(self, render: bool = True) -> Game: ...
 
 
 @cache
@@ -72,7 +75,7 @@ def find_single(name: str) -> MakeSingle:
         module = name.removeprefix(PETTINGZOO)
         from envs.pettingzoo_games import from_pettingzoo
 
-        return lambda render: from_pettingzoo(module, render)
+        return lambda render=True: from_pettingzoo(module, render)
     if name in installed():
         return _making(name, _loaded(name, installed()[name].load))
     if name not in _allowed:
@@ -114,7 +117,7 @@ def _making(name: str, factory: object) -> MakeSingle:
         raise GameError(f"--game-type {name}: {factory!r} cannot be called; a Game, or a function that makes one, can")
     takes_mode = "render_mode" in inspect.signature(factory).parameters
 
-    def make(render: bool) -> Game:
+    def make(render: bool = True) -> Game:
         from envs.game import Game
 
         made: Any = _loaded(name, factory, "making it")

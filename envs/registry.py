@@ -22,6 +22,7 @@ from envs.solved.block import TableGame
 from envs.solved.kuhn import Kuhn
 from envs.solved.matrix import MATCHING_PENNIES, ROCK_PAPER_SCISSORS
 from envs.solved.mixup import MixUp
+from envs.solved.single import single_game
 from envs.solved.table import Player, always, enumerate_states, uniform
 from envs.solved.table import action_spec as one_categorical
 from envs.vector import RANDOM, SyncVectorGame, action_spec, repeats_itself
@@ -61,6 +62,7 @@ class GameEntry:
 
 def _known(name: str, rules: Rules[Any], players: Mapping[str, Player], encoder_version: int = 1) -> GameEntry:
     """A game that is written down whole, with its scripted players beside a random one."""
+    single = single_game(name, rules, players, encoder_version)
     players = {"random": uniform(rules), **players}
     table = cache(lambda: enumerate_states(rules, players))
     return GameEntry(
@@ -73,6 +75,7 @@ def _known(name: str, rules: Rules[Any], players: Mapping[str, Player], encoder_
         rated=RatedGame({player: ScriptedPlayer("known-1") for player in players}, {"game": name, "players": 1}),
         starts_at_once=lambda: True,
         table=table,
+        single=lambda render=True: single(),
     )
 
 

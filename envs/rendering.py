@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.errors import GameError
-from envs.melee.drawing.blocks import ansi
+from envs.half_blocks import ansi
 from envs.melee.drawing.film import Recorder
 from envs.melee.drawing.items import lasers_of
 from envs.melee.drawing.overlay import HEIGHT, WIDTH

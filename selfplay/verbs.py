@@ -20,7 +20,7 @@ VERBS: Final = {
     "exploit": "train policies against one policy: a lower bound on its exploitability",
     "export": "write a policy as ONNX or as a graph of torch.export",
     "watch": "watch a fight or a replay: page, GIF, MP4 or terminal",
-    "play": "fight a policy yourself: a page for the browser",
+    "play": "play against a policy yourself: fights on a page for the browser, other games in the terminal",
     "record": "record games of the mock as replays",
     "behaviour": "compare statistics of play: players of replays and a policy",
     "replay-info": "print the content of replay files",

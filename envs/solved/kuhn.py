@@ -15,7 +15,7 @@ WAIT, PASS, BET = range(3)
 MOVES: Final = {"": 0, "p": 1, "b": 1, "pb": 0}
 """What was done, p a pass and b a bet, and whose move it is then; any other sequence is the end."""
 
-
+_CARDS: Final = ("jack", "queen", "king")
 _BETS: Final = {"": (1 / 3, 0, 1), "p": (1 / 3, 0, 1), "b": (0, 1 / 3, 1), "pb": (0, 2 / 3, 1)}
 """Probability of a bet in equilibrium: after what was done, with the jack, the queen and the king."""
 
@@ -61,3 +61,9 @@ class Kuhn:
         """Own card and what was done (one of 3 x 4, none when the game is over), whether one is the first to act."""
         known = [float(state.cards[seat] == card and state.done == done) for card in range(3) for done in MOVES]
         return [*known, float(seat == 0)]
+
+    def render(self, state: Hand) -> str:
+        done = ", ".join({"p": "pass", "b": "bet"}[move] for move in state.done) or "none"
+        shown = (0, 1) if (seat := MOVES.get(state.done)) is None else (seat,)
+        cards = ", ".join(f"seat {seat} has the {_CARDS[state.cards[seat]]}" for seat in shown)
+        return f"{cards}; moves: {done}"

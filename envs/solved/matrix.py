@@ -35,6 +35,13 @@ class Matrix:
     def observe(self, state: Choices, seat: int) -> Sequence[float]:
         return (1.0, 0.0) if self._alike or seat == 0 else (0.0, 1.0)
 
+    def render(self, state: Choices) -> str:
+        """What seat 0 wins: a row for each of its actions, a column for each of seat 1."""
+        rows = [("", *self.actions), *((n, *map(str, row)) for n, row in zip(self.actions, self.payoffs, strict=True))]
+        width = max(map(len, self.actions)) + 2
+        table = ("".join(cell.rjust(width) for cell in row) for row in rows)
+        return "\n".join(["What seat 0 wins, by its action (rows) and that of seat 1 (columns):", *table])
+
     @property
     def _alike(self) -> bool:
         size = range(len(self.actions))

@@ -53,3 +53,8 @@ class MixUp:
         here = (state.points[seat], state.points[1 - seat], state.left)
         points = range(1, POINTS + 1)
         return [float(here == place) for place in product(points, points, range(1, EXCHANGES + 1))]
+
+    def render(self, state: Fight) -> str:
+        ring = (f"{self.actions[mine]} takes {n} from {self.actions[other]}" for (mine, other), n in DAMAGE.items())
+        points = f"points: seat 0 {state.points[0]}, seat 1 {state.points[1]}; exchanges left: {state.left}"
+        return f"{', '.join(ring)}\n{points}"

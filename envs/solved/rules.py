@@ -39,3 +39,7 @@ class Rules(Protocol[State]):
     def observe(self, state: State, seat: int) -> Sequence[float]:
         """What a seat sees: as many numbers in every state, those in which the game is over included."""
         ...
+
+    def render(self, state: State) -> str:
+        """The game as text: before its end what a seat that is to act may know, then everything."""
+        ...

@@ -16,6 +16,7 @@ import numpy as np
 from envs.check import check_game
 from envs.errors import ActionError, ContractError, GameError
 from envs.registry import find_game, make_game
+from envs.vector import SyncVectorGame
 from selfplay.checkpoint import RunDir
 from selfplay.config.fighting import Config
 
@@ -113,7 +114,7 @@ def _measure(entry: GameEntry, games: ScriptedGame, found: GameReport) -> None:
         spent += time.perf_counter() - start
         steps += GAMES
     found.steps_per_s = steps / spent
-    if entry.single is None:
+    if not isinstance(games, SyncVectorGame):
         return
     alone = _seconds_of_methods(entry)
     each = spent / steps

@@ -454,6 +454,19 @@ def test_environments_that_are_not_supported_are_refused(env, message):
         adapted(env, "g")
 
 
+def test_wrappers_are_looked_at_too():
+    class Outer(wrappers.BaseWrapper):
+        players = MappingProxyType({"none": None})
+
+    class Unseeded(wrappers.BaseWrapper):
+        def reset(self):
+            super().reset()
+
+    assert AecGame(Outer(Turns(SCRIPT)), "turns").players == {"none": None}
+    with pytest.raises(GameError, match="turns: reset of Unseeded takes no seed"):
+        AecGame(Unseeded(Turns(SCRIPT)), "turns")
+
+
 def test_a_reset_may_take_whatever_it_is_given():
     env = broken(Castle, reset=lambda self, **options: Castle.reset(self, options["seed"]))
     game = ParallelGame(env, "castle")

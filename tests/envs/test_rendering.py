@@ -12,8 +12,8 @@ from gymnasium.wrappers import RecordVideo
 
 from envs.errors import GameError, UnknownNameError
 from envs.gym import ENV_ID, OLD_ID, MockMeleeEnv
+from envs.half_blocks import UPPER_HALF
 from envs.melee.controller import MAIN_X, NEUTRAL
-from envs.melee.drawing.blocks import UPPER_HALF
 from envs.rendering import COLUMNS, ROWS
 
 RIGHT = NEUTRAL.copy()

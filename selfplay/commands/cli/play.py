@@ -1,6 +1,7 @@
 """Fight a policy yourself, on a page for the browser: one file that needs no server and no network.
 
 With --serve a server on this machine hosts the page, plays policies of any kind, and keeps and rates your games.
+Policies of games that are no fights are played in the terminal.
 """
 
 from __future__ import annotations
@@ -9,13 +10,14 @@ import argparse
 import os
 import sys
 import webbrowser
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from envs.errors import GameError
 from envs.files import printable
 from selfplay import console
-from selfplay.config.command_line import Parser
+from selfplay.config.command_line import Parser, add_game_type
 from selfplay.errors import ConfigError, SelfPlayError
 from selfplay.verbs import program, respelled
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from selfplay.report.play_page.page import PlayContent
 
 _FOR_PAGES: Final = ("generations", "characters", "max_episode_frames", "out", "no_open", "name", "serve", "port")
+_FOR_THE_TERMINAL: Final = ("opponent", "seat", "seed")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -48,6 +51,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--name", help="your name in games and ratings (default: your login name)")
     made.add_argument("--serve", action="store_true", help="host the page on 127.0.0.1 until Ctrl-C; games are kept")
     made.add_argument("--port", type=int, metavar="N", help="with --serve: its port, 0 for a free one (default: 8465)")
+    add_game_type(made)
     made.add_argument(
         "--add",
         nargs="+",
@@ -55,24 +59,35 @@ def parser() -> argparse.ArgumentParser:
         metavar="GAME.json",
         help="keep and rate games that a page without a server saved",
     )
+    there = made.add_argument_group("in the terminal")
+    there.add_argument(
+        "--opponent",
+        metavar="PLAYER",
+        help="gen_N of the run, a policy folder, or a scripted player (default: the generation that passed its gate, "
+        "else the newest)",
+    )
+    there.add_argument("--seat", type=int, choices=(0, 1), help="your seat in the first game (default: 0)")
+    there.add_argument("--seed", type=int, metavar="N", help="of games and opponent (default: another each time)")
     return made
 
 
-def check(options: argparse.Namespace, checkpoints: Path) -> None:
+def check(options: argparse.Namespace, checkpoints: Path) -> Path | None:
     """Refuse a run that is none and options that do not go together, before anything is loaded.
+
+    Returns:
+        The run or policy to be played in the terminal; None where there will be a page.
 
     Raises:
         ConfigError: says which.
         NotARunError: there is no such run or policy.
+        CheckpointError: the policy file is damaged.
     """
-    from selfplay.checkpoint import shipped_policies
-    from selfplay.checkpoint.generations import POLICY_FILE
-    from selfplay.checkpoint.named_runs import RUN_FILE, resolve_run
-    from selfplay.commands.play.request import check_name
+    from envs.registry import find_game
+    from selfplay.commands.play.request import check_name, played_game
 
-    given = [name for name in _FOR_PAGES if getattr(options, name) not in (None, False)]
+    given = _given(options, _FOR_PAGES)
     if options.add and given:
-        raise ConfigError(f"--{given[0].replace('_', '-')} is for a new page; --add takes games that were saved")
+        raise ConfigError(f"{given[0]} is for a new page; --add takes games that were saved")
     if options.serve and options.out is not None:
         raise ConfigError("--out is for a page without a server; --serve writes none")
     if options.port is not None and not options.serve:
@@ -81,8 +96,18 @@ def check(options: argparse.Namespace, checkpoints: Path) -> None:
         raise ConfigError(f"--port {options.port}: 0 to {2**16 - 1} are possible")
     if options.name is not None:
         check_name(options.name)
-    if options.what is not None and options.what not in shipped_policies():
-        resolve_run(options.what, checkpoints, (RUN_FILE, POLICY_FILE))
+    folder, game = played_game(options.what, checkpoints)
+    fight = folder is None or find_game(game).fighter
+    if wrong := _given(options, _FOR_THE_TERMINAL if fight else (*_FOR_PAGES, "add")):
+        where = "on a page, where all is chosen" if fight else "in the terminal"
+        raise ConfigError(f"{wrong[0]} has no use here: {game} is played {where}")
+    return None if fight else folder
+
+
+def _given(options: argparse.Namespace, names: Sequence[str]) -> list[str]:
+    """Flags that were given, of these options."""
+    given = (name for name in names if getattr(options, name) is not None and getattr(options, name) is not False)
+    return [f"--{name.replace('_', '-')}" for name in given]
 
 
 def content_of(options: argparse.Namespace, home: Home) -> PlayContent:
@@ -134,6 +159,41 @@ def serve(options: argparse.Namespace, checkpoints: Path) -> None:
         host(home, content, folder, port, ready, lambda line: print(line, flush=True))
 
 
+def terminal(options: argparse.Namespace, folder: Path) -> None:
+    """Play in the terminal against a policy, or a player of its game."""
+    import secrets
+
+    from envs.registry import find_game
+    from selfplay.checkpoint import RunDir, is_policy, resolve_policy
+    from selfplay.checkpoint.generations import read_policy_meta
+    from selfplay.commands.named_players import policy_folder
+    from selfplay.policy.played_game import game_of
+
+    own = resolve_policy(folder)
+    name = game_of(read_policy_meta(own))
+    entry = find_game(name)
+    if entry.single is None:
+        raise ConfigError(f"{name} has no game that a person could play")
+    run = None if is_policy(folder) else RunDir(folder)
+    found = own if options.opponent is None else policy_folder(options.opponent, run, name)
+    from selfplay.commands.play.terminal import play_in_terminal, read_line
+    from selfplay.policy.policy import load_policy
+
+    opponent = options.opponent if found is None else load_policy(found)
+    game = entry.single()
+    try:
+        play_in_terminal(
+            game,
+            opponent,
+            lambda prompt: read_line(prompt, sys.stdout, sys.stdin),
+            lambda line: print(line, flush=True),
+            seed=secrets.randbits(32) if options.seed is None else options.seed,
+            seat=options.seat or 0,
+        )
+    finally:
+        game.close()
+
+
 def add(options: argparse.Namespace, checkpoints: Path) -> int:
     """Keep games that pages saved; the number of those that were refused."""
     from envs.files import MAX_TEXT_BYTES
@@ -172,9 +232,12 @@ def main(checkpoints: Path = Path("checkpoints")) -> int:
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # no work for threads here, and torch's spin
     options = parser().parse_args()
     try:
-        check(options, checkpoints)
+        folder = check(options, checkpoints)
         if options.add:
             return 2 if add(options, checkpoints) else 0
+        if folder is not None:
+            terminal(options, folder)
+            return 0
         (serve if options.serve else write_page)(options, checkpoints)
     except (SelfPlayError, GameError) as error:
         _tell(str(error))

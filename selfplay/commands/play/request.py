@@ -1,12 +1,18 @@
-"""Names of people who play, checked before torch is loaded."""
+"""Who plays which game, checked before torch is loaded."""
 
 from __future__ import annotations
 
 import getpass
+from pathlib import Path
 from typing import Final
 
+from selfplay.checkpoint import RunDir, is_policy, list_generations, shipped_policies
+from selfplay.checkpoint.generations import POLICY_FILE, read_policy_meta
+from selfplay.checkpoint.named_runs import RUN_FILE, resolve_run, runs_under
+from selfplay.commands.named_players import MOCK
 from selfplay.errors import ConfigError, LeagueError
 from selfplay.league.people import person_id
+from selfplay.policy.played_game import game_of
 
 LONGEST: Final = 24  # letters, as in ``view/choices.js``
 DEFAULT_NAME: Final = "me"  # if the login has no usable name
@@ -34,3 +40,17 @@ def login_name() -> str:
     except (OSError, KeyError, ImportError, ConfigError):  # a container may have users without a name
         return DEFAULT_NAME
     return name
+
+
+def played_game(what: str | None, checkpoints: Path) -> tuple[Path | None, str]:
+    """The run or policy that was named, by default the newest run, and its game. Shipped policies have no folder.
+
+    Raises:
+        NotARunError: there is no such run or policy.
+        CheckpointError: its newest policy file is damaged.
+    """
+    if what in shipped_policies() or (what is None and not runs_under(checkpoints)):
+        return None, MOCK
+    folder = resolve_run(what, checkpoints, (RUN_FILE, POLICY_FILE))
+    policies = [folder] if is_policy(folder) else [generation.path for generation in list_generations(RunDir(folder))]
+    return folder, game_of(read_policy_meta(policies[-1])) if policies else MOCK

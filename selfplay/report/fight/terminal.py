@@ -15,8 +15,8 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
+from envs.half_blocks import UPPER_HALF, rows_of
 from envs.melee.controller import BUTTONS
-from envs.melee.drawing.blocks import UPPER_HALF, rows_of
 from envs.melee.drawing.overlay import COLOURS
 from envs.melee.drawing.picture import Painter
 from envs.melee.drawing.scene import scene_of

@@ -1,0 +1,236 @@
+"""Playing against a policy or a scripted player in the terminal, in games that are no fights."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING, Final, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from envs.errors import GameError
+from envs.half_blocks import ansi
+from selfplay.commands.play.opponents import Opponent, Parts, as_action, is_legal, legal_parts, player, sizes_of, spans
+from selfplay.seeding import derive
+
+if TYPE_CHECKING:
+    from envs.game import Action, Game
+    from selfplay.policy.policy import Policy
+
+Read = Callable[[str], str]
+Write = Callable[[str], None]
+Size = Callable[[], tuple[int, int]]
+
+LONGEST_LINE: Final = 1000  # characters of an answer
+LONGEST_BYTES: Final = 4 * LONGEST_LINE + 4  # a character has at most four
+LISTED: Final = 24  # actions that a prompt lists
+NUMBERS: Final = 200  # of an observation that are shown
+BELOW: Final = 4  # rows of the terminal that a picture leaves free
+
+
+class _Ended(Exception):
+    """The person ended the play."""
+
+
+@dataclass(slots=True)
+class Score:
+    """Games of the person so far."""
+
+    won: int = 0
+    lost: int = 0
+    drawn: int = 0
+
+    def __str__(self) -> str:
+        return f"Score: {self.won} won, {self.lost} lost, {self.drawn} drawn."
+
+
+def play_in_terminal(
+    game: Game,
+    opponent: Policy | str,
+    read: Read,
+    write: Write,
+    *,
+    seed: int,
+    seat: int = 0,
+    size: Size = shutil.get_terminal_size,
+) -> Score:
+    """Play one game after the other until the person ends it; the seats swap each time.
+
+    Args:
+        game: The game, which the caller closes.
+        opponent: A policy, which samples its actions, or the name of a scripted player.
+        read: Shows a prompt and returns an answer; EOFError is the end of the input.
+        write: Shows lines.
+        seed: Of the games and of the opponent's decisions.
+        seat: Of the person in the first game.
+        size: Columns and rows of the terminal.
+
+    Returns:
+        The games that were finished.
+
+    Raises:
+        GameError: the game does what no ``Game`` may do, or it has no such scripted player.
+        IncompatibleError: the policy has other observations or actions.
+    """
+    table, score = _Table(game, read, write, size), Score()
+    try:
+        for number in count(1):
+            other = player(opponent, game, derive(seed, "opponent", number))
+            write(f"Game {number}: you have seat {seat}, {other.name} has seat {1 - seat}. Type help or quit any time.")
+            mine, others = table.play(derive(seed, "game", number), seat, other)
+            result = "won" if mine > others else "lost" if mine < others else "drew"
+            score.won += mine > others
+            score.lost += mine < others
+            score.drawn += mine == others
+            write(f"You {result}. Rewards: {mine:g} for you, {others:g} for {other.name}. {score}")
+            if not table.wants_another():
+                break
+            seat = 1 - seat
+    except _Ended:
+        write(str(score))
+    return score
+
+
+def read_line(prompt: str, out: TextIO, source: TextIO) -> str:
+    """A line of ``source``, without its end. Of one that is too long only as much is kept as shows that it is.
+
+    Raises:
+        EOFError: there is no more.
+    """
+    out.write(prompt)
+    out.flush()
+    line = part = source.buffer.readline(LONGEST_BYTES)
+    if not line:
+        raise EOFError
+    while not part.endswith(b"\n") and (part := source.buffer.readline(LONGEST_BYTES)):
+        pass
+    return line.decode(source.encoding, "replace").rstrip("\r\n")
+
+
+class _Table:
+    """Where a person plays."""
+
+    def __init__(self, game: Game, read: Read, write: Write, size: Size) -> None:
+        self._game, self._read, self._write, self._size = game, read, write, size
+        self._shown = ""
+
+    def play(self, seed: int, seat: int, opponent: Opponent) -> tuple[float, float]:
+        """The sums of the rewards of an episode: of the person, who has that seat, and of the opponent."""
+        game, nothing = self._game, as_action(self._game, [0] * len(sizes_of(self._game)))
+        game.reset(seed)
+        self._shown = ""
+        sums = np.zeros(2)
+        for steps in count(1):
+            acting, told = set(game.to_act()), list[str]()
+            mine, other = self._ask(seat) if seat in acting else nothing, nothing
+            if 1 - seat in acting:
+                other = opponent.act(1 - seat)
+                told = [f"You: {_name(game, mine)}"] * (seat in acting) + [f"{opponent.name}: {_name(game, other)}"]
+            else:
+                opponent.wait()
+            rewards, over, truncated = game.step((mine, other) if seat == 0 else (other, mine))
+            sums += rewards
+            for line in told:
+                self._write(line)
+            if over or truncated or steps >= game.max_steps:
+                self._show(self._view())
+                if not over:
+                    self._write(f"The game was ended after {steps} steps.")
+                break
+        return float(sums[seat]), float(sums[1 - seat])
+
+    def wants_another(self) -> bool:
+        """Whether the person wants another game."""
+        while (answer := self._answer("Again? [Y/n] ").casefold()) not in ("", "y", "yes"):
+            if answer in ("n", "no", "quit"):
+                return False
+            self._write("Answer y or n.")
+        return True
+
+    def _ask(self, seat: int) -> Action:
+        """The action of the person."""
+        game = self._game
+        view = self._view()
+        if view is None:
+            numbers = np.asarray(game.observe(seat), np.float32)
+            view = np.array2string(numbers, threshold=NUMBERS, max_line_width=self._size()[0])
+        self._show(view)
+        parts = legal_parts(game, seat)
+        single = not np.ndim(game.num_actions)
+        names = {game.action_name(action): action for action in np.flatnonzero(parts[0]).tolist()} if single else {}
+        valid = ", ".join([*names][:LISTED]) + ", ..." * (len(names) > LISTED) if names else spans(parts)
+        while True:
+            answer = self._answer(f"Your action ({valid}): ")
+            action = _chosen(answer, names, parts)
+            if action is not None:
+                return as_action(game, action)
+            if answer.casefold() == "quit":
+                raise _Ended
+            if answer.casefold() == "help":
+                self._write(f"Actions: {', '.join(names) or spans(parts)}. Others: help, quit.")
+            else:
+                self._write(f"That is no legal action (valid: {valid}; or help, quit).")
+
+    def _answer(self, prompt: str) -> str:
+        while True:
+            try:
+                answer = self._read(prompt)
+            except EOFError:
+                self._write("")  # the prompt has not ended its line
+                raise _Ended from None
+            if len(answer) <= LONGEST_LINE:
+                return answer.strip()
+            self._write(f"An answer has at most {LONGEST_LINE:,} characters.")
+
+    def _view(self) -> str | None:
+        """The game as lines; None where it does not show itself."""
+        try:
+            shown = self._game.render()
+        except NotImplementedError:
+            return None
+        if isinstance(shown, str):
+            return shown.rstrip("\n")
+        columns, rows = self._size()
+        return ansi(fitted(shown, columns, max(rows - BELOW, 1)))
+
+    def _show(self, view: str | None) -> None:
+        """Write what has changed."""
+        if view is not None and view != self._shown:
+            self._write(view)
+            self._shown = view
+
+
+def fitted(picture: NDArray[np.uint8], columns: int, rows: int) -> NDArray[np.uint8]:
+    """A picture [H, W, 3] made smaller where it must be: two pixels a row of the terminal, one a column.
+
+    Raises:
+        GameError: no picture.
+    """
+    if (
+        not (isinstance(picture, np.ndarray) and picture.dtype == np.uint8 and picture.shape[2:] == (3,))
+        or not picture.size
+    ):
+        got = f"{picture.dtype} {picture.shape}" if isinstance(picture, np.ndarray) else type(picture).__name__
+        raise GameError(f"render() gave {got} (valid: text, or a picture as uint8 [H, W, 3])")
+    height, width, _ = picture.shape
+    scale = min(columns / width, 2 * rows / height, 1.0)
+    to = max(1, int(width * scale)), 2 * max(1, int(height * scale / 2))
+    return np.asarray(Image.fromarray(picture).resize(to, Image.Resampling.BOX))
+
+
+def _name(game: Game, action: Action) -> str:
+    return game.action_name(action) if isinstance(action, int) else ",".join(map(str, action))
+
+
+def _chosen(answer: str, names: dict[str, int], parts: Parts) -> Sequence[int] | None:
+    """The legal action that is meant: a name, in any case where only one is alike, or numbers with commas."""
+    if names:
+        alike = [answer] if answer in names else [name for name in names if name.casefold() == answer.casefold()]
+        return [names[alike[0]]] if len(alike) == 1 else None
+    words = [word.strip() for word in answer.split(",")]
+    action = [int(word) for word in words if word.isdecimal()]
+    return action if len(action) == len(words) and is_legal(action, parts) else None
