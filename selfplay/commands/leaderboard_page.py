@@ -12,6 +12,7 @@ from envs.errors import GameError
 from selfplay.checkpoint import RunDir, list_generations
 from selfplay.commands.notable_games import Notable, Row, notable, rated
 from selfplay.commands.replay import Replayer
+from selfplay.commands.stepped_game import StepReplayer
 from selfplay.errors import ConfigError, IncompatibleError
 from selfplay.league.ledger import read_records
 from selfplay.league.rewards import RewardRecord
@@ -115,7 +116,7 @@ def steps_of(
     if not games:
         return [], ["No game of a generation was rated."]
     try:
-        replayer = Replayer(run)
+        replayer = StepReplayer(run)
         tell(f"playing {counted(len(games[-MEASURED:]), 'game')} again for their lengths")
         lengths = replayer.lengths(games[-MEASURED:])
     except (IncompatibleError, GameError) as error:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from envs.registry import find_game
 from selfplay.commands.players import contender
-from selfplay.commands.stepped_game import Recorder
 from selfplay.commands.watch import recorded
-from selfplay.errors import ConfigError, IncompatibleError, SelfPlayError, boundary
+from selfplay.errors import ConfigError, IncompatibleError, SelfPlayError
 from selfplay.league.ledger import read_records
 from selfplay.league.schedule import Matchup
-from selfplay.runner.match import Contender, play, play_on
+from selfplay.runner.match import Contender, play
 from selfplay.train.fighting.rating import config_of, settings_of
 
 if TYPE_CHECKING:
@@ -22,7 +19,6 @@ if TYPE_CHECKING:
 
     from envs.melee.drawing.film import Film
     from selfplay.checkpoint import RunDir
-    from selfplay.commands.stepped_game import SteppedGame
     from selfplay.league.records import MatchRecord
     from selfplay.league.rewards import RewardRecord
 
@@ -36,12 +32,12 @@ class Replayer:
         """Raise IncompatibleError where the run's settings cannot be read by this version, or its games were real."""
         self._run = run
         config = config_of(run)
-        self._entry = find_game(config.game.type)
-        if self._entry.live:
+        self.entry = find_game(config.game.type)
+        if self.entry.live:
             raise IncompatibleError("games in an emulator do not follow from their seed; --save-replays keeps them")
-        if not self._entry.repeats:
+        if not self.entry.repeats:
             raise IncompatibleError(f"games of {config.game.type} do not follow from their seed")
-        self._settings = settings_of(config)
+        self.settings = settings_of(config)
         self._players: dict[str, Contender] = {}
 
     def film(self, game: MatchRecord) -> Film:
@@ -50,7 +46,7 @@ class Replayer:
         Raises:
             IncompatibleError: it cannot be played again as it was; says why.
         """
-        players, rules = self._players_of(game), self._settings.rules
+        players, rules = self.players_of(game), self.settings.rules
         first, second = game.seats
         matchup = Matchup((first.player, second.player), (first.character, second.character), game.seed)
         # without pictures first, which take longer than the game
@@ -59,57 +55,18 @@ class Replayer:
         _compare(game, stats)
         return film
 
-    def lengths(self, games: Sequence[RewardRecord]) -> dict[str, int]:
-        """Steps of those games that play as their rows say, by match; they are no fights. Blocks.
+    def players_of(self, game: MatchRecord | RewardRecord) -> dict[str, Contender]:
+        """The players of a game.
 
         Raises:
-            GameError: the game failed.
+            IncompatibleError: they, or the settings, are not those of then.
         """
-        players: dict[str, Contender] = {}
-        again = []
-        for game in games:
-            with suppress(IncompatibleError):
-                players |= self._players_of(game)
-                again.append(game)
-        if not again:
-            return {}
-        results = zip(again, play([self._matchup(game) for game in again], players, self._settings.rules), strict=True)
-        return {game.match: int(done.stats[0]["frames"]) for game, done in results if done.score == game.rewards}
-
-    def steps(self, game: RewardRecord) -> SteppedGame:
-        """A game that was rated, and is no fight, step by step. Blocks.
-
-        Raises:
-            IncompatibleError: it cannot be played again as it was; says why.
-        """
-        if self._entry.single is None:
-            raise IncompatibleError(f"games of {self._settings.rules.game} are not played one by one")
-        players = self._players_of(game)
-        with boundary(IncompatibleError, "played again it fails"):
-            recorder = Recorder(self._entry.single(True))
-            try:
-                one, other = play_on(recorder, self._matchup(game), players, self._settings.rules).score
-            finally:
-                recorder.close()
-        if (one, other) != game.rewards:
-            raise IncompatibleError(
-                f"played again it ends {one:g} to {other:g}, not {game.rewards[0]:g} to {game.rewards[1]:g}: {BECAUSE}"
-            )
-        first, second = game.seats
-        return recorder.recorded((first.player, second.player), one)
-
-    def _matchup(self, game: RewardRecord) -> Matchup:
-        first, second = game.seats
-        return Matchup((first.player, second.player), seed=game.seed).games(*self._settings.bodies)[0]
-
-    def _players_of(self, game: MatchRecord | RewardRecord) -> dict[str, Contender]:
-        """The players of a game; IncompatibleError if they or the settings are not those of then."""
-        if game.settings != self._settings.settings:
+        if game.settings != self.settings.settings:
             raise IncompatibleError(
                 f"it was played under the settings {game.settings}; this version plays those of the run as "
-                f"{self._settings.settings} (other rules of the game, or other scripted players)"
+                f"{self.settings.settings} (other rules of the game, or other scripted players)"
             )
-        rules = self._settings.rules
+        rules = self.settings.rules
         players = {seat.player: self._player(seat.player) for seat in game.seats}
         for seat in game.seats:
             if rules.traits(players[seat.player]).version != seat.version:
@@ -121,7 +78,7 @@ class Replayer:
     def _player(self, name: str) -> Contender:
         if name not in self._players:
             try:
-                self._players[name] = contender(name, self._run, self._settings.rules.game)
+                self._players[name] = contender(name, self._run, self.settings.rules.game)
             except SelfPlayError as error:
                 raise IncompatibleError(f"{name} cannot be loaded any more: {error}") from error
         return self._players[name]

@@ -1,4 +1,4 @@
-"""Records one game that is no fight, step by step, for a page."""
+"""Rated games that are no fights, played again and recorded step by step for a page."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import io
 import json
 import re
 from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,10 +18,16 @@ from PIL import Image
 
 from envs.errors import GameError
 from envs.vector import SyncVectorGame
+from selfplay.commands.replay import BECAUSE, Replayer
+from selfplay.errors import IncompatibleError, boundary
+from selfplay.league.schedule import Matchup
+from selfplay.runner.match import Contender, play, play_on
 
 if TYPE_CHECKING:
     from envs.api import Actions, Bool
     from envs.game import Game
+    from selfplay.checkpoint import RunDir
+    from selfplay.league.rewards import RewardRecord
 
 LONGEST: Final = 200  # steps of a game that are kept: the last ones
 BYTES: Final = 400_000  # of a game on a page, in the same way
@@ -35,6 +43,56 @@ class SteppedGame:
     document: dict[str, Any]  # for ``view/stepper.js``
     steps: int
     left_out: int  # steps at the start that the document leaves out
+
+
+class StepReplayer(Replayer):
+    """Plays games of the ledger of a run again, which are no fights."""
+
+    def __init__(self, run: RunDir) -> None:
+        """Raise IncompatibleError where games of this kind are not shown, too; see ``Replayer``."""
+        super().__init__(run)
+        if self.entry.single is None or self.entry.table is not None:  # tables draw scripted players' actions otherwise
+            raise IncompatibleError(f"games of {self.settings.rules.game} are not shown step by step")
+        self._single = self.entry.single
+
+    def lengths(self, games: Sequence[RewardRecord]) -> dict[str, int]:
+        """Steps of those games that end as their rows say, by match. Blocks.
+
+        Raises:
+            GameError: a game failed.
+        """
+        players: dict[str, Contender] = {}
+        again = []
+        for game in games:
+            with suppress(IncompatibleError):
+                players |= self.players_of(game)
+                again.append(game)
+        if not again:
+            return {}
+        played = zip(again, play([self._matchup(game) for game in again], players, self.settings.rules), strict=True)
+        return {game.match: int(one.stats[0]["frames"]) for game, one in played if one.score == game.rewards}
+
+    def steps(self, game: RewardRecord) -> SteppedGame:
+        """A game that was rated, step by step. Blocks.
+
+        Raises:
+            IncompatibleError: it cannot be played again as it was; says why.
+        """
+        players, matchup = self.players_of(game), self._matchup(game)
+        with boundary(IncompatibleError, "played again it fails"):
+            recorder = Recorder(self._single(True))
+            try:
+                score = play_on(recorder, matchup, players, self.settings.rules).score
+            finally:
+                recorder.close()
+        if score != game.rewards:
+            (a, b), (c, d) = score, game.rewards
+            raise IncompatibleError(f"played again it ends {a:g} to {b:g}, not {c:g} to {d:g}: {BECAUSE}")
+        return recorder.recorded(matchup.players, score[0])
+
+    def _matchup(self, game: RewardRecord) -> Matchup:
+        first, second = (seat.player for seat in game.seats)
+        return Matchup((first, second), seed=game.seed).games(*self.settings.bodies)[0]
 
 
 class Recorder(SyncVectorGame):

@@ -12,8 +12,7 @@ from selfplay.checkpoint import RunDir
 from selfplay.commands import stepped_game
 from selfplay.commands.leaderboard_page import MEASURED, steps_of, write_run
 from selfplay.commands.notable_games import UPSET, notable, rated
-from selfplay.commands.replay import Replayer
-from selfplay.commands.stepped_game import LONGEST, WIDTH, Recorder
+from selfplay.commands.stepped_game import LONGEST, WIDTH, Recorder, StepReplayer
 from selfplay.config.fighting import Config
 from selfplay.errors import IncompatibleError
 from selfplay.league.games import GameTable
@@ -41,7 +40,7 @@ def run(tmp_path_factory):
 def again(run):
     """What plays the run's games again, and the newest of them."""
     allow(NIM)
-    return Replayer(run), list(read_records(run.ledger, RewardRecord))[-8:]
+    return StepReplayer(run), list(read_records(run.ledger, RewardRecord))[-8:]
 
 
 def test_a_rated_game_is_played_again_step_by_step(again):
@@ -112,11 +111,11 @@ def row(first, second, score, seed, settings="abc"):
     )  # fmt: skip
 
 
-def test_games_that_cannot_be_played_one_by_one_are_not_shown(tmp_path):
+def test_games_of_tables_are_not_shown(tmp_path):
     made = save(tmp_path / "run", 0)
     made.write_run({"config": Config.model_validate({"game": {"type": "kuhn"}}).model_dump(mode="json")})
-    with pytest.raises(IncompatibleError, match="games of kuhn are not played one by one"):
-        Replayer(made).steps(row("gen_0", "random", 1.0, 0))
+    with pytest.raises(IncompatibleError, match="games of kuhn are not shown step by step"):
+        StepReplayer(made)
 
 
 def test_draws_are_no_upsets_and_unknown_lengths_are_not_compared():
