@@ -53,11 +53,9 @@ def write_run(
     if study.board.kind == "words":
         if play:
             raise ConfigError("--play is for fights")
-        records = RunRecords.of(folder)
-        if records.is_dialogue:
-            return _written(
-                path, write_page(PageContent(name, study, records, transcripts=read_transcripts(folder)), path)
-            )
+        records, talks = RunRecords.of(folder), read_transcripts(folder)
+        if talks or records.is_dialogue:
+            return _written(path, write_page(PageContent(name, study, records, transcripts=talks), path))
         replays, notes = steps_of(RunDir(folder), study, tell)
         return _written(path, write_page(PageContent(name, study, records, replays, notes, stepped=True), path))
     run, links, about = RunDir(folder), {}, ""
