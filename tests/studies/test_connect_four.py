@@ -239,6 +239,8 @@ class TestShareOfOptimal:
             assert share.most == share.fewest + 3 or share.most == SQUARES - 1
             assert share.positions + share.left_out == sum(share.fewest <= each <= share.most for each in stones)
         assert sum(share.left_out for share in shares) > 0
+        (all_of_them,) = positions.share_of_optimal(lambda position: position.legal[0], games, solver, group=SQUARES)
+        assert all_of_them.positions == sum(share.positions for share in shares)
 
     def test_positions_whose_moves_are_equal_are_left_out(self, solver):
         assert not positions.share_of_optimal(lambda position: 0, [[after("33234")]], solver)

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from scripts.studies.connect_four.board import Choose, Position, play
 from scripts.studies.connect_four.search import SQUARES
 from selfplay.league.statistics import ScoreInterval, score_interval
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from scripts.studies.connect_four.solver import Solver
 
 FEWEST: Final = 8  # stones; positions of fewer take seconds to solve
-GROUP: Final = 4  # numbers of stones that count together
+GROUP: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,39 +49,40 @@ def collect(pairs: Sequence[tuple[Choose, Choose]]) -> list[list[Position]]:
     return games
 
 
-def share_of_optimal(choose: Choose, games: Sequence[Sequence[Position]], solver: Solver) -> list[Share]:
+def share_of_optimal(
+    choose: Choose, games: Sequence[Sequence[Position]], solver: Solver, group: int = GROUP
+) -> list[Share]:
     """The share of moves that keep the game-theoretic value, with 95% intervals, by the number of stones.
 
     Args:
         choose: The player. It is asked in every position, whoever was to move there.
         games: Positions of each game. Those of one game resemble each other, which widens the intervals.
         solver: Solves them.
+        group: Numbers of stones that count together; SQUARES gives one share of all positions.
 
     Raises:
         GameError: the player chooses a full column.
     """
     shares = []
-    for fewest in range(0, SQUARES, GROUP):
+    for fewest in range(0, SQUARES, group):
+        most = min(fewest + group, SQUARES) - 1
+        labels: list[int] = []
         kept: list[bool] = []
         chance: list[float] = []
-        labels: list[int] = []
-        total = 0
-        for label, game in enumerate(games):
-            for position in game:
-                if not fewest <= position.stones < fewest + GROUP:
-                    continue
-                total += 1
-                values = solver.values(position)
-                legal = position.legal
-                best = [column for column in legal if values[column] == values.max()]
-                if len(best) < len(legal):
-                    column = choose(position)
-                    position.after(column)  # refuses an illegal one
-                    kept.append(column in best)
-                    chance.append(len(best) / len(legal))
-                    labels.append(label)
+        left_out = 0
+        for label, position in ((i, each) for i, game in enumerate(games) for each in game):
+            if not fewest <= position.stones <= most:
+                continue
+            values = solver.values(position)
+            best = np.flatnonzero(values == values.max())
+            if len(best) == len(position.legal):
+                left_out += 1
+                continue
+            column = choose(position)
+            position.after(column)  # refuses a full column
+            labels.append(label)
+            kept.append(column in best)
+            chance.append(len(best) / len(position.legal))
         if kept:
-            optimal = score_interval(kept, labels)
-            most = min(fewest + GROUP, SQUARES) - 1
-            shares.append(Share(fewest, most, len(kept), total - len(kept), optimal, fmean(chance)))
+            shares.append(Share(fewest, most, len(kept), left_out, score_interval(kept, labels), fmean(chance)))
     return shares
