@@ -145,7 +145,8 @@ class TestSolver:
         with pytest.raises(GameError, match=f"the game is over after {stones} stones"):
             solver.values(after(moves))
 
-    @pytest.mark.slow  # about five minutes
+    @pytest.mark.slow  # ten minutes of a core
+    @pytest.mark.timeout(3600)
     def test_only_the_centre_wins_at_the_start(self):
         assert list(Solver(bits=25).values(Position())) == [-1, -1, 0, 1, 0, -1, -1]
 
