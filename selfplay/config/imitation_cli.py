@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 from envs.melee.tables import check_readable, names_of
+from envs.plugins import allow
 from selfplay.config import command_line, presets
 from selfplay.config.command_line import Invocation, Program, check_name
-from selfplay.config.imitation import OPTIONS, ImitationConfig, NetworkConfig
+from selfplay.config.imitation import OPTIONS, ImitationConfig
 from selfplay.errors import ConfigError
 
 EPILOG: Final = """examples:
@@ -19,13 +20,11 @@ EPILOG: Final = """examples:
   python scripts/train_self_play.py --pretrained checkpoints/imitation_best_policy
       continues with self-play
 """
-BACKBONES: Final = get_args(NetworkConfig.model_fields["backbone"].annotation)
 
 
-def _check_backbone(explicit: dict[str, Any]) -> None:
-    """Before its type is validated, which would not name the nearest."""
+def _allow_backbone(explicit: dict[str, Any]) -> None:
     if isinstance(name := explicit.get("net.backbone"), str):
-        check_name("--backbone", name, BACKBONES)
+        allow(name)
 
 
 def _check_names(config: ImitationConfig) -> None:
@@ -42,7 +41,7 @@ PROGRAM: Final = Program(
     presets=presets.IMITATION,
     example=("learn.epochs", "20"),
     resume="continue the training of --checkpoint, or the newest below it",
-    imply=_check_backbone,
+    imply=_allow_backbone,
     check=_check_names,
 )
 
