@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,12 +16,12 @@ from envs.check import check_game
 from envs.errors import ActionError, ContractError, GameError
 from envs.registry import find_game, make_game
 from envs.vector import SyncVectorGame
-from selfplay.checkpoint import RunDir
 from selfplay.config.fighting import Config
 
 if TYPE_CHECKING:
     from envs.api import ScriptedGame
     from envs.registry import GameEntry
+    from selfplay.report.metrics import IterationReport
 
 GAMES: Final = 64
 LONGEST: Final = 3000  # steps in which an episode must end, to be checked
@@ -169,24 +168,27 @@ def _seconds_of_methods(entry: GameEntry) -> dict[str, float]:
 def _train(name: str, found: GameReport) -> None:
     """Train a little, and see where the time goes."""
     from selfplay.train.app import train
+    from selfplay.train.hooks import Hooks
 
+    reports: list[IterationReport] = []
     with TemporaryDirectory(prefix="check-game-") as folder:
-        run = RunDir(Path(folder) / "run")
+        place = str(Path(folder) / "run")
         config = Config.model_validate(
             {
                 "game": {"type": name},
                 "ppo": {"rollout_length": ROLLOUT},
                 "run": {
                     "timesteps": TRAINED * GAMES * ROLLOUT, "num_games": GAMES, "runners": 1, "threads": 1,
-                    "checkpoint": str(run.path), "save_interval": TRAINED,
+                    "checkpoint": place, "save_interval": TRAINED,
                 },
             }
         )  # fmt: skip
-        if train(config, explicit={"run.checkpoint": str(run.path)}, stream=io.StringIO()):
+        hooks = Hooks(callbacks=[reports.append])
+        if train(config, explicit={"run.checkpoint": place}, stream=io.StringIO(), hooks=hooks):
             raise GameError(f"{name}: training ended early")
-        rows = [json.loads(line) for line in run.metrics.read_text(encoding="utf-8").splitlines()][TRAINED // 3 :]
-    seconds = {phase: sum(row[f"time/{phase}_s"] for row in rows) for phase in ("collect", "update")}
-    total, steps = sum(seconds.values()), len(rows) * GAMES * ROLLOUT
+    counted = reports[TRAINED // 3 :]
+    seconds = {phase: sum(report.phase_s[phase] for report in counted) for phase in ("collect", "update")}
+    total, steps = sum(seconds.values()), len(counted) * GAMES * ROLLOUT
     found.trained_steps_per_s = steps / total
     games = steps / (found.steps_per_s or 1.0)
     found.trained_shares = {

@@ -1,4 +1,3 @@
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from envs.plugins import allow, is_code, is_plugin
 from envs.registry import find_game, make_game
 from envs.vector import SyncVectorGame
 from tests.envs.games import Nim
+from tests.support.processes import finish
 
 NIM, DUEL = "tests.envs.games:Nim", "tests.envs.games:Duel"
 
@@ -124,4 +124,4 @@ def test_kuhn_loads_neither_the_fighting_game_nor_numba():
         "import sys; from envs.registry import make_game; make_game('kuhn', num_games=1);"
         "sys.exit(bool({'numba', 'pettingzoo', 'torch'} & set(sys.modules)))"
     )
-    assert subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2], timeout=60).returncode == 0
+    assert finish([sys.executable, "-c", code], cwd=Path(__file__).parents[2]).returncode == 0
