@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from envs.registry import find_game
 from selfplay.checkpoint import check_new_run, resolve_policy, resolve_run
 from selfplay.config.applicable import check_agreement, check_applicable
 from selfplay.config.defaults import with_defaults
@@ -12,7 +13,7 @@ from selfplay.config.dialogue import DialogueConfig
 from selfplay.config.fighting import SCRIPTED, Config
 from selfplay.config.imitation import ImitationConfig
 from selfplay.machine import check_device
-from selfplay.replays.folder import check_replays
+from selfplay.replays.folder import check_games_file, check_replays
 
 if TYPE_CHECKING:
     from selfplay.config.command_line import Invocation
@@ -28,7 +29,8 @@ def check_call(call: Invocation[Any]) -> None:
     check_device(config.run.device)
     if isinstance(config, ImitationConfig):
         if config.data.replays is not None:
-            check_replays(Path(config.data.replays))
+            check = check_replays if find_game(config.data.game).fighter else check_games_file
+            check(Path(config.data.replays))
         return
     folder, named = Path(config.run.checkpoint), "run.checkpoint" in call.explicit
     if call.resume:
