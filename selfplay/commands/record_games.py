@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from envs.api import Actions
-    from envs.registry import GameEntry
     from selfplay.league.schedule import Matchup
     from selfplay.runner.match import Contender, Rules
 
@@ -69,33 +68,23 @@ def record_games(
 
 def _recorded(matchups: Sequence[Matchup], players: dict[str, Contender], rules: Rules) -> list[RecordedGame]:
     entry = find_game(rules.game)
-    block = _block(entry, len(matchups))
+    make = entry.single
+    assert make is not None
+    sample = make(False)
+    sample.close()
+    block = SyncVectorGame(lambda: make(False), len(matchups), sample.players)
     records: dict[int, RecordedGame] = {}
 
     def keep(b: int, seed: int, actions: Actions, rewards: NDArray[np.float64]) -> None:
         if b in records:  # a later episode, played while others are in their first
             return
         chosen: Any = (actions[..., 0] if actions.shape[-1] == 1 else actions).tolist()
+        who, sums, version = matchups[b].players, (float(rewards[0]), float(rewards[1])), entry.encoder_version
         records[b] = RecordedGame(
-            game=rules.game,
-            version=entry.encoder_version,
-            seed=seed,
-            players=matchups[b].players,
-            actions=chosen,
-            rewards=(float(rewards[0]), float(rewards[1])),
+            game=rules.game, version=version, seed=seed, players=who, actions=chosen, rewards=sums
         )
 
     block.on_end = keep
-    try:
-        play_in(block, matchups, players, rules)
-    finally:
-        block.close()
+    play_in(block, matchups, players, rules)
+    block.close()
     return [records[b] for b in range(len(matchups))]
-
-
-def _block(entry: GameEntry, games: int) -> SyncVectorGame:
-    single = entry.single
-    assert single is not None
-    sample = single(False)
-    sample.close()
-    return SyncVectorGame(lambda: single(False), games, sample.players)

@@ -20,16 +20,6 @@ def check_replays(folder: Path) -> None:
         raise ConfigError(f"{folder}: no such folder of replays")
 
 
-def check_games_file(path: Path) -> None:
-    """Refuse a file of recorded games that does not exist.
-
-    Raises:
-        ConfigError: there is none.
-    """
-    if not path.is_file():
-        raise ConfigError(f"--replays {path}: no such file of recorded games; scripts/record_replays.py makes one")
-
-
 def replay_files(folder: Path) -> list[Path]:
     """All .slp files in a folder and its subfolders, sorted.
 

@@ -83,41 +83,41 @@ def decisions_of(game: Game, record: RecordedGame) -> tuple[Decisions, Decisions
     Raises:
         GameError: the game goes another way than in the record, or fails.
     """
+    spec = action_spec(game)
+    none = Decisions(
+        np.zeros((0, game.obs_width), np.float32), np.zeros((0, spec.logits), bool), np.zeros((0, spec.width), np.int8)
+    )
+    rows, total, over = ([none], [none]), np.zeros(2), False
     try:
-        return _replayed(game, record)
+        game.reset(record.seed)
+        for number, chosen in enumerate(record.actions, 1):
+            if over:
+                raise GameError(f"it is over after step {number - 1} of {len(record.actions)}")
+            for seat in game.to_act():
+                decision = _decision(game, spec, seat, chosen[seat])
+                if decision is None:
+                    raise GameError(f"step {number}: the action {str(chosen[seat])[:50]} of seat {seat} is not legal")
+                if spec.choices(decision.legal)[0]:
+                    rows[seat].append(decision)
+            rewards, terminated, truncated = game.step([_as_taken(game, part, spec.width) for part in chosen])
+            total += rewards
+            over = terminated or truncated or number >= game.max_steps
     except GameError:
         raise
     except Exception as error:
         raise GameError(f"it failed: {type(error).__name__}: {error}") from error
-
-
-def _replayed(game: Game, record: RecordedGame) -> tuple[Decisions, Decisions]:
-    spec, single = action_spec(game), isinstance(game.num_actions, int)
-    rows: tuple[list[Decisions], list[Decisions]] = ([], [])
-    total, over = np.zeros(2), False
-    game.reset(record.seed)
-    for number, chosen in enumerate(record.actions, 1):
-        if over:
-            raise GameError(f"it is over after step {number - 1} of {len(record.actions)}")
-        for seat in game.to_act():
-            decision = _decision(game, spec, seat, chosen[seat])
-            if decision is None:
-                raise GameError(f"step {number}: the action {str(chosen[seat])[:50]} of seat {seat} is not legal")
-            if spec.choices(decision.legal)[0]:
-                rows[seat].append(decision)
-        played = [part if single or isinstance(part, tuple) else (part,) * len(spec.sizes) for part in chosen]
-        rewards, terminated, truncated = game.step(played)
-        total += rewards
-        over = terminated or truncated or number >= game.max_steps
     if not over:
         raise GameError(f"it is not over after its {len(record.actions)} steps")
     if not np.allclose(total, record.rewards, rtol=1e-6, atol=1e-9):
         raise GameError(f"it ends with the rewards {total.tolist()}, not {list(record.rewards)}")
-    nothing = Decisions(
-        np.zeros((0, game.obs_width), np.float32), np.zeros((0, spec.logits), bool), np.zeros((0, spec.width), np.int8)
-    )
-    first, second = (Decisions.joined([nothing, *part]) for part in rows)
-    return first, second
+    return Decisions.joined(rows[0]), Decisions.joined(rows[1])
+
+
+def _as_taken(game: Game, chosen: Chosen, width: int) -> Chosen:
+    """An action as ``step`` takes it; that of a seat that waits may be one number in place of several."""
+    if isinstance(game.num_actions, int) or isinstance(chosen, tuple):
+        return chosen
+    return (chosen,) * width
 
 
 def _decision(game: Game, spec: ActionSpec, seat: int, chosen: Chosen) -> Decisions | None:

@@ -129,7 +129,9 @@ def train_on_games(config: ImitationConfig, explicit: Mapping[str, Any], stream:
     parent = Path(config.run.checkpoint)
     if (other := owner_of_best(RunDir(parent / NAME))) is not None:
         tell(other)
-    network = _fresh_network(config).to(resolved.device)
+    torch.set_num_threads(1)  # the imitator's threads share the work
+    first = torch.Generator().manual_seed(derive(config.run.seed, "network"))
+    network = build_network(*_network_of(config), first).to(resolved.device)
     threads = update_threads(config.run.threads)
     best: dict[str, Any] = {"loss": math.inf}
     bar, stale, params = math.inf, 0, parameters_of(network)
@@ -183,11 +185,6 @@ def _network_of(config: ImitationConfig) -> tuple[NetworkSpec, ActionHeads]:
     entry = find_game(config.data.game)
     heads = ActionHeads(binary=entry.actions.binary, sizes=entry.actions.sizes)
     return network_spec(config.net, entry.obs_width), heads
-
-
-def _fresh_network(config: ImitationConfig) -> ActorCritic:
-    torch.set_num_threads(1)  # the imitator's threads share the work
-    return build_network(*_network_of(config), torch.Generator().manual_seed(derive(config.run.seed, "network")))
 
 
 def _meta(config: ImitationConfig, found: Examples, best: dict[str, Any], rows: int) -> PolicyMeta:
