@@ -1,10 +1,11 @@
-"""Games from outside this package: environments of PettingZoo, entry points of installed packages, and your own code.
+"""Code from outside this package: environments of PettingZoo, entry points of installed packages, and your own code.
 
     pettingzoo:pettingzoo.classic.connect_four_v3    a module of PettingZoo
-    my_package.my_game:make                          a module, and in it a ``Game`` or what makes a game
+    my_package.my_game:make                          a module, and in it a ``Game`` or what makes a game; with a
+                                                     parameter ``num_games``, what makes a block of games
     my_game                                          an entry point of the group ``selfplay.games``
 
-Nothing is imported before a game is asked for by its name.
+Nothing is imported before a game is asked for by its name. Networks of your own are imported by the same rules.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from envs.errors import GameError
 from envs.spelling import nearest
 
 if TYPE_CHECKING:
+    from envs.api import ScriptedGame
     from envs.game import Game
 
 GROUP: Final = "selfplay.games"
@@ -55,7 +57,7 @@ def allow(name: str, folder: str | None = None) -> None:
     """Let a name ``module:attribute`` be imported: a person typed it, which a file of a run does not prove.
 
     Args:
-        name: Of a game. Other kinds of names need no permission.
+        name: Of a game or a network. Other kinds of names need no permission.
         folder: Where modules are looked for, too; by default the current one.
     """
     if is_code(name):
@@ -63,6 +65,35 @@ def allow(name: str, folder: str | None = None) -> None:
         folder = os.getcwd() if folder is None else folder
         if folder not in sys.path:
             sys.path.append(folder)
+
+
+def load(name: str, flag: str) -> object:
+    """What a name ``module:attribute`` stands for.
+
+    Args:
+        name: Must be allowed.
+        flag: With which a person gives such a name; stands in messages.
+
+    Raises:
+        GameError: it is not allowed to be imported, or cannot be.
+    """
+    if name not in _allowed:
+        raise GameError(
+            f"{name} is code that a file names, and files can be anybody's; if you want it to run, add {flag} {name}"
+        )
+    return _loaded(f"{flag} {name}", lambda: _attribute(name))
+
+
+def find_block(name: str) -> Callable[..., ScriptedGame] | None:
+    """What makes blocks of ``num_games`` games of that name; None where games are made one by one.
+
+    Raises:
+        GameError: see ``find_single``.
+    """
+    if name.startswith(PETTINGZOO):
+        return None
+    factory = _factory(name)
+    return factory if "num_games" in inspect.signature(factory).parameters else None
 
 
 def find_single(name: str) -> MakeSingle:
@@ -76,14 +107,17 @@ def find_single(name: str) -> MakeSingle:
         from envs.pettingzoo_games import from_pettingzoo
 
         return lambda render=True: from_pettingzoo(module, render)
+    return _making(name, _factory(name))
+
+
+def _factory(name: str) -> Callable[..., Any]:
     if name in installed():
-        return _making(name, _loaded(name, installed()[name].load))
-    if name not in _allowed:
-        raise GameError(
-            f"{name} is code that a file names, and files can be anybody's; if you want it to run, add "
-            f"--game-type {name}"
-        )
-    return _making(name, _loaded(name, lambda: _attribute(name)))
+        factory = _loaded(f"--game-type {name}", installed()[name].load)
+    else:
+        factory = load(name, "--game-type")
+    if not callable(factory):
+        raise GameError(f"--game-type {name}: {factory!r} cannot be called; a Game, or a function that makes one, can")
+    return factory
 
 
 def _attribute(name: str) -> object:
@@ -103,24 +137,22 @@ def _attribute(name: str) -> object:
     return found
 
 
-def _loaded(name: str, load: Callable[[], object], what: str = "importing it") -> object:
+def _loaded(where: str, get: Callable[[], object], what: str = "importing it") -> object:
     try:
-        return load()
+        return get()
     except GameError as error:
-        raise GameError(f"--game-type {name}: {error}") from error
+        raise GameError(f"{where}: {error}") from error
     except Exception as error:
-        raise GameError(f"--game-type {name}: {what} failed: {type(error).__name__}: {error}") from error
+        raise GameError(f"{where}: {what} failed: {type(error).__name__}: {error}") from error
 
 
-def _making(name: str, factory: object) -> MakeSingle:
-    if not callable(factory):
-        raise GameError(f"--game-type {name}: {factory!r} cannot be called; a Game, or a function that makes one, can")
+def _making(name: str, factory: Callable[..., Any]) -> MakeSingle:
     takes_mode = "render_mode" in inspect.signature(factory).parameters
 
     def make(render: bool = True) -> Game:
         from envs.game import Game
 
-        made: Any = _loaded(name, factory, "making it")
+        made: Any = _loaded(f"--game-type {name}", factory, "making it")
         if isinstance(made, Game):
             return made
         from envs.pettingzoo_games import adapted, render_mode

@@ -85,6 +85,8 @@ def _outside(name: str) -> GameEntry:
     Raises:
         GameError: it cannot be imported, is not allowed to be, or is no game.
     """
+    if (block := plugins.find_block(name)) is not None:
+        return _outside_block(name, block)
     make = plugins.find_single(name)
     game = make(False)
     actions, version = action_spec(game), game.version
@@ -106,6 +108,35 @@ def _outside(name: str) -> GameEntry:
         held_out=tuple(game.held_out),
         single=make,
         repeats=repeats,
+    )
+
+
+def _outside_block(name: str, make: Callable[..., ScriptedGame]) -> GameEntry:
+    """A block of games from outside; its scripted players are rated in their order.
+
+    Raises:
+        GameError: it cannot be made, or has not what a trainer needs.
+    """
+    try:
+        one = make(num_games=1)
+        width, actions, players, seats = one.obs_width, one.actions, tuple(one.bot_names), one.num_seats
+        one.close()
+    except Exception as error:
+        raise GameError(f"--game-type {name}: num_games=1 failed: {type(error).__name__}: {error}") from error
+    if seats != 2 or RANDOM not in players:
+        raise GameError(
+            f"--game-type {name}: it has {seats} seats and the scripted players {', '.join(players) or 'none'}; "
+            f"2 seats and a player {RANDOM!r} are needed"
+        )
+    return GameEntry(
+        make=lambda num_games: make(num_games=num_games),
+        obs_width=width,
+        actions=actions,
+        encoder_version=1,
+        ladder=players,
+        fighter=False,
+        rated=RatedGame({player: ScriptedPlayer("1") for player in players}, {"game": name, "version": 1}),
+        starts_at_once=lambda: True,
     )
 
 

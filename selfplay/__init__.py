@@ -5,12 +5,33 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from envs.plugins import allow
+    from selfplay.api import Run, evaluate, train
     from selfplay.checkpoint import Checkpoint, load_checkpoint
+    from selfplay.config.fighting import Config
+    from selfplay.league.matchmaker import Candidate
     from selfplay.policy.policy import Policy, load_policy
 
-__all__ = ["Checkpoint", "Policy", "load_checkpoint", "load_policy"]
+__all__ = [
+    "Candidate",
+    "Checkpoint",
+    "Config",
+    "Policy",
+    "Run",
+    "allow",
+    "evaluate",
+    "load_checkpoint",
+    "load_policy",
+    "train",
+]
 
 _HOMES = {
+    "Candidate": "selfplay.league.matchmaker",
+    "Config": "selfplay.config.fighting",
+    "Run": "selfplay.api",
+    "allow": "envs.plugins",
+    "evaluate": "selfplay.api",
+    "train": "selfplay.train",  # a package that can be called
     "Checkpoint": "selfplay.checkpoint",
     "load_checkpoint": "selfplay.checkpoint",
     "Policy": "selfplay.policy.policy",
@@ -23,4 +44,5 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401
         raise AttributeError(f"module 'selfplay' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_HOMES[name]), name)
+    home = import_module(_HOMES[name])
+    return getattr(home, name, home)

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-
 GAME = "docs.examples.tic_tac_toe:TicTacToe"
 FILE = Path(__file__).parents[1] / "docs" / "examples" / "tic_tac_toe.py"
 

@@ -44,7 +44,7 @@ def export(path: str | Path, kind: str, out: Path, observations: int = OBSERVATI
         observations: At how many the copy is compared with the policy before anything is written.
 
     Raises:
-        ConfigError: no fight, a file that cannot be written, no observation, or packages that are missing.
+        ConfigError: a file that cannot be written, no observation, or packages that are missing.
         CheckpointError: no policy there, or a copy that differs by more than ``TOLERANCE``.
     """
     check_request(path, kind, out, observations)
@@ -68,35 +68,35 @@ def write(policy: Policy, kind: str, out: Path, observations: int) -> Export:
             f"{out} is not written: it would differ from {policy.meta.id} by {difference:.2g}, "
             f"more than {TOLERANCE:g}, on observations of games"
         )
-    checked = {"observations": seen.fresh.numel(), "largest_difference": difference}
+    checked = {"observations": seen.count, "largest_difference": difference}
     beside = out.with_name(f"{out.name}.json")
     write_file(out, data)
     write_file(beside, (json.dumps(about | {"format": kind, "check": checked}, indent=1) + "\n").encode())
-    return Export(out, beside, len(data), seen.fresh.numel(), difference)
+    return Export(out, beside, len(data), seen.count, difference)
 
 
 def described(policy: Policy) -> dict[str, Any]:
     meta = policy.meta
+    game = find_game(game_of(meta))
+    of_fights = ("characters", "stage", "frame_skip", "delay") if game.fighter else ()
     return {
         "policy": meta.id,
         "weights_hash": meta.weights_hash,
         "game": game_of(meta),
-        "characters": meta.characters,
-        "stage": meta.stage,
-        "frame_skip": meta.frame_skip,
-        "delay": meta.delay,
+        **{name: getattr(meta, name) for name in of_fights},
         "encoder_version": meta.encoder_version,
         "obs_width": meta.network.obs_width,
         "network": meta.network.kind,
         "memory_width": policy.network.memory_width,
         "memory_at_start": "zeros" if policy.network.memory_width else "none",
-        "logits": _layout(find_game(game_of(meta))),
+        "logits": _layout(game),
     }
 
 
 def _layout(game: GameEntry) -> list[dict[str, str | int]]:
     """Which logits belong to which part of an action, in the order of the action's numbers."""
-    names, first = game.action_parts, game.actions.binary
+    width, first = game.actions.width, game.actions.binary
+    names = game.action_parts or (("action",) if width == 1 else [f"part_{i}" for i in range(width)])
     parts: list[dict[str, str | int]] = [
         {"name": name, "kind": "button", "first": i, "size": 1} for i, name in enumerate(names[:first])
     ]

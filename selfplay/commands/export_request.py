@@ -16,14 +16,13 @@ def check_request(path: str | Path, kind: str, out: Path, observations: int) -> 
     """Check that a policy can be exported; arguments as of ``export``.
 
     Raises:
-        ConfigError: no fight, a file that cannot be written, no observation, or packages that are missing.
+        ConfigError: a file that cannot be written, no observation, or packages that are missing.
         CheckpointError: no policy there.
+        GameError: its game cannot be used here.
     """
     if observations < 1:
         raise ConfigError(f"--check {observations}: at least 1 observation is needed")
     check_writable(out)
-    game = game_of(read_policy_meta(resolve_policy(Path(path))))
-    if not find_game(game).fighter:
-        raise ConfigError(f"{path} plays {game}; only policies of fights are exported")
+    find_game(game_of(read_policy_meta(resolve_policy(Path(path)))))
     if kind == "onnx":
         check_onnx()

@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
+from envs.errors import GameError
 from selfplay.checkpoint import RunDir, list_generations
-from selfplay.commands.notable_games import Notable, notable, rated
+from selfplay.commands.notable_games import Notable, Row, notable, rated
 from selfplay.commands.replay import Replayer
+from selfplay.commands.stepped_game import StepReplayer
 from selfplay.errors import ConfigError, IncompatibleError
 from selfplay.league.ledger import read_records
+from selfplay.league.rewards import RewardRecord
 from selfplay.report.fight.page import end_document
 from selfplay.report.leaderboard_page.page import LONGEST_S, PageContent, PageReplay, write_page
 from selfplay.report.leaderboard_page.records import RunRecords
@@ -23,8 +26,10 @@ from selfplay.verbs import quoted, respelled
 
 if TYPE_CHECKING:
     from selfplay.league.leaderboard import LeaderboardAnalysis
+    from selfplay.league.records import MatchRecord
 
 PATIENCE: Final = 4  # games that are tried in vain before it is clear that this version plays none of the run's again
+MEASURED: Final = 64  # newest games of which the shortest and the longest are shown, where rows have no lengths
 
 
 def write_run(
@@ -48,8 +53,11 @@ def write_run(
     if study.board.kind == "words":
         if play:
             raise ConfigError("--play is for fights")
-        size = write_page(PageContent(name, study, RunRecords.of(folder), transcripts=read_transcripts(folder)), path)
-        return _written(path, size)
+        records, talks = RunRecords.of(folder), read_transcripts(folder)
+        if talks or records.is_dialogue:
+            return _written(path, write_page(PageContent(name, study, records, transcripts=talks), path))
+        replays, notes = steps_of(RunDir(folder), study, tell)
+        return _written(path, write_page(PageContent(name, study, records, replays, notes, stepped=True), path))
     run, links, about = RunDir(folder), {}, ""
     if play:
         pages = _play_pages(run, study, path.with_name(f"{path.stem}_play"), tell)
@@ -89,39 +97,73 @@ def replays_of(
         replayer = Replayer(run)
     except IncompatibleError as error:
         return [], [f"No rated game can be played again: {error}"]
-    found: list[PageReplay] = []
+
+    def show(one: Notable[MatchRecord]) -> PageReplay:
+        command = respelled("python scripts/watch.py") + f" {quoted(run.path)} --game {one.game.match}"
+        return PageReplay(one.kind, one.why, command, *end_document(replayer.film(one.game), LONGEST_S))
+
+    return _played_again(kinds, show, tell, "and stocks, percents and length at its end agree")
+
+
+def steps_of(
+    run: RunDir, study: LeaderboardAnalysis, tell: Callable[[str], None]
+) -> tuple[list[PageReplay], list[str]]:
+    """``replays_of`` a run of a game that is no fight, step by step."""
+    rows = list(read_records(run.ledger, RewardRecord)) if run.ledger.exists() else []
+    games = rated(rows, study.ratings, study.board.settings)
+    if not games:
+        return [], ["No game of a generation was rated."]
+    try:
+        replayer = StepReplayer(run)
+        tell(f"playing {counted(len(games[-MEASURED:]), 'game')} again for their lengths")
+        lengths = replayer.lengths(games[-MEASURED:])
+    except (IncompatibleError, GameError) as error:
+        return [], [f"No rated game can be played again: {error}"]
+
+    def show(one: Notable[RewardRecord]) -> PageReplay:
+        game = replayer.steps(one.game)
+        left_out = f" The first {counted(game.left_out, 'step')} of {game.steps} are left out here."
+        return PageReplay(one.kind, one.why + left_out * (game.left_out > 0), "", game.document)
+
+    kinds = notable(games, study.ratings, lengths=lengths)
+    replays, notes = _played_again(kinds, show, tell, "and the result agrees")
+    if replays and len(games) > MEASURED:
+        notes.append(f"The fastest win and the longest game are those of the last {MEASURED} rated games.")
+    return replays, notes
+
+
+def _played_again(
+    kinds: list[list[Notable[Row]]],
+    show: Callable[[Notable[Row]], PageReplay],
+    tell: Callable[[str], None],
+    agreed: str,
+) -> tuple[list[PageReplay], list[str]]:
+    """The first game of each kind that ``show`` can show, and what is to be said about the others."""
+    found: dict[str, PageReplay] = {}
     failed: dict[str, str] = {}
     started = time.monotonic()
     for number, candidates in enumerate(kinds):
         for one in candidates:
             match = one.game.match
-            if (
-                (len(failed) >= PATIENCE and not found)
-                or match in failed
-                or any(match in replay.command for replay in found)
-            ):
+            if (len(failed) >= PATIENCE and not found) or match in failed or match in found:
                 continue
             left = time_left(time.monotonic() - started, number, len(kinds))
             tell(f"playing {match} again: {one.kind.lower()} ({number + 1} of {len(kinds)}{left})")
             try:
-                film = replayer.film(one.game)
+                found[match] = show(one)
             except IncompatibleError as error:
                 failed[match] = str(error)
                 continue
-            command = respelled("python scripts/watch.py") + f" {quoted(run.path)} --game {match}"
-            found.append(PageReplay(one.kind, one.why, command, *end_document(film, LONGEST_S)))
             break
-    return found, _notes(failed, kinds, found)
+    missing = [kind[0].kind for kind in kinds if kind[0].kind not in {replay.kind for replay in found.values()}]
+    return list(found.values()), _notes(failed, missing, agreed if found else "")
 
 
-def _notes(failed: dict[str, str], kinds: list[list[Notable]], found: list[PageReplay]) -> list[str]:
+def _notes(failed: dict[str, str], missing: list[str], agreed: str) -> list[str]:
     notes = []
-    if found:
-        notes.append(
-            "Each game was played again from its seed by the same weights, and stocks, percents and length at its end "
-            "agree with the ledger."
-        )
-    if missing := [kind[0].kind for kind in kinds if kind[0].kind not in {replay.kind for replay in found}]:
+    if agreed:
+        notes.append(f"Each game was played again from its seed by the same weights, {agreed} with the ledger.")
+    if missing:
         notes.append(f"Nothing to show for: {', '.join(missing).lower()}.")
     if failed:
         match, why = next(iter(failed.items()))

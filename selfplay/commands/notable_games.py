@@ -5,79 +5,108 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from types import MappingProxyType
+from typing import Final, Generic, TypeVar
 
 from selfplay.league.ratings import Ratings, expected_score
 from selfplay.league.records import FINISHED, MatchRecord, ResultRule, generation_number, score
+from selfplay.league.rewards import RewardRecord, counters
+from selfplay.report.tree import counted
+
+Row = TypeVar("Row", MatchRecord, RewardRecord)
 
 
 @dataclass(frozen=True, slots=True)
-class Notable:
+class Notable(Generic[Row]):
     """A game and why one would watch it."""
 
     kind: str  # a few words for a button
     why: str  # one sentence
-    game: MatchRecord
+    game: Row
 
 
-def rated(records: Sequence[MatchRecord], ratings: Ratings, group: str) -> list[MatchRecord]:
-    """The finished games of generations under these settings, newest weights only: one player was out of stocks.
+def rated(records: Sequence[Row], ratings: Ratings, group: str) -> list[Row]:
+    """The finished games of generations under these settings, newest weights only.
 
-    Games that ended otherwise are long and show little; games between scripted players show no progress.
+    Fights are finished when a player is out of stocks. Those that ended otherwise are long and show little; games
+    between scripted players show no progress.
     """
     ours = [game for game in records if f"{game.settings}/{game.sampling}" == group]
     newest = {seat.player: seat.version for game in ours for seat in game.seats}
     return [
         game
         for game in ours
-        if game.ended == FINISHED
-        and any(game.stocks)  # both may lose their last stock in one frame
+        if _finished(game)
         and all(seat.player in ratings.players and newest[seat.player] == seat.version for seat in game.seats)
         and any(generation_number(seat.player) is not None for seat in game.seats)
     ]
 
 
-def notable(games: Sequence[MatchRecord], ratings: Ratings, rule: ResultRule = "stocks_percent") -> list[list[Notable]]:
+def _finished(game: MatchRecord | RewardRecord) -> bool:
+    if isinstance(game, RewardRecord):
+        return game.partner is None
+    return game.ended == FINISHED and any(game.stocks)  # both may lose their last stock in one frame
+
+
+def notable(
+    games: Sequence[Row],
+    ratings: Ratings,
+    rule: ResultRule = "stocks_percent",
+    lengths: Mapping[str, int] = MappingProxyType({}),
+) -> list[list[Notable[Row]]]:
     """For each kind its games, the most notable first, at most ``DEPTH`` of them.
 
     Args:
         games: from ``rated``.
         ratings: of the players, for what was expected.
-        rule: who wins a game.
+        rule: who wins a fight.
+        lengths: steps of games that are no fights, by match, as far as they are known.
     """
     elo = dict(zip(ratings.players, ratings.elo.tolist(), strict=True))
-    judged = [_Judged.of(game, elo, rule) for game in games]
+    judged = [_Judged.of(game, elo, rule, lengths) for game in games]
     chosen = []
     for kind, key in KINDS.items():
-        best = sorted(judged, key=lambda one, key=key: (key(one), one.game.match))[:DEPTH]  # type: ignore[misc]
-        found = [Notable(kind, one.sentence(kind), one.game) for one in best if math.isfinite(key(one))]
-        chosen.append(found)
+        places = [(key(one), one.game.match, i) for i, one in enumerate(judged) if math.isfinite(key(one))]
+        best = [judged[i] for _, _, i in sorted(places)[:DEPTH]]
+        chosen.append([Notable(kind, one.sentence(kind), one.game) for one in best])
     return [kind for kind in chosen if kind]
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
-    """A game with a winner, and how likely the ratings called that."""
+class _Judged(Generic[Row]):
+    """A game, how it ended, and how likely the ratings called that."""
 
-    game: MatchRecord
-    winner: str
+    game: Row
+    winner: str  # of a draw any of the two
     loser: str
-    expected: float
+    drawn: bool
+    expected: float  # score of the winner
     weaker: float  # Elo of the lower rated of the two
+    length: float  # in frames or steps; infinite if unknown
 
     @classmethod
-    def of(cls, game: MatchRecord, elo: Mapping[str, float], rule: ResultRule) -> _Judged:
+    def of(cls, game: Row, elo: Mapping[str, float], rule: ResultRule, lengths: Mapping[str, int]) -> _Judged[Row]:
         first, second = (seat.player for seat in game.seats)
-        winner, loser = (first, second) if score(game, rule) == 1.0 else (second, first)
-        return cls(game, winner, loser, expected_score(elo[winner], elo[loser]), min(elo[winner], elo[loser]))
+        if isinstance(game, RewardRecord):
+            won, lost = counters(game.rewards)
+            points, length = (1 + won - lost) / 2, lengths.get(game.match, math.inf)
+        else:
+            points, length = score(game, rule), game.frames
+        winner, loser = (first, second) if points == 1.0 else (second, first)
+        expected = expected_score(elo[winner], elo[loser])
+        return cls(game, winner, loser, points == 0.5, expected, min(elo[winner], elo[loser]), length)
 
     def sentence(self, kind: str) -> str:
-        left = max(self.game.stocks)
-        stocks = f"{left} stock{'' if left == 1 else 's'}"
-        text = f"{self.winner} beat {self.loser} with {stocks} left after {_clock(self.game.frames)}"
+        text = f"{self.winner} {'drew with' if self.drawn else 'beat'} {self.loser}{self._how()}"
         if kind == UPSET:
             return f"{text}; the ratings gave it {self.expected:.1%} of the points."
         return f"{text}."
+
+    def _how(self) -> str:
+        if isinstance(self.game, RewardRecord):
+            return f" after {counted(int(self.length), 'step')}" if math.isfinite(self.length) else ""
+        left = max(self.game.stocks)
+        return f" with {counted(left, 'stock')} left after {_clock(self.game.frames)}"
 
 
 def _clock(frames: int) -> str:
@@ -87,10 +116,10 @@ def _clock(frames: int) -> str:
 
 UPSET: Final = "Biggest upset"
 DEPTH: Final = 3  # games of a kind that are tried, since one may not be played again as it was
-KINDS: Final[dict[str, Callable[[_Judged], float]]] = {
-    UPSET: lambda one: one.expected if one.expected < 0.5 else math.inf,
+KINDS: Final[dict[str, Callable[[_Judged[MatchRecord] | _Judged[RewardRecord]], float]]] = {
+    UPSET: lambda one: one.expected if one.expected < 0.5 and not one.drawn else math.inf,
     "Strongest pair": lambda one: -one.weaker,
-    "Fastest win": lambda one: one.game.frames,
-    "Longest game": lambda one: -one.game.frames,
+    "Fastest win": lambda one: math.inf if one.drawn else one.length,
+    "Longest game": lambda one: -one.length,
 }
 """What is notable, and by which number the games are sorted: the smallest first, infinite ones not at all."""

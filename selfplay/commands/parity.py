@@ -8,21 +8,25 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from envs.compilation import compile_rules
-from envs.melee import bots
-from envs.melee.mock import MockMelee, neutral_actions
-from envs.registry import find_game
+from envs.registry import find_game, make_game
+from envs.vector import RANDOM
+from selfplay.policy.played_game import game_of
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
+    from envs.api import ScriptedGame
     from selfplay.checkpoint import PolicyMeta
     from selfplay.policy.formats import Decide
     from selfplay.policy.network import ActorCritic
 
-PLAYERS: Final = (("edge_guarder", "rusher"), ("random", "counter_hitter"))  # of each game
+PLAYERS: Final = (("edge_guarder", "rusher"), ("random", "counter_hitter"))  # of each fight
+GAMES: Final = 4  # of random players, that are no fights
 EPISODES: Final = 3  # minimum of each game, if there are enough steps
+MOST: Final = 3000  # steps beyond the number of observations, for games that are no fights to end
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +35,47 @@ class Seen:
 
     obs: Tensor  # float [T, N, D]
     fresh: Tensor  # bool [T, N] an episode begins, and memory with it
+    count: int  # observations of seats that had a choice
 
 
 def seen_in_games(meta: PolicyMeta, observations: int) -> Seen:
-    """At least ``observations`` of scripted players, with the policy's characters, stage, frame skip and delay."""
+    """At least ``observations`` of the policy's game: of scripted players in fights, of random ones in other games.
+
+    Fights have the policy's characters, stage, frame skip and delay.
+
+    Raises:
+        GameError: the game failed.
+    """
+    name = game_of(meta)
+    is_fight = find_game(name).fighter
+    if is_fight:
+        game = _fights(meta, observations)
+    else:
+        game = make_game(name, num_games=GAMES)
+        game.bots[:] = game.bot_names.index(RANDOM)
+    obs = game.reset(np.array([derive(0, "export", g) for g in range(game.num_games)], np.uint64))
+    ended = np.ones(game.num_games, np.bool_)
+    nothing = np.zeros((game.num_games, 2, game.actions.width), np.int8)  # scripted players have all seats
+    episodes, count = np.zeros(game.num_games, np.int64), 0
+    seen: list[NDArray[np.float32]] = []
+    fresh: list[NDArray[np.bool_]] = []
+    while (count < observations or not (is_fight or episodes.min() >= EPISODES)) and len(seen) < observations + MOST:
+        seen.append(obs.reshape(2 * game.num_games, -1).copy())
+        fresh.append(ended.repeat(2))
+        count += 2 * game.num_games if game.legal is None else int(game.actions.choices(game.legal).sum())
+        batch = game.step(nothing)
+        obs, ended = batch.obs, batch.ended
+        episodes += ended
+    game.close()
+    return Seen(torch.from_numpy(np.stack(seen)), torch.from_numpy(np.stack(fresh)), count)
+
+
+def _fights(meta: PolicyMeta, observations: int) -> ScriptedGame:
+    from envs.melee import bots  # takes a while to load
+    from envs.melee.mock import MockMelee
+
     compile_rules(find_game("mock"))
-    rows = 2 * len(PLAYERS)
-    steps = -(-observations // rows)
+    steps = -(-observations // (2 * len(PLAYERS)))
     game = MockMelee(
         len(PLAYERS),
         characters=(meta.characters[0], meta.characters[-1]),
@@ -48,16 +86,7 @@ def seen_in_games(meta: PolicyMeta, observations: int) -> Seen:
     )
     game.bot_skip = bots.FRAME_SKIP
     game.bots[:] = [[bots.NAMES.index(name) for name in pair] for pair in PLAYERS]
-    obs = game.reset(np.array([derive(0, "export", g) for g in range(len(PLAYERS))], np.uint64))
-    ended = np.ones(len(PLAYERS), np.bool_)
-    actions = neutral_actions(len(PLAYERS))
-    seen = np.empty((steps, rows, game.obs_width), np.float32)
-    fresh = np.empty((steps, rows), np.bool_)
-    for t in range(steps):
-        seen[t], fresh[t] = obs.reshape(rows, -1), ended.repeat(2)
-        batch = game.step(actions)
-        obs, ended = batch.obs, batch.ended
-    return Seen(torch.from_numpy(seen), torch.from_numpy(fresh))
+    return game
 
 
 def largest_difference(network: ActorCritic, decide: Decide, seen: Seen) -> float:

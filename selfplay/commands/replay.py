@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from envs.registry import find_game
 from selfplay.commands.players import contender
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from envs.melee.drawing.film import Film
     from selfplay.checkpoint import RunDir
     from selfplay.league.records import MatchRecord
+    from selfplay.league.rewards import RewardRecord
+
+BECAUSE: Final = "it was played by an earlier version, or the network's sums are rounded otherwise here"
 
 
 class Replayer:
@@ -29,9 +32,12 @@ class Replayer:
         """Raise IncompatibleError where the run's settings cannot be read by this version, or its games were real."""
         self._run = run
         config = config_of(run)
-        if find_game(config.game.type).live:
+        self.entry = find_game(config.game.type)
+        if self.entry.live:
             raise IncompatibleError("games in an emulator do not follow from their seed; --save-replays keeps them")
-        self._settings = settings_of(config)
+        if not self.entry.repeats:
+            raise IncompatibleError(f"games of {config.game.type} do not follow from their seed")
+        self.settings = settings_of(config)
         self._players: dict[str, Contender] = {}
 
     def film(self, game: MatchRecord) -> Film:
@@ -40,18 +46,7 @@ class Replayer:
         Raises:
             IncompatibleError: it cannot be played again as it was; says why.
         """
-        if game.settings != self._settings.settings:
-            raise IncompatibleError(
-                f"it was played under the settings {game.settings}; this version plays those of the run as "
-                f"{self._settings.settings} (other rules of the game, or other scripted players)"
-            )
-        players = {seat.player: self._player(seat.player) for seat in game.seats}
-        for seat in game.seats:
-            if self._settings.rules.traits(players[seat.player]).version != seat.version:
-                raise IncompatibleError(f"{seat.player} is not the one that played: its weights were replaced since")
-        rules = self._settings.rules
-        if (game.sampling == "greedy") != rules.greedy:
-            raise IncompatibleError(f"its actions were {game.sampling}, which the run's rating games are not")
+        players, rules = self.players_of(game), self.settings.rules
         first, second = game.seats
         matchup = Matchup((first.player, second.player), (first.character, second.character), game.seed)
         # without pictures first, which take longer than the game
@@ -60,10 +55,30 @@ class Replayer:
         _compare(game, stats)
         return film
 
+    def players_of(self, game: MatchRecord | RewardRecord) -> dict[str, Contender]:
+        """The players of a game.
+
+        Raises:
+            IncompatibleError: they, or the settings, are not those of then.
+        """
+        if game.settings != self.settings.settings:
+            raise IncompatibleError(
+                f"it was played under the settings {game.settings}; this version plays those of the run as "
+                f"{self.settings.settings} (other rules of the game, or other scripted players)"
+            )
+        rules = self.settings.rules
+        players = {seat.player: self._player(seat.player) for seat in game.seats}
+        for seat in game.seats:
+            if rules.traits(players[seat.player]).version != seat.version:
+                raise IncompatibleError(f"{seat.player} is not the one that played: its weights were replaced since")
+        if (game.sampling == "greedy") != rules.greedy:
+            raise IncompatibleError(f"its actions were {game.sampling}, which the run's rating games are not")
+        return players
+
     def _player(self, name: str) -> Contender:
         if name not in self._players:
             try:
-                self._players[name] = contender(name, self._run)
+                self._players[name] = contender(name, self._run, self.settings.rules.game)
             except SelfPlayError as error:
                 raise IncompatibleError(f"{name} cannot be loaded any more: {error}") from error
         return self._players[name]
@@ -75,7 +90,7 @@ def _compare(game: MatchRecord, stats: NDArray[np.void]) -> None:
         (one, other), _, frames = found
         raise IncompatibleError(
             f"played again it ends {one}-{other} after {frames:,} frames, not {game.stocks[0]}-{game.stocks[1]} after "
-            f"{game.frames:,}: it was played by an earlier version, or the network's sums are rounded otherwise here"
+            f"{game.frames:,}: {BECAUSE}"
         )
 
 

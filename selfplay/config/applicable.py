@@ -32,7 +32,7 @@ def check_applicable(config: Config, explicit: Mapping[str, object]) -> None:
     real_games_only = marked(Config, Mark.REAL_GAMES_ONLY)
     for path in (path for path in explicit if path in real_games_only):
         raise ConfigError(f"{flag_of(OPTIONS, path)} goes with --game-type dolphin; {none}")
-    if game.table is not None and config.net.backbone != "mlp":
+    if game.table is not None and config.net.remembers:
         raise ConfigError(
             f"--backbone {config.net.backbone}: --game-type {config.game.type} is judged exactly, state by state, "
             "which only a policy without memory can be (mlp)"
@@ -89,6 +89,9 @@ def check_agreement(config: Config, explicit: Mapping[str, object]) -> None:
         ConfigError: one line that names the flag.
     """
     league = config.league
+    if config.net.is_own and (given := {"net.hidden", "net.activation", "net.window"} & explicit.keys()):
+        flag = flag_of(OPTIONS, min(given))
+        raise ConfigError(f"{flag} has no effect: --backbone {config.net.backbone} makes its own layers")
     if league.gate != "none" and not league.track_elo:
         raise ConfigError("--gate decides by rating games: add --track-elo")
     if config.run.keep_best and not league.track_elo:

@@ -70,11 +70,17 @@ class SelfPlaySettings(RunSettings):
     chaos: Changeable[str | None] = None
 
 
+OwnNetwork = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*$", max_length=100)]
+"""``module:attribute`` of a network of the user's own."""
+
+
 class StructureConfig(Group):
     """Structure of the policy network."""
 
-    backbone: Literal["mlp", "gru", "lstm", "mamba", "attention"] = Field(
-        "mlp", description="`mlp` sees the current observation only; `gru`, `lstm`, `mamba` and `attention` have memory"
+    backbone: Literal["mlp", "gru", "lstm", "mamba", "attention"] | OwnNetwork = Field(
+        "mlp",
+        description="`mlp` sees the current observation only; `gru`, `lstm`, `mamba` and `attention` have memory; "
+        "`module:name` is your own (docs/api.md)",
     )
     hidden: tuple[Layer, ...] = Field(
         (128, 128),
@@ -83,6 +89,15 @@ class StructureConfig(Group):
     )
     window: Annotated[int, Field(ge=2, le=1024)] = Field(60, description="Context of `attention`, in decisions")
     activation: Literal["tanh", "relu", "silu"] = Field("tanh", description="Activation")
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the user's code makes the layers."""
+        return ":" in self.backbone
+
+    @property
+    def remembers(self) -> bool:
+        return self.backbone != "mlp" and not self.is_own
 
 
 class GuardConfig(Group):

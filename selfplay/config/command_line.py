@@ -190,11 +190,14 @@ def make_parser(program: Program[Settings]) -> Parser:
 def add_game_type(
     parser: argparse.ArgumentParser, text: str = "of a run of your own game: its module:name again"
 ) -> None:
-    """Add the flag ``--game-type``. A game in a module, which it names, may then be imported."""
-    parser.add_argument("--game-type", type=_named_game, metavar="NAME", help=text)
+    """Add the flags ``--game-type`` and ``--backbone``. The code in modules that they name may then be imported."""
+    parser.add_argument("--game-type", type=_named, metavar="NAME", help=text)
+    parser.add_argument(
+        "--backbone", type=_named, metavar="NAME", help="of a policy with your own network: its module:name again"
+    )
 
 
-def _named_game(name: str) -> str:
+def _named(name: str) -> str:
     allow(name)
     return name
 
@@ -247,8 +250,18 @@ def parse(program: Program[Settings], arguments: Sequence[str]) -> Invocation[Se
         raise ConfigError(parser.unknown(unknown))
     given = vars(found)
     preset, resume = given.pop("preset", None), bool(given.pop("resume", False))
+    return invoke(program, _explicit(program, given), preset, resume=resume)
+
+
+def invoke(
+    program: Program[Settings], explicit: dict[str, Any], preset: str | None = None, *, resume: bool = False
+) -> Invocation[Settings]:
+    """The configuration with the values that the user gave, by dotted name; they are added to.
+
+    Raises:
+        ConfigError: see ``parse``.
+    """
     chosen = _preset(program, preset)
-    explicit = _explicit(program, given)
     program.imply(explicit)
     config = _validate(program, chosen | explicit)
     program.check(config)
@@ -308,12 +321,21 @@ def _from_file(program: Program[Settings], path: Path) -> dict[str, Any]:
         raise ConfigError(f"--config {path}: {error.strerror or error}") from error
     except ValueError as error:
         raise ConfigError(f"--config {path}: not TOML: {error}") from error
+    return flatten(program, document, f"--config {path}")
+
+
+def flatten(program: Program[Any], document: Mapping[str, object], where: str) -> dict[str, Any]:
+    """Settings by group and name as settings by dotted name.
+
+    Raises:
+        ConfigError: one that does not exist; names ``where`` it stands.
+    """
     flat: dict[str, Any] = {}
     for group, part in document.items():
-        if not isinstance(part, dict):
+        if not isinstance(part, Mapping):
             example = program.example[0].partition(".")[0]
-            raise ConfigError(f"--config {path}: {group!r} stands outside a group such as [{example}]")
-        flat |= {_known(program, f"{group}.{name}", f"--config {path}"): value for name, value in part.items()}
+            raise ConfigError(f"{where}: {group!r} stands outside a group such as [{example}]")
+        flat |= {_known(program, f"{group}.{name}", where): value for name, value in part.items()}
     return flat
 
 

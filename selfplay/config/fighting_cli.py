@@ -47,9 +47,14 @@ def check_game(name: str) -> None:
 
 
 def _imply(explicit: dict[str, Any]) -> None:
-    """Check the game before types are validated, which would not name the nearest; a time limit alone ends a run."""
+    """Check the game before types are validated, which would not name the nearest; a time limit alone ends a run.
+
+    A network of the user's own, named by the user, may be imported from here on.
+    """
     if isinstance(name := explicit.get("game.type"), str):
         check_game(name)
+    if isinstance(name := explicit.get("net.backbone"), str):
+        allow(name)
     if "run.max_minutes" in explicit and "run.timesteps" not in explicit:
         explicit["run.timesteps"] = None
 

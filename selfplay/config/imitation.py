@@ -125,7 +125,7 @@ class ImitationConfig(Group):
     @property
     def temporal(self) -> bool:
         """Whether windows are learned from: asked for, or implied by the backbone."""
-        return self.learn.temporal or self.net.backbone != "mlp"
+        return self.learn.temporal or self.net.remembers
 
     @property
     def lanes(self) -> int:

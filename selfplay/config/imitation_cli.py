@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 from envs.melee.tables import check_readable, names_of
+from envs.plugins import allow
 from envs.registry import find_game
 from selfplay.config import command_line, presets
 from selfplay.config.command_line import Invocation, Program, check_name
 from selfplay.config.fighting_cli import check_game
-from selfplay.config.imitation import OPTIONS, ImitationConfig, NetworkConfig
+from selfplay.config.imitation import OPTIONS, ImitationConfig
 from selfplay.config.options import flag_of
 from selfplay.errors import ConfigError
 
@@ -22,7 +23,6 @@ EPILOG: Final = """examples:
   python scripts/train_self_play.py --pretrained checkpoints/imitation_best_policy
       continues with self-play
 """
-BACKBONES: Final = get_args(NetworkConfig.model_fields["backbone"].annotation)
 
 
 OF_GAMES: Final = (
@@ -35,11 +35,11 @@ OF_GAMES: Final = (
 
 
 def _check_early(explicit: dict[str, Any]) -> None:
-    """Names whose types would be validated without naming the nearest; your own game may be imported from here on."""
+    """Your own game and network, which you name, may be imported from here on."""
     if isinstance(name := explicit.get("data.game"), str):
         check_game(name)
     if isinstance(name := explicit.get("net.backbone"), str):
-        check_name("--backbone", name, BACKBONES)
+        allow(name)
 
 
 def _check_names(config: ImitationConfig) -> None:
@@ -69,7 +69,9 @@ def _check_of_games(invocation: Invocation[ImitationConfig]) -> None:
         if path not in OF_GAMES:
             raise ConfigError(f"{flag_of(OPTIONS, path)} is a setting of replays of fights; {game} has no use for it")
     if config.temporal:
-        raise ConfigError(f"--backbone {config.net.backbone}: recorded games are learned by mlp only ({game})")
+        raise ConfigError(
+            f"--backbone {config.net.backbone}: recorded games are learned one decision at a time, without memory ({game})"
+        )
     if config.data.replays is None:
         raise ConfigError(f"--replays FILE is needed: a file of recorded games to learn from ({game})")
 

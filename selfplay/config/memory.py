@@ -121,12 +121,12 @@ def estimate(config: Config, limit: float = math.inf) -> Need:
     spec, width, seats = one.actions, one.obs_width, one.num_seats
     network = network_spec(config.net, width)
     heads = ActionHeads(binary=spec.binary, sizes=spec.sizes)
-    parameters, memory = _size_of(network, heads)
+    parameters, memory, inner = _size_of(network, heads)
     games, steps, threads = run.num_games, ppo.rollout_length, update_threads(run.threads)
     columns, rows = seats * games, seats * games * steps
     mirror = _share_of_mirrors(config)
     # What a network keeps at once on the way from a row of observations to actions and a value, without gradients.
-    passed = F32 * (2 * max(network.hidden, default=0) + 2 * (spec.logits + 1))
+    passed = F32 * (2 * max(network.hidden, default=inner) + 2 * (spec.logits + 1))
     decided = passed + 3 * F32 * memory  # the memory before, after, and on the way
 
     masked = one.legal is not None
@@ -134,12 +134,12 @@ def estimate(config: Config, limit: float = math.inf) -> Need:
     played = _bytes(fields) + 3 * F32  # with the next value, the advantage, and a difference on the way to it
     # in a batch, with the advantage, its normalized form, the target and a place in the order
     learned = _bytes({name: fields[name] for name in LEARNED if name in fields}) + 3 * F32 + 8
-    copies = (1 + mirror) / 2 if network.kind == "mlp" else 2.0  # columns are learned from whole
+    copies = 2.0 if memory else (1 + mirror) / 2  # columns are learned from whole
     final = decided + F32 * 3 * width + PLACE_BYTES  # of a seat where an episode ends
     episodes = steps * games / _episode_steps(config) * (_episode_bytes(one.stats_dtype.names or ()) + seats * final)
 
     chunk = min(CHUNK, ppo.batch_size, rows)
-    chunk = chunk if network.kind == "mlp" else max(chunk, steps)  # of a column all decisions
+    chunk = max(chunk, steps) if memory else chunk  # of a column all decisions
     guard = min(2 * ppo.batch_size, rows) * (passed + 4 * F32 * spec.logits)
 
     frozen = 2 * config.league.max_frozen if mirror < 1 else 0
@@ -179,11 +179,11 @@ def _bytes(fields: Fields) -> int:
     return sum(math.prod(shape) * dtype.itemsize for shape, dtype in fields.values())
 
 
-def _size_of(network: NetworkSpec, heads: ActionHeads) -> tuple[int, int]:
-    """Parameters of a network, and numbers that it remembers; found out without memory for it."""
+def _size_of(network: NetworkSpec, heads: ActionHeads) -> tuple[int, int, int]:
+    """Parameters, numbers remembered, and width of the last layer's input; found out without memory for a network."""
     with torch.device("meta"):
         made = ActorCritic(network, heads)
-    return sum(parameter.numel() for parameter in made.parameters()), made.memory_width
+    return sum(parameter.numel() for parameter in made.parameters()), made.memory_width, made.out.in_features
 
 
 def _activations(network: NetworkSpec, heads: ActionHeads) -> float:
@@ -201,7 +201,10 @@ def _activations(network: NetworkSpec, heads: ActionHeads) -> float:
         made = ActorCritic(network, heads)
     obs, fresh = torch.zeros(1, PROBED, network.obs_width), torch.zeros(1, PROBED, dtype=torch.bool)
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-        made.unroll(obs, made.first_memory(1), fresh)
+        if made.memory_width:
+            made.unroll(obs, made.first_memory(1), fresh)
+        else:
+            made(obs[0])
     for parameter in made.parameters():
         kept.pop(parameter.untyped_storage().data_ptr(), None)
     return 2 * sum(storage.nbytes() for storage in kept.values()) / PROBED

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from envs.registry import find_game
 from selfplay.checkpoint.run_dir import check_folder
 from selfplay.config import dialogue, imitation
 from selfplay.config.applicable import check_agreement, check_applicable, check_host
@@ -67,7 +68,7 @@ def resolve_fighting(
     if resumed is None:
         config = with_defaults(config)
         config = with_pretrained(config, explicit, notices.append)
-        check_network(config.net)
+    check_network(config.net, find_game(config.game.type).obs_width)
     check_memory(config, resumed=resumed is not None)
     device = pick_device(config.run.device)
     if config.run.deterministic:
@@ -103,6 +104,6 @@ def resolve_imitation(
         explicit = {path: value for path, value in explicit.items() if path != "run.checkpoint"}
         config = with_changes(saved_config(resumed, ImitationConfig), explicit, imitation.OPTIONS)
     else:
-        check_network(config.net)
+        check_network(config.net, find_game("mock").obs_width)
         check_folder(Path(config.run.checkpoint), "--checkpoint")
     return Resolved(config, pick_device(config.run.device))

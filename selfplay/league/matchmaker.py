@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple, final
 
@@ -15,12 +15,28 @@ import numpy as np
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from selfplay.errors import LeagueError
-from selfplay.league.modes import CATEGORIES, CURRENT, EXPLOITERS, MAIN, MODES, OUTSIDER, Opponent, OpponentPool
+from selfplay.league.modes import CATEGORIES, CURRENT, EXPLOITERS, MAIN, MODES, OUTSIDER, Kind, Opponent, OpponentPool
 from selfplay.league.records import generation_number, ladder_key
 from selfplay.league.results import Results, ResultsState, tally
 
 IN_PLAY: Final = 2
 """Frozen policies on the bench or in play, as a multiple of the places on the bench."""
+
+CHOSEN: Final = "chosen"
+"""Category of opponents that ``Choose`` chose."""
+
+
+class Candidate(NamedTuple):
+    """A possible opponent, and what is known of it."""
+
+    id: str  # ``current`` is the learner itself
+    kind: Kind
+    score: float  # the learner's mean score against it, shrunk towards 0.5
+    games: float  # discounted number of games
+
+
+Choose = Callable[[Sequence[Candidate], int, np.random.Generator], Sequence[Candidate]]
+"""Chooses the opponents of so many new games, each any number of times; all randomness comes from the generator."""
 
 
 class BenchPlace(NamedTuple):
@@ -58,6 +74,7 @@ class Matchmaker:
             are 0, categories of other modes are ignored.
         max_frozen: number of places on the bench.
         outsiders: players of the other seat in every game; the weights must name their category.
+        choose: chooses the opponents in place of mode and weights, see ``ask``.
 
     Attributes:
         results: the learner's scores by opponent.
@@ -74,6 +91,7 @@ class Matchmaker:
         weights: Mapping[str, float] | None = None,
         max_frozen: int = 16,
         outsiders: Iterable[str] = (),
+        choose: Choose | None = None,
     ) -> None:
         shares = {**MODES, **EXPLOITERS}.get(mode)
         if shares is None:
@@ -85,6 +103,8 @@ class Matchmaker:
         self._max_frozen = max_frozen
         self._pool = OpponentPool(scripted=tuple(sorted(scripted)), outsiders=tuple(outsiders))
         self._bench: tuple[BenchPlace, ...] = ()  # oldest entry first
+        self._choose = choose
+        self._chosen: list[Candidate] = []  # for the next draws
         self._met: dict[str, Counter[str]] = {"category": Counter(), "id": Counter()}
         self.results = Results()
 
@@ -117,6 +137,30 @@ class Matchmaker:
         self.results = Results()
         self.results.admit(self._pool.generations)
 
+    def ask(self, count: int) -> None:
+        """Let ``choose`` choose the opponents of the next ``count`` games that are drawn. Blocks.
+
+        Raises:
+            LeagueError: it gave another number of them, strangers, or more than ``max_frozen`` frozen policies.
+        """
+        if self._choose is None:
+            return
+        everyone = [self._known(CURRENT, "current")]
+        everyone += [self._known(name, "scripted") for name in self._pool.scripted]
+        everyone += [self._known(name, "generation") for name in self._pool.frozen]
+        chosen = list(self._choose(tuple(everyone), count, self._rng))
+        if strangers := [each for each in chosen if each not in everyone]:
+            raise LeagueError(f"the choice of opponents gave {strangers[0]!r}, which is none of the candidates")
+        if len(chosen) != count:
+            raise LeagueError(f"the choice of opponents gave {len(chosen)} for {count} games")
+        frozen = sorted({each.id for each in chosen if each.kind == "generation"})
+        if len(frozen) > self._max_frozen:
+            raise LeagueError(
+                f"the choice of opponents gave {len(frozen)} different frozen policies; at most {self._max_frozen} can "
+                "be met at once (league.max_frozen)"
+            )
+        self._bench, self._chosen = tuple(BenchPlace(name, CHOSEN) for name in frozen), chosen
+
     def rotate(self, in_play: Iterable[str] = ()) -> None:
         """Redraw the oldest places of the bench with the current probabilities.
 
@@ -127,6 +171,8 @@ class Matchmaker:
         Args:
             in_play: opponents of unfinished episodes; only frozen ones matter.
         """
+        if self._choose is not None:
+            return
         busy = set(in_play) - {CURRENT, MAIN, *self._pool.scripted, *self._pool.outsiders}
         redrawn = max(0, IN_PLAY * self._max_frozen - len(busy | {place.id for place in self._bench}))
         free, staying = self._quotas(), []
@@ -139,6 +185,9 @@ class Matchmaker:
 
     def draw(self, count: int) -> list[Opponent]:
         """Draw opponents for ``count`` new games; the current policy if no other player is eligible."""
+        if self._choose is not None:
+            taken, self._chosen = self._chosen[:count], self._chosen[count:]
+            return self._counted([Opponent(each.kind, each.id, CHOSEN) for each in taken])
         choices = {name: self._candidates(name) for name in self._weights}
         names = [name for name, members in choices.items() if members] or [CURRENT]
         shares = np.array([self._weights.get(name, 1.0) for name in names])
@@ -147,9 +196,7 @@ class Matchmaker:
         for name in (names[index] for index in drawn):
             members = choices.get(name) or (CURRENT,)
             opponents.append(Opponent(CATEGORIES[name].kind, members[int(self._rng.integers(len(members)))], name))
-        self._met["category"].update(opponent.category for opponent in opponents)
-        self._met["id"].update(opponent.id for opponent in opponents)
-        return opponents
+        return self._counted(opponents)
 
     def histogram(self) -> dict[str, dict[str, int]]:
         """Number of draws of each ``category`` and each available ``id`` since the start of the run."""
@@ -187,6 +234,14 @@ class Matchmaker:
         self._bench = tuple(place for place in saved.bench if place.category in self._weights)
         self._met = {key: Counter(saved.met.get(key, {})) for key in ("category", "id")}
         self.results = Results(saved.results)
+
+    def _known(self, name: str, kind: Kind) -> Candidate:
+        return Candidate(name, kind, self.results.score(name), self.results.games(name))
+
+    def _counted(self, opponents: list[Opponent]) -> list[Opponent]:
+        self._met["category"].update(opponent.category for opponent in opponents)
+        self._met["id"].update(opponent.id for opponent in opponents)
+        return opponents
 
     def _candidates(self, name: str) -> Sequence[str]:
         category = CATEGORIES[name]

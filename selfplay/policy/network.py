@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from selfplay.errors import IncompatibleError, boundary
 from selfplay.policy.backbones import HEAD_WIDTH, LAYERS, OPTIONS, make_layer
+from selfplay.policy.bodies import is_own, make_body
 from selfplay.policy.heads import Heads
 
 if TYPE_CHECKING:
@@ -29,10 +30,11 @@ class ActorCritic(nn.Module):
     """A shared trunk, all action heads as slices of one linear layer, and the value beside them.
 
     ``hidden`` of an "mlp" are its dense layers. Of the other backbones it is one dense layer and then a layer of the
-    backbone for each further number; these are of one width, and remember ``memory_width`` numbers a player.
+    backbone for each further number; these are of one width, and remember ``memory_width`` numbers a player. A kind
+    ``module:name`` is a trunk of the user's own; ``seed`` sets its first weights.
     """
 
-    def __init__(self, spec: NetworkSpec, actions: ActionHeads) -> None:
+    def __init__(self, spec: NetworkSpec, actions: ActionHeads, seed: int = 0) -> None:
         super().__init__()
         self.spec = spec
         self.heads = Heads(actions.binary, actions.sizes)
@@ -40,13 +42,17 @@ class ActorCritic(nn.Module):
         layers: list[nn.Module] = []
         for fan_in, fan_out in pairwise((spec.obs_width, *dense)):
             layers += [nn.Linear(fan_in, fan_out), ACTIVATIONS[spec.activation]()]
+        width = spec.hidden[-1] if spec.hidden else spec.obs_width
+        if is_own(spec.kind):
+            body, width = make_body(spec.kind, spec.obs_width, seed)
+            layers = [body]
         self.trunk = nn.Sequential(*layers)
         self.memory = nn.ModuleList(
             make_layer(spec.kind, width, dict(spec.options)) for width in spec.hidden[len(dense) :]
         )
         self._widths = [layer.memory_width for layer in self._layers]
         self.memory_width = sum(self._widths)
-        self.out = nn.Linear(spec.hidden[-1] if spec.hidden else spec.obs_width, self.heads.logits + 1)
+        self.out = nn.Linear(width, self.heads.logits + 1)
 
     def forward(self, obs: Tensor) -> tuple[Tensor, Tensor]:
         """Observations [N, D] to logits [N, L] and values [N], of a network without memory."""
@@ -99,6 +105,10 @@ def check_spec(spec: NetworkSpec) -> None:
     Raises:
         IncompatibleError: it cannot; says why.
     """
+    if is_own(spec.kind):  # tried where it is made
+        if spec.hidden or spec.options:
+            raise IncompatibleError(f"network {spec.kind!r} makes its own layers; hidden and options must be empty")
+        return
     if spec.kind not in KINDS or spec.activation not in ACTIVATIONS:
         raise IncompatibleError(
             f"network {spec.kind!r} with activation {spec.activation!r} is unknown "
@@ -155,8 +165,9 @@ def build_network(
             fit the kind.
     """
     check_spec(spec)
-    network = ActorCritic(spec, actions)
-    for part, gain in ((network.trunk, math.sqrt(2.0)), (network.memory, 1.0)):
+    network = ActorCritic(spec, actions, 0 if generator is None else generator.initial_seed())
+    ours = () if is_own(spec.kind) else ((network.trunk, math.sqrt(2.0)), (network.memory, 1.0))
+    for part, gain in ours:
         for module in part.modules():
             if isinstance(module, nn.Linear):
                 nn.init.orthogonal_(module.weight, gain, generator=generator)

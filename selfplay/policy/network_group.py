@@ -45,7 +45,7 @@ class NetworkGroup:
         self._alone: list[Member] = []
         for network, rows in members:
             here = memory.infer is infer_directly and network.out.weight.is_cpu
-            if here and not network.memory_width:
+            if here and network.spec.kind == "mlp":
                 spec = network.spec
                 stacks.setdefault((spec.obs_width, spec.hidden, spec.activation), []).append((network, rows))
             else:

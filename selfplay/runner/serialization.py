@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from numpy.typing import NDArray
 
+from envs.plugins import allow
 from envs.snapshots import copied
 from selfplay.checkpoint import ActionHeads, NetworkSpec
 from selfplay.errors import RunnerError
@@ -46,6 +47,7 @@ def unpack_network(packed: Packed) -> ActorCritic:
         IncompatibleError: the weights are not those of such a network.
     """
     arrays, document = packed
+    allow(document["network"]["kind"])  # the trainer was told to
     network = ActorCritic(NetworkSpec(**document["network"]), ActionHeads(**document["actions"]))
     set_parameters(network, dict(arrays))
     network.requires_grad_(requires_grad=False)

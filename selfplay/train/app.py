@@ -22,7 +22,7 @@ from selfplay.config.defaults import runners
 from selfplay.config.fighting import SCRIPTED
 from selfplay.config.imitation import NetworkConfig
 from selfplay.config.resolve import resolve_fighting
-from selfplay.errors import CheckpointError, IncompatibleError
+from selfplay.errors import CheckpointError, ConfigError, IncompatibleError
 from selfplay.machine import processor, usable_cores
 from selfplay.policy.policy import load_policy
 from selfplay.report import header
@@ -31,7 +31,9 @@ from selfplay.report.plain import PlainReporter, StreamSink
 from selfplay.report.reporter import Tee
 from selfplay.train.fighting.external_opponents import install_opponents, load_opponents
 from selfplay.train.fighting.family import FightingFamily
+from selfplay.train.fighting.population import OWN_CHOICE
 from selfplay.train.fighting.session import Session
+from selfplay.train.hooks import Hooks
 from selfplay.train.imitation.export import GAME
 from selfplay.train.imitation.scripted import CACHE, Recipe, epochs_for, imitate_scripted
 from selfplay.train.rater import prepare_best
@@ -40,7 +42,7 @@ from selfplay.train.running import stop_signal
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import RunDir
-    from selfplay.config.fighting import Config, PPOConfig
+    from selfplay.config.fighting import Config, NetConfig, PPOConfig
     from selfplay.policy.policy import Policy
 
 OF_FIGHTS: Final = ("Character", "Stage", "Frame skip", "Delay", "Max episode frames")  # in the header
@@ -53,6 +55,7 @@ def train(
     explicit: Mapping[str, Any] | None = None,
     preset: str | None = None,
     stream: TextIO | None = None,
+    hooks: Hooks | None = None,
 ) -> int:
     """Train a run to its end; the exit code.
 
@@ -62,11 +65,12 @@ def train(
         explicit: Values that the user gave, by dotted name.
         preset: Its name, for the header.
         stream: Where a person looks; by default standard output.
+        hooks: Functions of the caller's.
 
     Raises:
         SelfPlayError: with the message and exit code for the user.
     """
-    explicit = explicit or {}
+    explicit, hooks = explicit or {}, hooks or Hooks()
     stream = stream or sys.stdout
     lines = PlainReporter(StreamSink(stream))
     folder, named = Path(config.run.checkpoint), "run.checkpoint" in explicit
@@ -77,9 +81,13 @@ def train(
             resolved = resolve_fighting(config, explicit, state)
             config = resolved.config
             _check_encoder(run, config)
+            if config.net.is_own:  # its code may have changed
+                load_policy(list_generations(run)[-1].path)
+            if hooks.opponents is None and state.meta.extra.get(OWN_CHOICE):
+                raise ConfigError(f"{run.path}: a function chooses its opponents; give train() opponents= again")
             compile_rules(find_game(config.game.type), lines.notice)
             with cluster_for(config.run, runners(config)) as cluster:
-                session = Session(config, run, resolved.device, state, cluster)
+                session = Session(config, run, resolved.device, state, cluster, hooks=hooks)
                 return _start(session, preset, stream, resolved.notices)
     resolved = resolve_fighting(config, explicit)
     config = resolved.config
@@ -98,7 +106,7 @@ def train(
         run = create_run(folder, is_default=not named)
         with run.lock():
             install_opponents(run, guests)
-            session = Session(config, run, resolved.device, cluster=cluster, start=start)
+            session = Session(config, run, resolved.device, cluster=cluster, start=start, hooks=hooks)
             return _start(session, preset, stream, resolved.notices)
 
 
@@ -138,7 +146,10 @@ def _check_encoder(run: RunDir, config: Config) -> None:
 
 
 def _start(session: Session, preset: str | None, stream: TextIO, notices: Sequence[str] = ()) -> int:
-    resumed = session.resumed
+    resumed, outsider = session.resumed, session.config.emulator.outsider
+    if session.hooks.opponents is not None and outsider is not None:
+        raise ConfigError(f"opponents: {outsider} has the other seat in every game")
+    session.hooks.opened(session.run)
     if session.config.league.gate != "none":
         prepare_best(session.run, resumed)
     place = (resumed.meta.iteration, resumed.meta.total_steps) if resumed else None
@@ -155,6 +166,10 @@ def _beside_teacher(ppo: PPOConfig) -> str:
     )
 
 
+def _network(net: NetConfig) -> str:
+    return net.backbone if net.is_own else f"{net.backbone} {net.activation} {'x'.join(map(str, net.hidden))}"
+
+
 def _header(session: Session, preset: str | None) -> list[tuple[str, object]]:
     config = session.config
     game, ppo, run, league = config.game, config.ppo, config.run, config.league
@@ -164,9 +179,10 @@ def _header(session: Session, preset: str | None) -> list[tuple[str, object]]:
     imitated = ", ".join(session.game.imitated_players)
     gate = "{} between {:g} and {:g} Elo".format(league.gate, *league.gate_bounds)
     mix = {k: getattr(league, k) for k in ("current", "recent", "scripted", "any_past")}
+    own = session.hooks.opponents and "chosen by a function"
     lines = [
-        ("Mode", None if emulator.outsider else league.mode),
-        ("Opponents", emulator.outsider or (mix if league.mode == "simple_mix" else None)),
+        ("Mode", None if emulator.outsider or own else league.mode),
+        ("Opponents", emulator.outsider or own or (mix if league.mode == "simple_mix" else None)),
         ("Guests", ", ".join(league.opponents) or None),
         ("Game type", game.type),
         ("Dolphin", game.dolphin),
@@ -181,7 +197,7 @@ def _header(session: Session, preset: str | None) -> list[tuple[str, object]]:
         ("Batch size", ppo.batch_size),
         ("PPO", f"{ppo.epochs} epochs, clip {ppo.clip:g}, learning rate {ppo.learning_rate:g}, "
                 f"gamma {ppo.gamma:g}, lambda {ppo.gae_lambda:g}, entropy {ppo.entropy_coefficient:g}"),
-        ("Network", f"{config.net.backbone} {config.net.activation} {'x'.join(map(str, config.net.hidden))}"),
+        ("Network", _network(config.net)),
         ("Character", mine if other == mine else f"{mine} against {other}"),
         ("Stage", game.stage),
         ("Frame skip", game.frame_skip),

@@ -150,6 +150,9 @@ class Family(ABC, Generic[C, U]):
     def observe(self, report: Any) -> Any:  # noqa: ANN401
         return report
 
+    async def after(self, report: Any) -> None:  # noqa: ANN401
+        """What follows an iteration that was reported."""
+
     def release(self, collected: C) -> None:
         """Give back the buffers of an iteration; nothing may read what was collected afterwards."""
 

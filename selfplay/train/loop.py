@@ -105,6 +105,7 @@ class TrainingLoop:
             phases.end("save")
         self._report(collected, update, phases.seconds)
         family.release(collected)
+        await family.after(self._last)
 
     async def _finish(self, saving: Saving) -> None:
         """Save the last state, whatever the interval, and rate it."""

@@ -24,6 +24,7 @@ class Progress:
         self.newest = ""
         self.saved = 0  # iteration of the newest state on the disk
         self.finished = False
+        self.ended_by = ""  # what ended the run before its planned end, other than a person
         self.games = 0  # of words that came to their end, and that did not
         self.lost = 0
         self.restarts = 0
@@ -39,7 +40,8 @@ class Progress:
         if self.finished:
             return "Finished"
         saved = whole and self.saved == self.iteration
-        return "Interrupted, and saved," if saved else f"Interrupted (the newest state is of {self.saved}),"
+        how = f"Ended by {self.ended_by}" if self.ended_by else "Interrupted"
+        return f"{how}, and saved," if saved else f"{how} (the newest state is of {self.saved}),"
 
 
 def chaos_of(run: SelfPlaySettings, resumed: LearnerState | None) -> Chaos:

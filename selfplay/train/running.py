@@ -102,8 +102,12 @@ def signals(stop: asyncio.Event, feed: Feed, run: RunDir) -> Iterator[Callable[[
 
     The second one names the last checkpoint before the first, unless the disk hangs.
 
-    Gives a function that says what exit code follows from the first one: 0 where there was none.
+    Gives a function that says what exit code follows from the first one: 0 where there was none. Outside the main
+    thread, which alone receives signals, nothing is done.
     """
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: 0
+        return
     loop = asyncio.get_running_loop()
     first = 0
     last: list[str] = []  # a line about the last checkpoint

@@ -5,16 +5,19 @@ from pathlib import Path
 import pytest
 import torch
 
+from envs import registry
+from envs.errors import GameError
 from envs.melee.controller import FIELDS
 from envs.melee.observation import OBS_WIDTH
+from envs.registry import find_game
 from selfplay.checkpoint import NetworkSpec
 from selfplay.commands import export as exporting
 from selfplay.commands.export import described, export
-from selfplay.commands.parity import largest_difference, seen_in_games
-from selfplay.errors import CheckpointError, ConfigError
+from selfplay.commands.parity import EPISODES, GAMES, largest_difference, seen_in_games
+from selfplay.errors import CheckpointError
 from selfplay.policy.formats import FORMATS
 from selfplay.policy.policy import load_policy
-from tests.train.policies import save
+from tests.train.policies import save, save_other
 
 ROOT = Path(__file__).parents[2]
 GRU = NetworkSpec(kind="gru", obs_width=OBS_WIDTH, hidden=(32, 32))
@@ -120,8 +123,47 @@ def test_what_other_libraries_raise_is_said_in_one_line(policy, tmp_path, monkey
         export(tmp_path / "run", "torch", tmp_path / "policy.pt2", 8)
 
 
-def test_only_fights_are_exported(tmp_path):
-    spec = NetworkSpec(obs_width=OBS_WIDTH, hidden=(8,))
-    run = save(tmp_path / "run", 0, spec=spec, config={"game": {"type": "rps"}}, encoder_version=1)
-    with pytest.raises(ConfigError, match="plays rps; only policies of fights are exported"):
-        export(run.path, "torch", tmp_path / "policy.pt2")
+KUHN, RPS, NIM, DUEL = "kuhn", "rps", "tests.envs.games:Nim", "tests.envs.games:Duel"
+
+
+@pytest.mark.parametrize(("game", "kind"), [(KUHN, "mlp"), (RPS, "mlp"), (NIM, "gru"), (DUEL, "mlp")])
+def test_policies_of_other_games_are_compared_on_their_own_game(tmp_path, game, kind):
+    done = export(save_other(tmp_path / "run", game, kind), "torch", tmp_path / "policy.pt2", 100)
+    assert done.observations >= 100
+    assert done.difference < 1e-5
+    about = json.loads(done.about.read_text())
+    assert about["game"] == game
+    assert about["check"]["observations"] == done.observations
+    assert {"characters", "stage", "frame_skip", "delay"} & set(about) == set()
+    parts = [(part["name"], part["first"], part["size"]) for part in about["logits"]]
+    alone = [("action", 0, find_game(game).actions.sizes[0])]
+    assert parts == ([("part_0", 0, 3), ("part_1", 3, 2)] if game == DUEL else alone)
+
+
+def test_random_games_are_seen_for_several_episodes_and_those_who_wait_do_not_count(tmp_path):
+    meta = load_policy(save_other(tmp_path / "run", NIM)).meta
+    seen = seen_in_games(meta, 200)
+    chose = seen.obs.any(-1)  # one seat sees the stones, the other waits
+    assert (chose.sum(1) == GAMES).all()
+    several = seen.obs[:, :, 2:].any(-1)  # of one stone one is taken
+    assert seen.count == several.sum() >= 200
+    assert seen.fresh.sum(0).min() >= EPISODES
+    few = seen_in_games(meta, 1)
+    assert few.fresh.sum(0).min() >= EPISODES
+    assert len(few.obs) < len(seen.obs)
+
+
+def test_games_that_do_not_end_are_left_after_a_while(tmp_path, monkeypatch):
+    monkeypatch.setattr("selfplay.commands.parity.MOST", 10)
+    monkeypatch.setattr("tests.envs.games.Nim.max_steps", 10**6)
+    monkeypatch.setattr("tests.envs.games.Endless.max_steps", 10**6)
+    meta = load_policy(save_other(tmp_path / "run", "tests.envs.games:Endless")).meta
+    assert len(seen_in_games(meta, 20).obs) == 30
+
+
+def test_code_that_a_run_names_is_not_imported_for_an_export(tmp_path, monkeypatch):
+    run = save_other(tmp_path / "run", NIM)
+    monkeypatch.setattr("envs.plugins._allowed", set())
+    registry._outside_once.cache_clear()
+    with pytest.raises(GameError, match=f"add --game-type {NIM}"):
+        export(run, "torch", tmp_path / "policy.pt2")

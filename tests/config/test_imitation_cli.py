@@ -85,7 +85,7 @@ def test_a_backbone_with_memory_learns_from_windows():
             ["--game-type", "kuhn", "--cache", "there"],
             ["--cache is a setting of replays", "kuhn has"],
         ),
-        (["--game-type", "kuhn", "--backbone", "gru"], ["--backbone gru", "by mlp only"]),
+        (["--game-type", "kuhn", "--backbone", "gru"], ["--backbone gru", "without memory"]),
         (["--game-type", "kuhn", "--resume"], ["--resume: ", "begin it anew"]),
         (["--no-cache", "--cache", "there"], ["--no-cache and --cache exclude each other"]),
     ],

@@ -15,7 +15,7 @@ from selfplay.commands.export import TOLERANCE, described, export
 from selfplay.policy.formats import FORMATS
 from selfplay.policy.network import KINDS
 from selfplay.policy.policy import load_policy
-from tests.train.policies import save
+from tests.train.policies import save, save_other
 
 ROOT = Path(__file__).parents[2]
 MISSING = [name for name in ("onnx", "onnxruntime", "onnxscript") if importlib.util.find_spec(name) is None]
@@ -52,6 +52,18 @@ def test_a_file_plays_as_its_policy_for_any_number_of_players(saved, kind, tmp_p
             torch.testing.assert_close(copied_logits, logits, atol=TOLERANCE, rtol=0)
             torch.testing.assert_close(copied_value, value, atol=TOLERANCE, rtol=0)
             torch.testing.assert_close(theirs, ours, atol=TOLERANCE, rtol=0)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize(("game", "network"), [("kuhn", "mlp"), ("tests.envs.games:Nim", "gru")])
+def test_policies_of_games_that_are_no_fights_are_exported_too(game, network, kind, tmp_path):
+    run = save_other(tmp_path / "run", game, network)
+    done = export(run, kind, tmp_path / "policy", 100)
+    assert done.observations >= 100
+    assert done.difference < TOLERANCE / 10
+    about = json.loads(done.about.read_text())
+    assert [part["name"] for part in about["logits"]] == ["action"]
+    assert "characters" not in about
 
 
 def test_an_onnx_file_says_what_it_is(saved, tmp_path):

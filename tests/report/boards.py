@@ -58,6 +58,21 @@ def folder(path, rows=None, summary=None):
     return path
 
 
+def stepped(path, hostile=""):
+    """A page of games that are no fights: one of text, and one of a picture and both seats, cut at the start."""
+    text = {"names": ["gen_10", f"random{hostile}"], "result": "gen_10 wins", "first": 0}
+    text["moments"] = [
+        {"text": "..."},
+        {"text": f"x..{hostile}", "played": [[0, "0"]]},
+        {"text": "xo.", "played": [[1, "1"]]},
+    ]
+    shown = {"names": ["gen_0", "random"], "result": "Draw", "first": 40}
+    dot = "data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA="
+    shown["moments"] = [{"picture": dot}, {"played": [[0, "1, 0"], [1, "2, 1"]]}]
+    games = [PageReplay("Fastest win", "It was.", "", text), PageReplay("Longest game", "It lasted.", "", shown)]
+    return PageContent("run-8", studied(), RunRecords.of(folder(path)), games, ("A note.",), stepped=True)
+
+
 def subject(path, strengths=None, films=2, **parts):
     """Everything that a page can show."""
     replays = [

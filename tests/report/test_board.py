@@ -17,7 +17,7 @@ from selfplay.report.leaderboard_page.page import LONGEST_S, PageContent, PageRe
 from selfplay.report.leaderboard_page.records import RunRecords
 from tests.envs.melee.drawing.fights import film
 from tests.league.pools import series
-from tests.report.boards import folder, metrics, studied, subject
+from tests.report.boards import folder, metrics, stepped, studied, subject
 
 
 class Parsed(HTMLParser):
@@ -56,6 +56,19 @@ def test_the_page_holds_all_and_names_nothing_outside(tmp_path):
     (policy,) = [a["content"] for _, a in parsed.elements if a.get("http-equiv") == "Content-Security-Policy"]
     assert policy.startswith("default-src 'none'; ")
     assert "unsafe" not in policy
+
+
+def test_games_that_are_no_fights_are_data_of_the_page_beside_one_stepper(tmp_path):
+    hostile = "</script><img src=x>"
+    parsed = Parsed(page(stepped(tmp_path / "run", hostile)))
+    assert parsed.data["film-0"]["names"] == ["gen_10", f"random{hostile}"]
+    assert parsed.data["film-1"]["first"] == 40
+    ids = [a["id"] for _, a in parsed.elements if "id" in a]
+    assert len(ids) == len(set(ids))
+    assert "stepper" in ids
+    assert "player" not in ids
+    assert [tag for tag, _ in parsed.elements if tag in ("img", "code")] == ["img"]
+    assert "It was." in parsed.text
 
 
 def test_names_are_text_and_nothing_else(tmp_path):

@@ -3,7 +3,7 @@
 import pytest
 
 from selfplay.report.leaderboard_page.page import write_page
-from tests.report.boards import STRENGTHS, subject
+from tests.report.boards import STRENGTHS, stepped, subject
 from tests.report.browsers import LIMIT_MS, browser  # noqa: F401
 from tests.report.talks import HOSTILE, talked, transcript
 
@@ -21,7 +21,8 @@ def paths(tmp_path_factory):
     write_page(subject(folder / "a"), folder / "few.html")
     write_page(subject(folder / "b", MANY, films=0), folder / "many.html")
     write_page(talked(folder / "c", [transcript(text=HOSTILE)]), folder / "words.html")
-    return {name: folder / f"{name}.html" for name in ("few", "many", "words")}
+    write_page(stepped(folder / "d", HOSTILE), folder / "steps.html")
+    return {name: folder / f"{name}.html" for name in ("few", "many", "words", "steps")}
 
 
 @pytest.fixture
@@ -150,7 +151,47 @@ def test_keys_outside_the_player_are_the_page_s_own(show):
     assert page.locator("#player").get_attribute("data-playing") == "false"
 
 
-@pytest.mark.parametrize("name", ["few", "many"])
+def test_games_that_are_no_fights_are_stepped_through(show):
+    page = show("steps")
+    told, text = page.locator("#step-told"), page.locator("#step-text")
+    assert told.inner_text() == "Step 0 of 2."
+    assert text.inner_text() == "..."
+    page.get_by_role("button", name="Next step").click()
+    assert told.inner_text() == "Step 1 of 2: gen_10 (seat 0) played 0."
+    assert text.inner_text() == f"x..{HOSTILE}"
+    page.keyboard.press("ArrowRight")
+    assert told.inner_text().endswith("(seat 1) played 1. gen_10 wins.")
+    page.get_by_role("button", name="Next step").click()
+    assert page.locator("#stepper").get_attribute("data-step") == "2"
+    page.get_by_role("slider", name="Position in the game").focus()
+    assert page.locator("#step-seek").input_value() == "2"
+    page.keyboard.press("ArrowLeft")
+    assert text.inner_text() == f"x..{HOSTILE}"
+    page.keyboard.press("Home")
+    assert page.locator("#step-seek").get_attribute("aria-valuetext") == "step 0 of 2"
+    page.get_by_role("button", name="Previous step").click()
+    assert page.locator("#stepper").get_attribute("data-step") == "0"
+    page.locator("#step-seek").fill("1")
+    assert text.inner_text() == f"x..{HOSTILE}"
+    assert page.locator("#step-picture").is_hidden()
+    assert page.locator("#step-none").is_hidden()
+
+
+def test_pictures_are_shown_and_what_is_not_rendered_has_its_actions(show):
+    page = show("steps")
+    page.get_by_role("button", name="Longest game").click()
+    assert page.locator(".why:visible").inner_text() == "It lasted."
+    assert page.locator("#step-told").inner_text() == "Step 40 of 41."
+    assert page.locator("#step-picture").is_visible()
+    assert page.locator("#step-text").is_hidden()
+    page.get_by_role("button", name="Next step").press("End")
+    assert page.locator("#step-picture").is_hidden()
+    assert page.locator("#step-none").is_visible()
+    told = "Step 41 of 41: gen_0 (seat 0) played 1, 0; random (seat 1) played 2, 1. Draw."
+    assert page.locator("#step-told").inner_text() == told
+
+
+@pytest.mark.parametrize("name", ["few", "many", "steps"])
 def test_a_phone_scrolls_up_and_down_only(show, name):
     page = show(name, width=375)
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 375

@@ -2,7 +2,7 @@
 
 The blocks of a page share their names, in order. What the text around them takes for granted is in ``given``. The word
 behind the name of the language says which blocks do not always run: ``needs=NAME`` those of an optional package, and
-``sketch`` pseudocode, which is only parsed.
+``sketch`` pseudocode, which is only parsed. A block that begins with the name of a file is that file, too.
 """
 
 import ast
@@ -110,6 +110,7 @@ async def within(block):
 def test_the_python_blocks_of_a_page_run(page, home, tmp_path, monkeypatch):
     shutil.copytree(home, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
     names = {"__name__": "example"}
     names |= given(page, names)
     skipped = []
@@ -121,6 +122,8 @@ def test_the_python_blocks_of_a_page_run(page, home, tmp_path, monkeypatch):
         compiled = compile("\n" * line + code, page, "exec", flags)  # with the lines of the page
         if how == "sketch":
             continue
+        if file := re.match(r"# (\w+\.py)\n", code):
+            Path(file[1]).write_text(code, encoding="utf-8")
         if (package := missing(how)) is not None:
             skipped.append(f"line {line} needs {package}")
             continue

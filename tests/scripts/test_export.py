@@ -6,6 +6,7 @@ import pytest
 from scripts import export
 from tests.scripts.commands import mistake, run
 from tests.train.policies import save
+from tests.train.policies import save_other as saved
 
 
 @pytest.fixture
@@ -27,6 +28,14 @@ def test_it_writes_a_file_and_says_how_near_it_is(trained, tmp_path):
     assert "largest difference from the policy: " in second
     assert "on 100 observations (allowed: 0.0001)" in second
     assert json.loads((tmp_path / "policy.pt2.json").read_text())["policy"] == "gen_5"
+
+
+def test_a_game_of_one_s_own_is_named_again(tmp_path):
+    path = saved(tmp_path / "run", "tests.envs.games:Duel")
+    flags = ("--format", "torch", "--out", "policy.pt2", "--check", 50, "--game-type", "tests.envs.games:Duel")
+    done = run("export.py", path, *flags, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "policy.pt2.json").read_text())["game"] == "tests.envs.games:Duel"
 
 
 @pytest.mark.parametrize("name", ["onnx", "onnxruntime", "onnxscript"])

@@ -6,18 +6,20 @@ import torch
 
 from envs.melee.controller import ACTION_SPEC
 from envs.melee.observation import ENCODER_VERSION, OBS_WIDTH
+from envs.plugins import allow
+from envs.registry import find_game
 from selfplay.checkpoint import ActionHeads, NetworkSpec, PolicyMeta, create_run, save_generation, save_policy
 from selfplay.policy.network import build_network
 from selfplay.policy.policy import parameters_of
 
 SPEC = NetworkSpec(obs_width=OBS_WIDTH, hidden=(8,))
+HEADS = ActionHeads(binary=ACTION_SPEC.binary, sizes=ACTION_SPEC.sizes)
 
 
 def save_imitation(folder, kind="mlp", window=5, **changes):
     """A policy folder as imitation leaves it: of that backbone, with a critic that knows nothing."""
     options = {"window": window} if kind == "attention" else {}
     spec = NetworkSpec(kind=kind, obs_width=OBS_WIDTH, hidden=(16, 16), options=options)
-    heads = ActionHeads(binary=ACTION_SPEC.binary, sizes=ACTION_SPEC.sizes)
     fields = {
         "frame_skip": 3,
         "delay": 2,
@@ -28,22 +30,21 @@ def save_imitation(folder, kind="mlp", window=5, **changes):
     meta = PolicyMeta(
         id="imitation",
         network=spec,
-        actions=heads,
+        actions=HEADS,
         created=datetime(2026, 1, 1, tzinfo=UTC),
         config={"game": {"type": "mock"}, "imitation": {}},
         **fields,
     )
-    network = build_network(spec, heads, torch.Generator().manual_seed(1))
+    network = build_network(spec, HEADS, torch.Generator().manual_seed(1))
     with torch.no_grad():
         network.out.weight[:-1] *= 30.0  # opinions
     return save_policy(folder, meta, parameters_of(network))
 
 
-def save(folder, *iterations, spec=SPEC, **changes):
+def save(folder, *iterations, spec=SPEC, heads=HEADS, **changes):
     """A run with these generations, each with weights of its own."""
     run = create_run(folder)
     run.write_run({})
-    heads = ActionHeads(binary=ACTION_SPEC.binary, sizes=ACTION_SPEC.sizes)
     for iteration in iterations:
         fields = {
             "frame_skip": 4,
@@ -64,3 +65,13 @@ def save(folder, *iterations, spec=SPEC, **changes):
         generator = torch.Generator().manual_seed(iteration)
         save_generation(run, meta, parameters_of(build_network(spec, heads, generator)))
     return run
+
+
+def save_other(folder, game, kind="mlp"):
+    """The folder of a run of a game that is no fight, with one generation."""
+    allow(game)
+    entry = find_game(game)
+    spec = NetworkSpec(kind=kind, obs_width=entry.obs_width, hidden=(16, 16))
+    heads = ActionHeads(binary=0, sizes=entry.actions.sizes)
+    config = {"game": {"type": game}}
+    return save(folder, 3, spec=spec, heads=heads, config=config, encoder_version=entry.encoder_version).path

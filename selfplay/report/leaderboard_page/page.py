@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from selfplay.report.leaderboard_page.records import RunRecords
     from selfplay.report.transcripts import Transcript
 
-_SCRIPTS: Final = ("svg.js", "charts.js", "maps.js", "table.js", "main.js")
+_SCRIPTS: Final = ("svg.js", "charts.js", "maps.js", "table.js", "stepper.js", "main.js")
 LONGEST_S: Final = 150.0  # maximum length of a game on the page in seconds; longer games are cut at the start
 GAPS: Final = 10  # maximum number of gaps that are listed
 
@@ -49,8 +49,8 @@ class PageReplay:
 
     kind: str
     why: str
-    command: str  # replays it outside the page
-    film: Mapping[str, Any]  # for the script, see ``fight.page.document``
+    command: str  # replays it outside the page; empty: there is none
+    film: Mapping[str, Any]  # for the script, see ``fight.page.document`` and ``view/stepper.js``
     left_out_s: float = 0.0  # seconds at the start of the game that ``film`` leaves out
 
 
@@ -65,6 +65,7 @@ class PageContent:
     notes: Sequence[str] = ()  # why there are no games to watch
     transcripts: Sequence[Transcript] = ()  # dialogue games
     play: Mapping[str, str] = field(default_factory=dict)  # addresses of play pages, by player
+    stepped: bool = False  # the games to watch are no fights, and shown step by step
 
 
 def write_page(subject: PageContent, path: Path) -> int:
@@ -101,7 +102,8 @@ def page(subject: PageContent) -> str:
         cycles=_cycles(subject.study),
         rewards=rewards(board),
         watch="Games to read" if subject.transcripts else "Games to watch",
-        replays=transcripts(subject.transcripts) or _replays(subject, parts.html),
+        replays=transcripts(subject.transcripts)
+        or _replays(subject, read(folder, "stepper.html") if subject.stepped else parts.html),
         training=_training(records),
         settings=_settings(records),
     )
@@ -127,10 +129,8 @@ def _replays(subject: PageContent, element: str) -> str:
         cut = replay.left_out_s
         left_out = f" The first {cut:.0f} seconds are left out here." if cut > 0.1 else ""
         choices.append(f'<button class="choice" data-film="{i}" aria-pressed="false">{escape(replay.kind)}</button>')
-        captions.append(
-            f'<p class="why" data-film="{i}" hidden>{escape(replay.why + left_out)}<br>'
-            f"<code>{escape(replay.command)}</code></p>"
-        )
+        command = f"<br><code>{escape(replay.command)}</code>" if replay.command else ""
+        captions.append(f'<p class="why" data-film="{i}" hidden>{escape(replay.why + left_out)}{command}</p>')
     group = f'<div class="choices" role="group" aria-label="Games">{"".join(choices)}</div>'
     return f"{group}{''.join(captions)}{element}{paragraphs(subject.notes, 'quiet')}"
 

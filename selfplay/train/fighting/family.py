@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from selfplay.checkpoint import shipped_policies
 from selfplay.config.defaults import update_threads
 from selfplay.config.fighting import OPTIONS
-from selfplay.config.resume import spelled
+from selfplay.config.resume import own_code, spelled
 from selfplay.errors import RunnerError
 from selfplay.league.gate import Gate
 from selfplay.league.modes import MAIN
@@ -109,6 +109,10 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
     async def collect(self) -> Segments | None:
         if self._teacher is None and self.session.config.run.pretrained is not None:  # of which the run has a copy
             self._teacher = await self._population.first_policy()
+        if self.session.hooks.opponents is not None:
+            await self._ask_for_opponents()
+            if self.failure is not None:
+                return None
         orders = await self._orders()
         chaos = self.progress.chaos
         jobs: dict[str, Job[GameBlock]] = {
@@ -135,6 +139,14 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
             raise RunnerError(f"every runner fails again and again; first cause: {why}")
         self._record(collected)
         return collected
+
+    async def _ask_for_opponents(self) -> None:
+        session = self.session
+        games = sum(count for runner, count in session.blocks.items() if session.roles[runner] == MAIN)
+        try:
+            await self.worker.submit(self._population.agents[MAIN].matchmaker.ask, games)
+        except Exception as error:
+            self._end("the choice of opponents", error)
 
     async def _orders(self) -> dict[str, SegmentOrder]:
         """What each runner plays: with the current weights, against opponents that are drawn now."""
@@ -191,6 +203,20 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
         report = iteration_report(self.session, self.progress, main, update, phases, rater, others)
         self.progress.speeds.append(report.steps_per_s)
         return report
+
+    async def after(self, report: IterationReport) -> None:
+        for callback in self.session.hooks.callbacks:
+            try:
+                if await self.worker.submit(callback, report) is False:
+                    self._end("a callback")
+            except Exception as error:
+                self._end("a callback", error)
+
+    def _end(self, by: str, failure: Exception | None = None) -> None:
+        """End the run after this iteration, saved; with a failure, which is then raised."""
+        self.progress.ended_by = by
+        self.failure = self.failure or failure
+        self.stop.set()
 
     def release(self, collected: Segments) -> None:
         for part in chain.from_iterable(collected.values()):
@@ -308,12 +334,17 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
         playable = game.fighter and not game.live
         served = "" if config.net.backbone in PLAYED else " --serve"
         resume = f"  python scripts/train_self_play.py --resume --checkpoint {quoted(self.run.path)}"
+        newest, own = quoted(self.run.generations / self.progress.newest), own_code(config, OPTIONS)
         return [
-            f"  python scripts/evaluate.py {quoted(self.run.generations / self.progress.newest)} {ANCHOR} --games 100",
-            *([f"  python scripts/watch.py {quoted(self.run.path)}"] if game.fighter else []),
+            f"  python scripts/evaluate.py {newest} {ANCHOR} --games 100{own}",
+            *([f"  python scripts/watch.py {quoted(self.run.path)}{own}"] if game.fighter else []),
             f"{resume}{longer(config.run, self.progress)}{started}",
             f"  tensorboard --logdir {quoted(self.run.path.parent)}",
-            *([f"  python scripts/play.py {quoted(self.run.path)}{served}  # play against it"] if playable else []),
+            *(
+                [f"  python scripts/play.py {quoted(self.run.path)}{served}{own}  # play against it"]
+                if playable
+                else []
+            ),
         ]
 
 

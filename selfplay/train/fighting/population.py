@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from selfplay.checkpoint import group
 from selfplay.config.defaults import update_threads
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from selfplay.train.learner_state import Arrays
     from selfplay.train.progress import Progress
     from selfplay.train.rater import Rater
+
+OWN_CHOICE: Final = "own_choice_of_opponents"
+"""In a state's ``extra``, where a function of the caller's chooses the opponents."""
 
 
 class Population:
@@ -164,10 +167,11 @@ class Population:
         return arrays
 
     def state(self) -> dict[str, Any]:
+        own = {} if self._session.hooks.opponents is None else {OWN_CHOICE: True}
         others = {role: agent.state() for role, agent in self.agents.items() if role != MAIN}
         return {
             "matchmaker": self.agents[MAIN].matchmaker.state(),
-            "extra": {"agents": others, **self.archive.state()},
+            "extra": {"agents": others, **self.archive.state()} | own,
         }
 
     async def sweep(self) -> None:

@@ -12,6 +12,7 @@ from selfplay.config.game_options import game_options
 from selfplay.config.network import network_spec
 from selfplay.train.fighting.rating import RatingSettings, settings_of
 from selfplay.train.fighting.realtime import emulator_options
+from selfplay.train.hooks import Hooks
 
 if TYPE_CHECKING:
     from selfplay.config.fighting import Config
@@ -29,6 +30,7 @@ class Session:
     resumed: LearnerState | None = None
     cluster: Cluster | None = None  # that blocks of games are placed on; None: they live here
     start: Policy | None = None  # that a new run starts from; None: a fresh network
+    hooks: Hooks = field(default_factory=Hooks)
     rating: RatingSettings = field(init=False)  # made once, since it reads a file
 
     packages: ClassVar[tuple[str, ...]] = ("torch", "numpy", "numba", "gymnasium")

@@ -135,7 +135,7 @@ class _Progress:
 
 def epochs_for(network: StructureConfig) -> int:
     """Passes over the games; fewer for a network that takes long, at least one."""
-    most, work = (EPOCHS, MOST_WORK) if network.backbone == "mlp" else (EPOCHS_OF_WINDOWS, MOST_WORK_OF_WINDOWS)
+    most, work = (EPOCHS_OF_WINDOWS, MOST_WORK_OF_WINDOWS) if network.remembers else (EPOCHS, MOST_WORK)
     weights = sum(a * b for a, b in pairwise((find_game(GAME).obs_width, *network.hidden)))
     return max(1, min(most, work // max(weights, 1)))
 
@@ -163,7 +163,7 @@ def imitate_scripted(
             return policy
     except CheckpointError as error:
         tell(f"Imitating scripted players again: {error}")
-    takes = "about half a minute" if recipe.network.backbone == "mlp" else "a minute or two"
+    takes = "a minute or two" if recipe.network.remembers else "about half a minute"
     tell(
         f"Imitating scripted players first: {recipe.games} games, {recipe.epochs} epochs, {takes}; "
         "--pretrained none starts from scratch"

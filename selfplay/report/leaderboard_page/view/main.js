@@ -5,6 +5,7 @@ import { Player } from "../../fight/player/player.js";
 import { follow, html } from "./svg.js";
 import { legend, lineChart, ratingChart, stackChart } from "./charts.js";
 import { PairMap } from "./maps.js";
+import { Stepper } from "./stepper.js";
 import { Table } from "./table.js";
 
 const data = (id) => JSON.parse(document.getElementById(`data-${id}`).textContent);
@@ -37,12 +38,13 @@ function showTraining(training) {
 }
 
 function showReplays(choices) {
-  const root = document.getElementById("player"), player = new Player(root);
+  const root = document.getElementById("player");
+  const player = root ? new Player(root) : new Stepper(document.getElementById("stepper")), read = root ? readFilm : JSON.parse;
   const choose = (choice) => {
     const { film } = choice.dataset;
     for (const other of choices) other.setAttribute("aria-pressed", other === choice);
     for (const why of document.querySelectorAll(".why")) why.hidden = why.dataset.film !== film;
-    player.open(readFilm(document.getElementById(`film-${film}`).textContent));
+    player.open(read(document.getElementById(`film-${film}`).textContent));
   };
   for (const choice of choices) choice.onclick = () => choose(choice);
   choose(choices[0]);

@@ -1,0 +1,1 @@
+"""Connect Four solved exactly, and players measured against that."""

@@ -1,0 +1,203 @@
+"""Training and evaluation from Python, as ``selfplay.train`` and ``selfplay.evaluate``: docs/api.md.
+
+Settings have the names of the configuration file, and messages name the flags of the command.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from envs.registry import DIALOGUE
+from selfplay.commands import evaluation
+from selfplay.commands.named_players import game_for, home_game
+from selfplay.commands.players import chosen_rules, contender
+from selfplay.config.command_line import flatten, invoke
+from selfplay.config.fighting import Config
+from selfplay.config.fighting_cli import PROGRAM, check_game
+from selfplay.errors import ConfigError
+from selfplay.policy.played_game import can_play, game_of
+from selfplay.policy.policy import Policy, load_policy
+from selfplay.runner.match import Contender
+from selfplay.train import app
+from selfplay.train.hooks import Hooks
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from selfplay.checkpoint import RunDir
+    from selfplay.commands.evaluation import Evaluation
+    from selfplay.league.matchmaker import Choose
+    from selfplay.train.hooks import Callback
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run that has ended.
+
+    Attributes:
+        path: Its folder.
+        newest: Folder of its newest policy.
+        finished: Whether it came to its planned end; a callback may end it before.
+    """
+
+    path: Path
+    newest: Path
+    finished: bool
+
+    def policy(self) -> Policy:
+        """The newest policy."""
+        return load_policy(self.newest)
+
+
+def train(
+    config: Config | Mapping[str, Mapping[str, object]] | None = None,
+    *,
+    game: str | Callable[..., object] | None = None,
+    network: str | Callable[[int], nn.Module] | None = None,
+    opponents: Choose | None = None,
+    callbacks: Sequence[Callback] = (),
+    preset: str | None = None,
+    checkpoint: str | Path | None = None,
+    resume: bool = False,
+    quiet: bool = True,
+) -> Run:
+    """Train a run to its end. Blocks; also where an event loop runs, as in notebooks.
+
+    Args:
+        config: Settings by group, such as ``{"run": {"timesteps": 100_000}}``; others have their defaults.
+        game: ``game.type``, or the class or function itself; it must lie at the top level of a module.
+        network: Makes what stands before the layer of logits and value, see ``selfplay.policy.bodies``; or its name
+            ``module:attribute``. Like ``game`` it must lie in a module.
+        opponents: Chooses the opponents of new games, see ``selfplay.league.matchmaker.Choose``; asked before each
+            iteration. To be given again with ``resume``.
+        callbacks: Called after each iteration with its ``IterationReport``; one that returns False ends the run.
+        preset: Name of a set of values, which ``config`` overrides.
+        checkpoint: ``run.checkpoint``, the folder of the run.
+        resume: Continue the run of ``checkpoint``, or the newest; settings that are given must be those of the run, or
+            may change within one. A game or network of one's own is given again.
+        quiet: Whether to print nothing; ``log.txt`` of the run has the same lines.
+
+    Raises:
+        ConfigError: settings that cannot be; names the flag.
+        GameError: a game that cannot be used, or failed.
+        SelfPlayError: the run failed; names the first cause.
+        KeyboardInterrupt: after Ctrl-C, with the run saved.
+        Exception: what ``opponents`` or a callback raised, with the run saved.
+    """
+    given = config.model_dump(exclude_unset=True) if isinstance(config, Config) else config or {}
+    explicit = flatten(PROGRAM, given, "config")
+    named = {
+        "game.type": None if game is None else _name_of(game, "game"),
+        "net.backbone": None if network is None else _name_of(network, "network"),
+        "run.checkpoint": None if checkpoint is None else str(checkpoint),
+    }
+    explicit |= {path: value for path, value in named.items() if value is not None}
+    if explicit.get("game.type") in DIALOGUE:
+        raise ConfigError(f"game: {explicit['game.type']} is a dialogue game, which only the command trains")
+    call = invoke(PROGRAM, explicit, preset, resume=resume)
+    runs: list[RunDir] = []
+    stopped = threading.Event()
+    hooks = Hooks(opponents, (*callbacks, lambda _: not stopped.is_set()), runs.append)
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:
+        stream = nowhere if quiet else sys.stdout
+        work = partial(
+            app.train, call.config, resume=resume, explicit=call.explicit, preset=preset, stream=stream, hooks=hooks
+        )
+        code = _beside_a_loop(work, stopped) if _in_a_loop() else work()
+    if code == 128 + signal.SIGINT:
+        raise KeyboardInterrupt
+    if code:
+        raise SystemExit(code)
+    summary: dict[str, Any] = runs[0].read_summary()
+    return Run(runs[0].path, runs[0].generations / summary["newest"], summary["finished"])
+
+
+def evaluate(
+    a: str | Path | Policy,
+    b: str | Path | Policy,
+    *,
+    games: int = 200,
+    game: str | Callable[..., object] | None = None,
+    seed: int = 0,
+    greedy: bool = False,
+) -> Evaluation:
+    """Play two players against each other, half of the games with swapped seats, and rate the first. Blocks.
+
+    Args:
+        a: A policy, its folder, a run, a shipped policy, or the name of a scripted player of the game.
+        b: Its opponent.
+        games: How many to play.
+        game: As of ``train``; by default that of the policies, or the mock.
+        seed: Of the games.
+        greedy: Whether policies choose the most likely action.
+
+    Raises:
+        ConfigError: a player that does not exist or plays another game, or fewer than two games.
+        CheckpointError: a damaged policy.
+        GameError: a game that cannot be used.
+    """
+    given = [player for player in (a, b) if isinstance(player, Policy)]
+    names = [str(player) for player in (a, b) if not isinstance(player, Policy)]
+    kind = None if game is None else _name_of(game, "game")
+    if kind is not None:
+        check_game(kind)
+    elif given:
+        kind = home_game(given[0].meta)
+    kind = game_for(names, kind)
+    players = []
+    for number, player in enumerate((a, b)):
+        if not isinstance(player, Policy):
+            players.append(contender(str(player), game=kind))
+            continue
+        if not can_play(player.meta, kind):
+            raise ConfigError(f"{player.meta.id} plays {game_of(player.meta)}, not {kind}")
+        players.append(Contender(f"policy-{number}", player))
+    characters, rules = chosen_rules(players, game=kind, greedy=greedy)
+    return evaluation.evaluate(players[0], players[1], games, characters, rules, seed)
+
+
+def _name_of(thing: object, what: str) -> str:
+    """``module:attribute`` of a class or function; a name as it is.
+
+    Raises:
+        ConfigError: others could not import it.
+    """
+    if isinstance(thing, str):
+        return thing
+    module, name = getattr(thing, "__module__", None), getattr(thing, "__qualname__", None)
+    if module in (None, "__main__") or not isinstance(name, str) or not name.isidentifier():
+        raise ConfigError(
+            f"{what}: {name or thing!r} is not at the top level of a module, so that a run could not find it again: "
+            f"put it in a file such as my_{what}.py and import it from there"
+        )
+    return f"{module}:{name}"
+
+
+def _in_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _beside_a_loop(work: Callable[[], int], stopped: threading.Event) -> int:
+    """Do the work in a thread of its own. Ctrl-C sets ``stopped`` and waits for its end."""
+    with ThreadPoolExecutor(1, "selfplay.train") as pool:
+        future = pool.submit(work)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            stopped.set()
+            future.result()
+            raise

@@ -1,0 +1,146 @@
+"""Rated games that are no fights, played again and recorded step by step for a page."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import re
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from envs.errors import GameError
+from envs.vector import SyncVectorGame
+from selfplay.commands.replay import BECAUSE, Replayer
+from selfplay.errors import IncompatibleError, boundary
+from selfplay.league.schedule import Matchup
+from selfplay.runner.match import Contender, play, play_on
+
+if TYPE_CHECKING:
+    from envs.api import Actions, Bool
+    from envs.game import Game
+    from selfplay.checkpoint import RunDir
+    from selfplay.league.rewards import RewardRecord
+
+LONGEST: Final = 200  # steps of a game that are kept: the last ones
+BYTES: Final = 400_000  # of a game on a page, in the same way
+WIDTH: Final = 480  # maximum width of a picture, and its height, in pixels
+COLOURS: Final = 32  # of a picture, so that it takes few bytes
+_COLOUR_CODES: Final = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@dataclass(frozen=True, slots=True)
+class SteppedGame:
+    """A game step by step."""
+
+    document: dict[str, Any]  # for ``view/stepper.js``
+    steps: int
+    left_out: int  # steps at the start that the document leaves out
+
+
+class StepReplayer(Replayer):
+    """Plays games of the ledger of a run again, which are no fights."""
+
+    def __init__(self, run: RunDir) -> None:
+        """Raise IncompatibleError where games of this kind are not shown, too; see ``Replayer``."""
+        super().__init__(run)
+        if self.entry.single is None or self.entry.table is not None:  # tables draw scripted players' actions otherwise
+            raise IncompatibleError(f"games of {self.settings.rules.game} are not shown step by step")
+        self._single = self.entry.single
+
+    def lengths(self, games: Sequence[RewardRecord]) -> dict[str, int]:
+        """Steps of those games that end as their rows say, by match. Blocks.
+
+        Raises:
+            GameError: a game failed.
+        """
+        players: dict[str, Contender] = {}
+        again = []
+        for game in games:
+            with suppress(IncompatibleError):
+                players |= self.players_of(game)
+                again.append(game)
+        if not again:
+            return {}
+        played = zip(again, play([self._matchup(game) for game in again], players, self.settings.rules), strict=True)
+        return {game.match: int(one.stats[0]["frames"]) for game, one in played if one.score == game.rewards}
+
+    def steps(self, game: RewardRecord) -> SteppedGame:
+        """A game that was rated, step by step. Blocks.
+
+        Raises:
+            IncompatibleError: it cannot be played again as it was; says why.
+        """
+        players, matchup = self.players_of(game), self._matchup(game)
+        with boundary(IncompatibleError, "played again it fails"):
+            recorder = Recorder(self._single(True))
+            try:
+                score = play_on(recorder, matchup, players, self.settings.rules).score
+            finally:
+                recorder.close()
+        if score != game.rewards:
+            (a, b), (c, d) = score, game.rewards
+            raise IncompatibleError(f"played again it ends {a:g} to {b:g}, not {c:g} to {d:g}: {BECAUSE}")
+        return recorder.recorded(matchup.players, score[0])
+
+    def _matchup(self, game: RewardRecord) -> Matchup:
+        first, second = (seat.player for seat in game.seats)
+        return Matchup((first, second), seed=game.seed).games(*self.settings.bodies)[0]
+
+
+class Recorder(SyncVectorGame):
+    """One game that keeps what it shows at the start and after each step, and what was played, for one episode."""
+
+    def __init__(self, game: Game) -> None:
+        super().__init__(lambda: game, 1, game.players)
+        self._moments: deque[dict[str, Any]] = deque(maxlen=LONGEST + 1)
+        self._played = 0
+
+    def recorded(self, names: tuple[str, str], score: float) -> SteppedGame:
+        """The last steps of the game; ``score`` is that of seat 0."""
+        size, kept = 0, list[dict[str, Any]]()
+        for moment in reversed(self._moments):
+            size += len(json.dumps(moment))
+            if size > BYTES and kept:
+                break
+            kept.append(moment)
+        result = "Draw" if score == 0.5 else f"{names[0] if score else names[1]} wins"
+        left_out = self._played + 1 - len(kept)
+        document = {"names": names, "result": result, "first": left_out, "moments": kept[::-1]}
+        return SteppedGame(document, self._played, left_out)
+
+    def _step_all(self, actions: Actions) -> tuple[NDArray[np.float64], Bool, Bool]:
+        (game,) = self._games
+        if not self._moments:
+            self._moments.append(_shown(game))
+        played = [[seat, self._name(actions[0, seat].tolist())] for seat in game.to_act()]
+        stepped = super()._step_all(actions)
+        self._moments.append(_shown(game) | {"played": played})
+        self._played += 1
+        return stepped
+
+    def _name(self, action: list[int]) -> str:
+        return self._games[0].action_name(action[0]) if self._single else ", ".join(map(str, action))
+
+
+def _shown(game: Game) -> dict[str, Any]:
+    """What a game renders; empty where it does not."""
+    try:
+        shown = game.render()
+    except NotImplementedError:
+        return {}
+    if isinstance(shown, str):
+        return {"text": _COLOUR_CODES.sub("", shown)}
+    if getattr(shown, "dtype", None) != np.uint8 or shown.ndim != 3 or shown.shape[2] != 3:
+        raise GameError("render() gave neither text nor a picture uint8 [H, W, 3]")
+    picture, file = Image.fromarray(shown), io.BytesIO()
+    picture.thumbnail((WIDTH, WIDTH))
+    picture.quantize(COLOURS).save(file, "png", optimize=True)
+    return {"picture": f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"}

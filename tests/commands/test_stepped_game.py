@@ -1,0 +1,205 @@
+import base64
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from envs import registry
+from envs.errors import GameError
+from envs.plugins import allow
+from selfplay.checkpoint import RunDir
+from selfplay.commands import stepped_game
+from selfplay.commands.leaderboard_page import MEASURED, steps_of, write_run
+from selfplay.commands.notable_games import UPSET, notable, rated
+from selfplay.commands.stepped_game import LONGEST, WIDTH, Recorder, StepReplayer
+from selfplay.config.fighting import Config
+from selfplay.errors import IncompatibleError
+from selfplay.league.games import GameTable
+from selfplay.league.leaderboard import analyse
+from selfplay.league.ledger import read_games, read_records
+from selfplay.league.rewards import RatedPlayer, RewardRecord
+from tests.envs.games import Duel, Nim
+from tests.train.policies import save
+from tests.train.runs import train
+
+NIM = "tests.envs.games:Nim"
+SMALL = ("--num-games", 8, "--rollout-length", 16, "--hidden", "16", "--batch-size", "64", "--save-interval", 2)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A run of Nim whose generations were rated."""
+    folder = tmp_path_factory.mktemp("rated") / "run"
+    flags = ("--game-type", NIM, "--timesteps", 6 * 8 * 16, "--track-elo", "--rating-share", "1")
+    assert train(folder, *flags, size=SMALL)[0] == 0
+    return RunDir(folder)
+
+
+@pytest.fixture
+def again(run):
+    """What plays the run's games again, and the newest of them."""
+    allow(NIM)
+    return StepReplayer(run), list(read_records(run.ledger, RewardRecord))[-8:]
+
+
+def test_a_rated_game_is_played_again_step_by_step(again):
+    replayer, games = again
+    lengths = replayer.lengths(games)
+    assert lengths.keys() == {game.match for game in games}
+    for game in games:
+        found = replayer.steps(game)
+        first, *moments = found.document["moments"]
+        left = [len(moment["text"]) for moment in (first, *moments)]
+        assert "played" not in first
+        assert 8 <= left[0] <= 12
+        assert left[-1] == 0
+        for t, moment in enumerate(moments):
+            assert moment["played"] == [[t % 2, str(left[t] - left[t + 1] - 1)]]
+        winner = 1 - len(moments) % 2
+        assert game.rewards[winner] == 1.0
+        assert found.document["result"] == f"{game.seats[winner].player} wins"
+        assert (found.steps, found.left_out) == (lengths[game.match], 0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"rewards": (0.5, 0.5)}, "played again it ends [01] to [01], not 0.5 to 0.5"),
+        ({"settings": "0123456789ab"}, "under the settings 0123456789ab"),
+        ({"sampling": "greedy"}, "greedy"),
+    ],
+)
+def test_what_ends_otherwise_is_not_shown(again, changes, words):
+    replayer, games = again
+    game = games[0].model_copy(update=changes)
+    with pytest.raises(IncompatibleError, match=words):
+        replayer.steps(game)
+    assert replayer.lengths([game]) == {}
+
+
+def test_a_page_shows_notable_games_and_says_where_they_are_from(run, tmp_path):
+    allow(NIM)
+    of = analyse(read_games(run.ledger))
+    told = []
+    replays, notes = steps_of(run, of, told.append)
+    assert {"Strongest pair", "Fastest win", "Longest game"} <= {replay.kind for replay in replays}
+    assert told[0] == f"playing {MEASURED} games again for their lengths"
+    assert len(told) == 1 + len(replays)
+    assert notes[0].endswith("and the result agrees with the ledger.")
+    assert f"of the last {MEASURED} rated games" in notes[-1]
+    by_kind = {replay.kind: len(replay.film["moments"]) for replay in replays}
+    assert by_kind["Fastest win"] < by_kind["Longest game"]
+    path = tmp_path / "page.html"
+    assert write_run(run.path, of, path, told.append) == f"{path} ({path.stat().st_size / 1e6:.1f} MB)"
+    assert 'id="stepper"' in path.read_text()
+
+
+def test_a_page_of_code_that_nobody_named_has_no_games_and_says_why(run, monkeypatch):
+    monkeypatch.setattr("envs.plugins._allowed", set())
+    registry._outside_once.cache_clear()
+    replays, notes = steps_of(run, analyse(read_games(run.ledger)), lambda text: None)
+    assert replays == []
+    assert f"add --game-type {NIM}" in notes[0]
+
+
+def row(first, second, score, seed, settings="abc"):
+    seats = tuple(RatedPlayer(player=name, version="1") for name in (first, second))
+    return RewardRecord.played(
+        seats=seats, partner=None, seat=0, seed=seed, settings=settings, rewards=(score, 1 - score),
+        reasons=("ended", "ended"), sampling="stochastic", iteration=1,
+    )  # fmt: skip
+
+
+def test_games_of_tables_are_not_shown(tmp_path):
+    made = save(tmp_path / "run", 0)
+    made.write_run({"config": Config.model_validate({"game": {"type": "kuhn"}}).model_dump(mode="json")})
+    with pytest.raises(IncompatibleError, match="games of kuhn are not shown step by step"):
+        StepReplayer(made)
+
+
+def test_draws_are_no_upsets_and_unknown_lengths_are_not_compared():
+    games = [row("gen_0", "random", 1.0, seed) for seed in range(6)]
+    games += [row("random", "gen_0", 1.0, 6), row("gen_0", "random", 0.5, 7)]
+    games += [row("gen_0", "random", 1.0, 8, "other"), row("random", "finisher", 1.0, 9)]
+    of = analyse(GameTable.of(games), settings="abc")
+    chosen = rated(games, of.ratings, of.board.settings)
+    assert [game.seed for game in chosen] == list(range(8))
+    lengths = {chosen[i].match: steps for i, steps in ((0, 9), (1, 1), (7, 30))}
+    kinds = {kind[0].kind: kind for kind in notable(chosen, of.ratings, lengths=lengths)}
+    seeds = {kind: [one.game.seed for one in found] for kind, found in kinds.items()}
+    assert seeds[UPSET] == [6]
+    assert seeds["Fastest win"] == [1, 0]
+    assert seeds["Longest game"] == [7, 0, 1]
+    assert kinds["Longest game"][0].why == "random drew with gen_0 after 30 steps."
+    assert kinds["Fastest win"][0].why == "gen_0 beat random after 1 step."
+    assert kinds[UPSET][0].why.startswith("random beat gen_0; the ratings gave it")
+
+
+class Pictured(Duel):
+    """Shows noise, in a picture that is too wide."""
+
+    max_steps = 300
+
+    def step(self, actions):
+        rewards, _, _ = super().step(actions)
+        return rewards, False, False
+
+    def render(self):
+        return np.random.default_rng(self.steps).integers(0, 256, (20, 2 * WIDTH, 3), np.uint8)
+
+
+class Coloured(Nim):
+    def render(self):
+        return f"\x1b[1;31m{self.left}\x1b[0m"
+
+
+class Wrong(Nim):
+    def render(self):
+        return np.zeros((3, 3))
+
+
+def recorded(game, steps):
+    """A recorder after some steps of random players."""
+    made = Recorder(game)
+    made.bots[:] = 0
+    made.reset(np.zeros(1, np.uint64))
+    for _ in range(steps):
+        made.step(np.zeros((1, 2, made.actions.width), np.int8))
+    return made
+
+
+def test_of_long_games_the_last_steps_are_kept_in_small_pictures(monkeypatch):
+    made = recorded(Pictured(), 210)
+    monkeypatch.setattr(stepped_game, "BYTES", 10**9)
+    whole = made.recorded(("a", "b"), 0.5)
+    assert (whole.steps, whole.left_out, len(whole.document["moments"])) == (210, 210 - LONGEST, LONGEST + 1)
+    assert whole.document["first"] == whole.left_out
+    assert whole.document["result"] == "Draw"
+    picture = Image.open(io.BytesIO(base64.b64decode(whole.document["moments"][-1]["picture"].partition(",")[2])))
+    assert picture.size == (WIDTH, 10)
+    monkeypatch.setattr(stepped_game, "BYTES", 50_000)
+    short = made.recorded(("a", "b"), 1.0)
+    assert 1 < len(short.document["moments"]) < LONGEST
+    assert short.document["moments"][-1] == whole.document["moments"][-1]
+    assert short.left_out == 210 + 1 - len(short.document["moments"])
+
+
+def test_without_a_picture_there_are_the_actions_of_both_seats_part_by_part():
+    found = recorded(Duel(), 3).recorded(("a", "b"), 1.0)
+    first, *moments = found.document["moments"]
+    assert first == {}
+    assert len(moments) == 3
+    for moment in moments:
+        assert [seat for seat, _ in moment["played"]] == [0, 1]
+        for _, action in moment["played"]:
+            number, side = map(int, action.split(", "))
+            assert number in range(3)
+            assert side in range(2)
+
+
+def test_text_has_no_colour_codes_and_what_is_no_picture_is_refused():
+    first, *_ = recorded(Coloured(), 1).recorded(("a", "b"), 1.0).document["moments"]
+    assert first["text"].isdigit()
+    with pytest.raises(GameError, match="neither text nor a picture"):
+        recorded(Wrong(), 1)

@@ -1,0 +1,326 @@
+"""``selfplay.train`` and ``selfplay.evaluate``, in tiny runs."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import threading
+
+import pytest
+
+import selfplay
+from envs.errors import GameError
+from selfplay import Config, api
+from selfplay.errors import CheckpointError, ConfigError, IncompatibleError, LeagueError
+from tests.envs.games import Duel, Nim
+from tests.policy import bodies
+from tests.policy.bodies import TwoLayers, wide
+from tests.support.processes import finish
+from tests.train.runs import assert_equal_runs
+
+STEPS = 8 * 32  # of an iteration
+SIZE = {
+    "run": {"num_games": 8, "timesteps": 2 * STEPS, "threads": 1},
+    "ppo": {"rollout_length": 32, "epochs": 1, "batch_size": 128},
+    "net": {"hidden": (8,)},
+}
+OWN = {name: part for name, part in SIZE.items() if name != "net"}  # of a network that has its own widths
+
+
+def small(**changes):
+    return {group: SIZE.get(group, {}) | changes.get(group, {}) for group in SIZE.keys() | changes.keys()}
+
+
+def metrics(run):
+    return [json.loads(line) for line in (run.path / "metrics.jsonl").read_text().splitlines()]
+
+
+@pytest.fixture(scope="module")
+def nim(tmp_path_factory):
+    """A run of a game of the caller's own with a network of the caller's own."""
+    return selfplay.train(OWN, game=Nim, network=TwoLayers, checkpoint=tmp_path_factory.mktemp("runs") / "nim")
+
+
+def test_a_run_of_a_game_and_a_network_of_ones_own(nim):
+    assert nim.finished
+    assert nim.newest == nim.path / "generations" / "gen_2"
+    policy = nim.policy()
+    assert policy.meta.network.kind == "tests.policy.bodies:TwoLayers"
+    assert policy.meta.config["game"]["type"] == "tests.envs.games:Nim"
+    assert [row["charts/iteration"] for row in metrics(nim)] == [1, 2]
+
+
+def test_the_package_of_the_trainer_can_be_called_under_its_name():
+    import selfplay.train.app
+
+    assert callable(selfplay.train)
+    assert selfplay.train.app.train is not selfplay.train
+
+
+def test_nothing_is_printed_unless_asked_for(tmp_path, capsys):
+    selfplay.train(small(), game="kuhn", checkpoint=tmp_path / "one")
+    assert capsys.readouterr() == ("", "")
+    selfplay.train(small(), game="kuhn", checkpoint=tmp_path / "two", quiet=False)
+    assert "Finished after 2 iterations" in capsys.readouterr().out
+
+
+def test_of_a_config_only_what_was_set_counts_as_given(tmp_path):
+    config = Config.model_validate(small(game={"type": "kuhn"}))
+    run = selfplay.train(config, checkpoint=tmp_path / "run")
+    saved = json.loads((run.path / "run.json").read_text())["config"]
+    assert saved["game"]["type"] == "kuhn"
+    assert saved["ppo"]["rollout_length"] == 32
+
+
+@pytest.mark.parametrize(
+    ("settings", "named", "words"),
+    [
+        ({"run": {"steps": 1}}, {}, "config: unknown setting 'run.steps'"),
+        ({"run": 3}, {}, r"config: 'run' stands outside a group such as \[ppo\]"),
+        ({"run": {"num_games": 0}}, {}, "--num-games 0: at least 1 is needed"),
+        ({}, {"game": "khun"}, "--game-type khun: unknown, did you mean kuhn"),
+        ({}, {"preset": "labtop"}, "--preset labtop: unknown, did you mean laptop"),
+        ({}, {"network": "gruu"}, "--backbone gruu: unknown, did you mean gru"),
+        ({}, {"network": lambda width: None}, "network: '<lambda>' is not at the top level of a module"),
+        ({}, {"network": "tests.policy.bodies:Unused"}, "every parameter is trained"),
+        ({"net": {"hidden": [8]}}, {"network": wide}, "--hidden has no effect: --backbone tests.policy.bodies:wide"),
+        ({"game": {"stage": "dream_land"}}, {"game": Nim}, "--stage is a setting of fights"),
+    ],
+)
+def test_mistakes_leave_no_run(tmp_path, settings, named, words):
+    with pytest.raises(ConfigError, match=words):
+        selfplay.train(settings, checkpoint=tmp_path / "run", **({"game": "kuhn"} | named))
+    assert not (tmp_path / "run").exists()
+
+
+def test_dialogue_games_have_a_command_alone():
+    with pytest.raises(ConfigError, match="game: matching is a dialogue game, which only the command trains"):
+        selfplay.train(game="matching")
+
+
+def test_what_lies_in_no_module_is_refused(monkeypatch):
+    monkeypatch.setattr(Nim, "__module__", "__main__")
+    with pytest.raises(ConfigError, match=r"game: 'Nim' is not at the top level of a module.*my_game\.py"):
+        selfplay.train(game=Nim)
+
+
+# ---- networks
+
+
+def test_code_that_a_policy_names_is_run_only_where_a_person_names_it(nim):
+    code = "import sys, selfplay; selfplay.load_policy(sys.argv[1])"
+    refused = finish([sys.executable, "-c", code, str(nim.newest)], cwd=nim.path)
+    assert "add --game-type tests.envs.games:Nim" in refused.stderr
+    named = "[selfplay.allow(name) for name in ('tests.envs.games:Nim', 'tests.policy.bodies:TwoLayers')]"
+    allowed = finish([sys.executable, "-c", f"import sys, selfplay; {named}; {code}", str(nim.newest)], cwd=os.getcwd())
+    assert allowed.returncode == 0, allowed.stderr
+    flags = ("--game-type", "tests.envs.games:Nim", "--games", "2")
+    command = [sys.executable, "-m", "selfplay", "evaluate", str(nim.newest), "random", *flags]
+    refused = finish(command, cwd=os.getcwd())
+    assert "add --backbone tests.policy.bodies:TwoLayers" in refused.stderr
+    assert refused.returncode == 2
+    allowed = finish([*command, "--backbone", "tests.policy.bodies:TwoLayers"], cwd=os.getcwd())
+    assert allowed.returncode == 0, allowed.stderr
+    assert "2 games of tests.envs.games:Nim" in allowed.stdout
+
+
+def test_a_run_whose_network_has_changed_is_not_resumed(nim, monkeypatch):
+    monkeypatch.setattr(bodies, "TwoLayers", wide)
+    with pytest.raises(IncompatibleError, match="the weights do not fit the network"):
+        selfplay.train(
+            {"run": {"timesteps": 3 * STEPS}},
+            game=Nim,
+            network="tests.policy.bodies:TwoLayers",
+            checkpoint=nim.path,
+            resume=True,
+        )
+
+
+def test_players_with_different_networks_meet(nim, tmp_path):
+    other = selfplay.train(small(), game=Nim, checkpoint=tmp_path / "other")
+    met = selfplay.train(
+        small(league={"mode": "opponents", "opponents": [str(nim.newest)]}), game=Nim, checkpoint=tmp_path / "third"
+    )
+    assert {name for name in metrics(met)[-1] if name.startswith("opponents/")} == {"opponents/guest.nim.gen_2"}
+    found = selfplay.evaluate(nim.policy(), other.policy(), games=20)
+    assert (found.games, found.wins + found.losses) == (20, 20)
+
+
+# ---- callbacks
+
+
+def test_callbacks_get_each_report_and_can_end_the_run(tmp_path):
+    seen = []
+
+    def first(report):
+        seen.append((report.iteration, report.total_steps))
+
+    run = selfplay.train(
+        small(run={"timesteps": 100 * STEPS}),
+        game="kuhn",
+        callbacks=[first, lambda report: report.iteration < 3],
+        checkpoint=tmp_path / "run",
+    )
+    assert seen == [(1, STEPS), (2, 2 * STEPS), (3, 3 * STEPS)]
+    assert not run.finished
+    assert run.newest.name == "gen_3"
+    assert "Ended by a callback, and saved, after 3 iterations" in (run.path / "log.txt").read_text()
+
+
+def test_an_error_in_a_callback_is_raised_once_the_run_is_saved(tmp_path):
+    def fails(report):
+        if report.iteration == 2:
+            raise ZeroDivisionError("mine")
+
+    many = {"timesteps": 100 * STEPS}
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        selfplay.train(small(run=many), game="kuhn", callbacks=[fails], checkpoint=tmp_path / "run")
+    longer = {"run": {"timesteps": 3 * STEPS}}
+    run = selfplay.train(longer, checkpoint=tmp_path / "run", resume=True)
+    assert [row["charts/iteration"] for row in metrics(run)] == [1, 2, 3]
+
+
+# ---- opponents
+
+
+def newest_and_random(candidates, count, rng):
+    """Half of the games against a random player, half against the newest generation."""
+    generations = [each for each in candidates if each.kind == "generation"]
+    scripted = next(each for each in candidates if each.id == "random")
+    return [(scripted, generations[-1])[int(i)] for i in rng.integers(2, size=count)]
+
+
+def test_opponents_are_those_that_were_chosen(tmp_path):
+    asked = []
+
+    def choose(candidates, count, rng):
+        asked.append((candidates, count))
+        return newest_and_random(candidates, count, rng)
+
+    settings = small(run={"timesteps": 4 * STEPS, "save_interval": 1})
+    run = selfplay.train(settings, game=Nim, opponents=choose, checkpoint=tmp_path / "run")
+    met = {name for row in metrics(run) for name in row if name.startswith("opponents/")}
+    assert "opponents/random" in met
+    assert "opponents/gen_3" in met
+    assert "opponents/current" not in met
+    assert [count for _, count in asked] == [8] * 4
+    last = {each.id: each for each in asked[-1][0]}
+    assert list(last) == ["current", "random", "gen_0", "gen_1", "gen_2", "gen_3"]
+    assert last["random"].games > 0
+    assert 0 < last["random"].score < 1
+
+
+def test_a_resumed_run_needs_the_choice_again_and_goes_on_as_it_would_have(tmp_path):
+    run = OWN["run"] | {"timesteps": 4 * STEPS, "save_interval": 2, "deterministic": True}
+    mine = {"game": Nim, "network": wide, "opponents": newest_and_random}
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    selfplay.train(OWN | {"run": run}, **mine, checkpoint=whole)
+    selfplay.train(OWN | {"run": run | {"timesteps": 2 * STEPS}}, **mine, checkpoint=parts)
+    rest = {"run": {"timesteps": 4 * STEPS}}
+    with pytest.raises(ConfigError, match="a function chooses its opponents; give train"):
+        selfplay.train(rest, game=Nim, network=wide, checkpoint=parts, resume=True)
+    selfplay.train(rest, **mine, checkpoint=parts, resume=True)
+    assert_equal_runs(whole, parts, generations=["gen_0", "gen_2", "gen_4"])
+
+
+@pytest.mark.parametrize(
+    ("choose", "kind", "words"),
+    [
+        (lambda candidates, count, rng: candidates[:1], LeagueError, "gave 1 for 8 games"),
+        (lambda candidates, count, rng: ["random"] * count, LeagueError, "gave 'random', which is none of"),
+        (lambda candidates, count, rng: candidates[count], IndexError, "out of range"),
+    ],
+)
+def test_a_choice_that_cannot_be_ends_the_run(tmp_path, choose, kind, words):
+    with pytest.raises(kind, match=words):
+        selfplay.train(small(), game="kuhn", opponents=choose, checkpoint=tmp_path / "run")
+
+
+# ---- where it runs
+
+
+@pytest.mark.blocking("a caller may train in a thread with an event loop, as notebooks do")
+def test_it_runs_where_an_event_loop_runs(tmp_path):
+    async def cell():
+        return selfplay.train(small(), game="kuhn", checkpoint=tmp_path / "run")
+
+    assert asyncio.run(cell()).finished
+
+
+def interrupt():
+    signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+
+@pytest.mark.blocking("a caller may train in a thread with an event loop, as notebooks do")
+def test_ctrl_c_beside_an_event_loop_ends_the_run_in_order(tmp_path):
+    async def cell():
+        selfplay.train(
+            small(run={"timesteps": 10_000 * STEPS}),
+            game="kuhn",
+            callbacks=[lambda report: interrupt() if report.iteration == 2 else None],
+            checkpoint=tmp_path / "run",
+        )
+
+    loop = asyncio.new_event_loop()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            loop.run_until_complete(cell())
+    finally:
+        loop.close()
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert not summary["finished"]
+    assert summary["newest"] == f"gen_{summary['iteration']}"
+
+
+def test_ctrl_c_ends_the_run_in_order(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        selfplay.train(
+            small(run={"timesteps": 10_000 * STEPS}),
+            game="kuhn",
+            callbacks=[lambda report: interrupt() if report.iteration == 2 else None],
+            checkpoint=tmp_path / "run",
+        )
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert summary["iteration"] in (2, 3)
+
+
+def test_what_fails_in_the_trainer_is_raised(tmp_path, monkeypatch):
+    def broken(*_, **__):
+        raise CheckpointError("broken")
+
+    monkeypatch.setattr(api.app, "create_run", broken)
+    with pytest.raises(CheckpointError, match="broken"):
+        selfplay.train(small(), game="kuhn", checkpoint=tmp_path / "run")
+
+
+# ---- evaluate
+
+
+def test_players_by_name_folder_and_policy(nim):
+    one, *others = (
+        selfplay.evaluate(player, "random", games=10) for player in (nim.policy(), nim.newest, str(nim.path))
+    )
+    assert others == [one, one]
+    assert one.games == 10
+    assert selfplay.evaluate("random", nim.policy(), games=10).games == 10
+    scripted = selfplay.evaluate("equilibrium", "always_bet", games=10, game="kuhn")
+    assert scripted.damage is None
+
+
+@pytest.mark.parametrize(
+    ("players", "options", "kind", "words"),
+    [
+        (("random", "nobody"), {"game": "kuhn"}, ConfigError, "unknown player 'nobody'"),
+        (("random", "random"), {"game": "kuhn", "games": 1}, ConfigError, "at least 2 are needed"),
+        (("random", "random"), {"game": "matching"}, GameError, "dialogue game"),
+    ],
+)
+def test_mistakes_in_an_evaluation(players, options, kind, words):
+    with pytest.raises(kind, match=words):
+        selfplay.evaluate(*players, **options)
+
+
+def test_a_policy_of_another_game_is_refused(nim):
+    with pytest.raises(ConfigError, match=r"gen_2 plays tests\.envs\.games:Nim, not tests\.envs\.games:Duel"):
+        selfplay.evaluate(nim.policy(), "random", game=Duel)
