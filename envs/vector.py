@@ -18,6 +18,8 @@ from envs.splitmix import words
 if TYPE_CHECKING:
     from envs.game import Action, Game, Player
 
+    Ended = Callable[[int, int, Actions, NDArray[np.float64]], object]
+
 RANDOM: Final = "random"
 """The scripted player that every game has: uniform over the legal actions."""
 _BOTS: Final = np.uint64(0x5C21B7ED)  # sets their random numbers apart from the seeds of episodes
@@ -94,6 +96,8 @@ class SyncVectorGame:
         self.bot_names = (RANDOM, *players)
         self.bots = np.full((num_games, 2), -1, np.int8)
         self.notes: list[str] = []
+        self.on_end: Ended | None = None
+        """Called at the end of an episode: number of the game, seed, actions [T, P, A], sums of rewards [P]."""
         self._players = tuple(players.values())
         self._single = isinstance(first.num_actions, int)
         self._max_steps = first.max_steps
@@ -139,6 +143,8 @@ class SyncVectorGame:
             with _Told("last observation", b):
                 for seat in range(2):
                     self._final_obs[b, seat] = self._games[b].observe(seat)
+            if self.on_end is not None:
+                self.on_end(b, self._seed(b), self._history[b, : self._steps[b]].copy(), self._return[b].copy())
             self._episode[b] += np.uint64(1)
             self._begin(b)
         obs = self._see_all()

@@ -13,7 +13,7 @@ from typing import Final
 
 VERBS: Final = {
     "train": "train a policy by self-play",
-    "imitate": "train a policy to imitate the players of replays",
+    "imitate": "train a policy to imitate the players of replays or recorded games",
     "evaluate": "play two players against each other",
     "rate": "play more rating games for a run",
     "leaderboard": "show the ratings of a run, or write them as a page",
@@ -21,7 +21,7 @@ VERBS: Final = {
     "export": "write a policy as ONNX or as a graph of torch.export",
     "watch": "watch a fight or a replay: page, GIF, MP4 or terminal",
     "play": "play against a policy yourself: fights on a page for the browser, other games in the terminal",
-    "record": "record games of the mock as replays",
+    "record": "record games for imitation: of the mock as replays, of others as one file",
     "behaviour": "compare statistics of play: players of replays and a policy",
     "replay-info": "print the content of replay files",
     "tree": "show the supervision tree and the crashes of a run",

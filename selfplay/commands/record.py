@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from envs.melee.replay import save_replay
-from selfplay.commands.named_players import check_scripted
+from selfplay.commands.named_players import MOCK, check_scripted
 from selfplay.commands.players import contender
 from selfplay.policy.policy import load_fighter
 from selfplay.runner.match import Contender, Rules
@@ -56,9 +56,9 @@ def policy(path: str) -> Contender:
     return _named(Contender(path, load_fighter(path)))
 
 
-def opponent(name: str) -> Contender:
+def opponent(name: str, game: str = MOCK) -> Contender:
     """A scripted player or the policy of a folder, see ``players.contender``, with its name in files."""
-    return _named(contender(name))
+    return _named(contender(name, game=game))
 
 
 def _named(player: Contender) -> Contender:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from envs.registry import find_game
 from selfplay.checkpoint import check_new_run, resolve_policy, resolve_run
 from selfplay.config.applicable import check_agreement, check_applicable
 from selfplay.config.defaults import with_defaults
@@ -27,7 +28,7 @@ def check_call(call: Invocation[Any]) -> None:
     config = call.config
     check_device(config.run.device)
     if isinstance(config, ImitationConfig):
-        if config.data.replays is not None:
+        if config.data.replays is not None and find_game(config.data.game).fighter:
             check_replays(Path(config.data.replays))
         return
     folder, named = Path(config.run.checkpoint), "run.checkpoint" in call.explicit

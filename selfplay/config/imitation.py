@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Final
 
 from pydantic import Field, field_validator, model_validator
@@ -17,9 +18,16 @@ NEAR_ENOUGH: Final = 0.01  # relative difference of --val-split and the part tha
 class DataConfig(Group):
     """What is learned from."""
 
-    replays: Changeable[str | None] = Field(None, description="Folder of .slp files, searched with its subfolders")
+    game: str = Field(
+        "mock", description="Game: `mock` (a folder of .slp files), or one that is no fight (a file of recorded games)"
+    )
+    replays: Changeable[str | None] = Field(
+        None, description="Folder of .slp files, searched with its subfolders; or a file of recorded games"
+    )
     character: tuple[str, ...] = Field((), description="Use only players with these characters")
-    player: str | None = Field(None, description="Use only the player with this port, 1 to 4, name or connect code")
+    player: str | None = Field(
+        None, description="Use only the player with this port, 1 to 4, name or connect code; of recorded games: name"
+    )
     max_files: Positive | None = Field(None, description="Maximum number of games, the first usable ones by name")
     frame_skip: Annotated[int, Field(ge=1, le=30)] = Field(4, description="Frames between two decisions")
     delay: Annotated[int, Field(ge=0, le=MAX_DELAY)] = Field(0, description="Frames between seeing and acting")
@@ -89,6 +97,11 @@ class LearnConfig(Group):
         0.0, description="Minimum improvement, in nats a decision"
     )
 
+    def rate_at(self, done: float) -> float:
+        """The learning rate when a share of the planned rows is done: along a cosine."""
+        left = (1 + math.cos(math.pi * min(done, 1.0))) / 2
+        return self.learning_rate * (self.final_rate + (1 - self.final_rate) * left)
+
 
 class ImitationRunConfig(RunSettings):
     """How long, where and how reproducibly."""
@@ -135,6 +148,7 @@ OPTIONS: Final = options(
     ImitationConfig,
     {
         "Replays": (
+            ("--game-type", "data.game", "NAME"),
             *flags("data", replays="DIR", character="NAME,NAME", player="NAME", max_files="N", frame_skip="N"),
             *flags("data", delay="N", val_split="F", cache="DIR", cache_gb="F", no_cache=""),
         ),

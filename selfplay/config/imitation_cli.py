@@ -7,9 +7,12 @@ from typing import Any, Final
 
 from envs.melee.tables import check_readable, names_of
 from envs.plugins import allow
+from envs.registry import find_game
 from selfplay.config import command_line, presets
 from selfplay.config.command_line import Invocation, Program, check_name
+from selfplay.config.fighting_cli import check_game
 from selfplay.config.imitation import OPTIONS, ImitationConfig
+from selfplay.config.options import flag_of
 from selfplay.errors import ConfigError
 
 EPILOG: Final = """examples:
@@ -22,7 +25,19 @@ EPILOG: Final = """examples:
 """
 
 
-def _allow_backbone(explicit: dict[str, Any]) -> None:
+OF_GAMES: Final = (
+    *(f"data.{name}" for name in ("game", "replays", "player", "max_files", "val_split")),
+    *(f"learn.{name}" for name in ("epochs", "batch_size", "learning_rate", "final_rate", "max_grad_norm")),
+    *("learn.patience", "learn.min_delta", "net.backbone", "net.hidden", "net.activation"),
+    *(f"run.{name}" for name in ("checkpoint", "seed", "max_minutes", "device", "threads")),
+)
+"""Settings that recorded games have a use for."""
+
+
+def _check_early(explicit: dict[str, Any]) -> None:
+    """Your own game and network, which you name, may be imported from here on."""
+    if isinstance(name := explicit.get("data.game"), str):
+        check_game(name)
     if isinstance(name := explicit.get("net.backbone"), str):
         allow(name)
 
@@ -41,18 +56,35 @@ PROGRAM: Final = Program(
     presets=presets.IMITATION,
     example=("learn.epochs", "20"),
     resume="continue the training of --checkpoint, or the newest below it",
-    imply=_allow_backbone,
+    imply=_check_early,
     check=_check_names,
 )
+
+
+def _check_of_games(invocation: Invocation[ImitationConfig]) -> None:
+    config, game = invocation.config, f"--game-type {invocation.config.data.game}"
+    if invocation.resume:
+        raise ConfigError(f"--resume: a training on recorded games is not continued; begin it anew ({game})")
+    for path in invocation.explicit:
+        if path not in OF_GAMES:
+            raise ConfigError(f"{flag_of(OPTIONS, path)} is a setting of replays of fights; {game} has no use for it")
+    if config.temporal:
+        raise ConfigError(
+            f"--backbone {config.net.backbone}: recorded games are learned one decision at a time, without memory ({game})"
+        )
+    if config.data.replays is None:
+        raise ConfigError(f"--replays FILE is needed: a file of recorded games to learn from ({game})")
 
 
 def parse(arguments: Sequence[str]) -> Invocation[ImitationConfig]:
     """The configuration that the arguments ask for; errors as of ``command_line.parse``.
 
     Raises:
-        ConfigError: a new training without ``--replays``, too.
+        ConfigError: a new training without ``--replays``, too; and what recorded games have no use for.
     """
     invocation = command_line.parse(PROGRAM, arguments)
+    if not find_game(invocation.config.data.game).fighter:
+        _check_of_games(invocation)
     if invocation.config.data.replays is None and not invocation.resume:
         raise ConfigError("--replays DIR is needed: the folder of the .slp files to learn from")
     return invocation

@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from selfplay.learner.parallel_step import ParallelStep, differentiated
+from selfplay.policy.heads import masked
 
 if TYPE_CHECKING:
     from selfplay.learner.baselines import ActionCounts
@@ -35,6 +36,7 @@ class Lesson:
     last: Tensor  # int8 [N, (T,) A]
     mask: Tensor | None = None  # bool [N, T]
     fresh: Tensor | None = None  # bool [N, T]
+    legal: Tensor | None = None  # bool [N, L], of rows; None: everything
 
     def __len__(self) -> int:
         return len(self.obs)
@@ -69,7 +71,7 @@ def decide(network: ActorCritic, lesson: Lesson, memory: Tensor) -> Decided:
     """Run a network on a lesson, beginning with ``memory`` [N, M]; M is 0 for a network without memory."""
     mask = lesson.mask
     if mask is None:
-        return Decided(network(lesson.obs)[0], lesson.action, lesson.last, memory)
+        return Decided(masked(network(lesson.obs)[0], lesson.legal), lesson.action, lesson.last, memory)
     if network.memory_width and lesson.fresh is not None:
         logits, _, memory = network.unroll(lesson.obs, memory, lesson.fresh)
         logits = logits[mask]

@@ -151,6 +151,13 @@ def play_on(
     return _play(game, game_options([matchup], contenders, rules), [matchup], contenders, rules, stop, infer)[0]
 
 
+def play_in(
+    game: ScriptedGame, matchups: Sequence[Matchup], contenders: Mapping[str, Contender], rules: Rules
+) -> list[MatchResult]:
+    """``play`` in a block that the caller made, of one game for each matchup. Blocks."""
+    return _play(game, game_options(matchups, contenders, rules), matchups, contenders, rules, lambda: False)
+
+
 def game_options(matchups: Sequence[Matchup], contenders: Mapping[str, Contender], rules: Rules) -> dict[str, Any]:
     """Arguments of the game that matchups are played in, JSON-able."""
     seats = [[rules.traits(contenders[name]) for name in matchup.players] for matchup in matchups]

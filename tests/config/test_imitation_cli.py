@@ -6,6 +6,7 @@ from selfplay.config.imitation_cli import parse
 from selfplay.errors import ConfigError
 
 OTHER = {
+    "--game-type": "kuhn",
     "--replays": "games", "--character": "fox,marth", "--player": "2", "--max-files": "3", "--frame-skip": "2",
     "--delay": "5", "--val-split": "0.25", "--cache": "elsewhere", "--cache-gb": "1.5", "--backbone": "gru",
     "--hidden": "64,64", "--window-size": "20", "--epochs": "3", "--batch-size": "64", "--learning-rate": "3e-4",
@@ -79,6 +80,13 @@ def test_a_backbone_with_memory_learns_from_windows():
         (["--val-split", "0.15"], ["--val-split 0.15", "0.167 and 0.143"]),
         (["--set", "learn.epoch=2"], ["did you mean learn.epochs?"]),
         (["--set", "net.rest=0.5"], ["unknown setting 'net.rest'"]),
+        (["--game-type", "kuun"], ["--game-type kuun", "did you mean kuhn?"]),
+        (
+            ["--game-type", "kuhn", "--cache", "there"],
+            ["--cache is a setting of replays", "kuhn has"],
+        ),
+        (["--game-type", "kuhn", "--backbone", "gru"], ["--backbone gru", "without memory"]),
+        (["--game-type", "kuhn", "--resume"], ["--resume: ", "begin it anew"]),
         (["--no-cache", "--cache", "there"], ["--no-cache and --cache exclude each other"]),
     ],
 )

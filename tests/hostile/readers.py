@@ -14,6 +14,7 @@ from envs.melee.dolphin.disc import DISC_MAGIC, judge_disc
 from envs.melee.replay import read_replay
 from envs.melee.tables import load_tables
 from envs.melee.tables.read import read_character, read_stage
+from envs.plugins import allow
 from scripts import import_character
 from selfplay.checkpoint import (
     RunDir,
@@ -35,6 +36,7 @@ from selfplay.commands.play.games import PlayedGame, replay
 from selfplay.commands.run_status import examine
 from selfplay.config.family import is_dialogue
 from selfplay.config.fighting_cli import parse
+from selfplay.config.imitation import DataConfig
 from selfplay.integrations.initial_states import initial_state
 from selfplay.league.anchors import FOLDER as ANCHORS
 from selfplay.league.anchors import read_table as read_anchors
@@ -53,6 +55,7 @@ from selfplay.report.transcripts import FILE_NAME as TRANSCRIPTS
 from selfplay.report.transcripts import read_transcripts
 from selfplay.report.tree_status import Crash, TreeStatus
 from selfplay.train.dialogue.partial import Partial, load_partial, partial_folder, save_partial
+from selfplay.train.imitation.recorded_games import load_examples
 from selfplay.train.monitoring.crash_file import append_crash, read_crashes
 from tests.checkpoint.samples import CREATED, forge, learner_arrays, learner_meta, params, policy_meta
 from tests.commands.dialogue_files.written import lines
@@ -148,6 +151,15 @@ def _weights(folder: Path, name: str, document: Any) -> Path:
 def _ledger() -> bytes:
     rows = series([("gen_1", "random", "win"), ("random", "gen_1", "loss"), ("gen_2", "gen_1", "draw")])
     return "".join(f"{row.row()}\n" for row in rows).encode()
+
+
+OWN_GAME = "tests.envs.games:Nim"
+allow(OWN_GAME)
+
+
+def _recorded_games() -> bytes:
+    line = {"game": OWN_GAME, "version": 1, "seed": 5, "players": ["a", "b"], "rewards": [-1.0, 1.0]}
+    return (json.dumps({**line, "actions": [[2, 0], [0, 1], [0, 0], [0, 1]]}) + "\n").encode() * 2
 
 
 def _games() -> bytes:
@@ -432,6 +444,12 @@ READERS = (
     ),
     Reader("a replay", ("envs.melee.replay",), _file("a.slp", _replay), lambda f, p: read_replay(p)),
     Reader("a folder of replays", ("selfplay.replays.library",), _recorded, _library),
+    Reader(
+        "recorded games",
+        ("selfplay.replays.recorded_games",),
+        _file("games.jsonl", _recorded_games),
+        lambda f, p: load_examples(DataConfig(game=OWN_GAME, replays=str(p)), 10),
+    ),
     Reader("a cache's note", ("selfplay.replays.cache",), _filled_cache("*/*/game.json"), _cache_entry, signed=True),
     Reader("a cache's list", ("selfplay.replays.cache",), _filled_cache("files-*.json"), _cache_entry),
     Reader(

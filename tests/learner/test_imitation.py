@@ -269,3 +269,15 @@ def test_without_changes_there_is_no_loss_of_them():
         )
     assert found.changed_rows == 0
     assert found.model.changed is None
+
+
+def test_what_is_illegal_is_not_learned_about():
+    net, lesson = network(), rows()
+    legal = torch.ones(len(lesson), net.heads.logits, dtype=torch.bool)
+    legal[:, -1] = False
+    lesson = replace(lesson, legal=legal, action=lesson.action.where(lesson.action != net.heads.sizes[-1] - 1, 0))
+    logits = decide(net, lesson, net.first_memory(0)).logits
+    part_losses(net.heads, logits, lesson.action).sum().backward()
+    gradient = net.out.bias.grad[:-1]
+    assert gradient[-1] == 0
+    assert gradient[:-1].any()

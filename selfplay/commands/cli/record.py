@@ -1,4 +1,7 @@
-"""Record games of the mock between scripted players and policies as .slp files, a data set for imitation."""
+"""Record games between scripted players and policies, a data set for imitation.
+
+Games of the mock are .slp files in a folder. Games that are no fights, with --game-type and --players, are one file.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import os
 import time
 from pathlib import Path
 
-from selfplay.config.command_line import Parser, run_command
+from selfplay.config.command_line import Parser, add_game_type, run_command
 from selfplay.verbs import quoted, respelled
 
 
@@ -26,8 +29,16 @@ def parser() -> argparse.ArgumentParser:
         "--opponent", action="append", default=[], metavar="NAME|PATH",
         help="opponent of the players; may be repeated (default: each other)",
     )  # fmt: skip
+    add_game_type(made, "(default: mock)")
+    made.add_argument(
+        "--players", dest="named", metavar="A,B",
+        help="players of a game that is no fight, as evaluate takes them; they swap seats, and one alone plays itself",
+    )  # fmt: skip
     made.add_argument("--games", type=int, default=20, metavar="N", help="(default: %(default)s)")
-    made.add_argument("--out", type=Path, default=Path("replays"), metavar="DIR", help="(default: %(default)s)")
+    made.add_argument(
+        "--out", type=Path, metavar="PATH",
+        help="folder of the .slp files (default: replays), or the file of games that are no fights (games.jsonl)",
+    )  # fmt: skip
     made.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the games (default: %(default)s)")
     made.add_argument(
         "--character", metavar="NAME", help="character of the players (default: as the first policy was trained)"
@@ -39,6 +50,18 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> None:
+    from envs.registry import find_game
+    from selfplay.errors import ConfigError
+
+    game = find_game(options.game_type or "mock")
+    if not game.fighter:
+        _record_games(options)
+        return
+    if game.live:
+        raise ConfigError(f"--game-type {options.game_type}: it keeps its own replays (train: --save-replays)")
+    if options.named is not None:
+        raise ConfigError("--players is for games that are no fights (--game-type); here it is --bot and --policy")
+    options.out = options.out or Path("replays")
     from selfplay.checkpoint import check_writable_folder, resolve_policy
     from selfplay.commands.named_players import check_scripted, choices, policy_folder
     from selfplay.train.imitation.recording_request import check_recording
@@ -77,6 +100,39 @@ def run(options: argparse.Namespace) -> None:
     )
     print(f"  {' and '.join(characters)} on {rules.stage}; players: {', '.join(everybody)}")
     print(respelled("next: python scripts/train_from_replays.py") + f" --replays {quoted(options.out)} --epochs 10")
+
+
+def _record_games(options: argparse.Namespace) -> None:
+    from envs.registry import find_game
+    from selfplay.checkpoint import check_writable_folder
+    from selfplay.commands.named_players import choices, game_for
+    from selfplay.errors import ConfigError
+
+    game, path = options.game_type, options.out or Path("games.jsonl")
+    entry = find_game(game)
+    if options.players or options.opponent:
+        flag = f"--{options.players[0][0]}" if options.players else "--opponent"
+        raise ConfigError(f"{flag} is for fights; players of {game} are named by --players A,B")
+    choices(options.character, options.opponent_character, options.stage, options.max_episode_frames, game=game)
+    names = [name for name in (options.named or "").split(",") if name]
+    if not names:
+        raise ConfigError(f"--players A,B is needed (scripted: {', '.join(entry.rated.players)})")
+    if options.games < 1:
+        raise ConfigError(f"--games {options.games}: at least 1 is needed")
+    if entry.single is None or not entry.repeats:
+        raise ConfigError(f"--game-type {game}: games that do not repeat themselves from seed and actions are not kept")
+    check_writable_folder(path.parent, "--out")
+    if path.exists():
+        raise ConfigError(f"--out {path}: exists already")
+    game_for(names, game)
+    from selfplay.commands.record_games import record_games
+
+    def tell(done: int) -> None:
+        print(f"{done} of {options.games} games", flush=True)
+
+    record_games(game, names, options.games, options.seed, path, tell)
+    print(f"{options.games} games in {path}")
+    print(respelled("next: python scripts/train_from_replays.py") + f" --game-type {game} --replays {quoted(path)}")
 
 
 def main() -> int:

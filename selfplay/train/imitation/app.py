@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from envs.melee.controller import ACTION_SPEC
+from envs.registry import find_game
 from selfplay.checkpoint import RunDir, load_latest_learner
 from selfplay.checkpoint.policies import BEST
 from selfplay.config.defaults import update_threads
@@ -21,6 +22,7 @@ from selfplay.report import header
 from selfplay.report.ticker import Ticker
 from selfplay.train.imitation.data import Games, open_library
 from selfplay.train.imitation.export import LATEST, exported, owner_of_best
+from selfplay.train.imitation.recorded_games import train_on_games
 from selfplay.train.imitation.report import Reports, table
 from selfplay.train.imitation.standing import (
     Standing,
@@ -51,6 +53,8 @@ def train(
 ) -> int:
     """Train to the end; the exit code. Arguments and errors as of ``selfplay.train.app.train``."""
     stream = stream or sys.stdout
+    if not find_game(config.data.game).fighter:
+        return train_on_games(config, explicit or {}, stream)
     parent = Path(config.run.checkpoint)
     if resume:
         run = find_training(parent)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -131,10 +130,8 @@ class Training:
         )
 
     def _learning_rate(self) -> float:
-        """The learning rate: a cosine over all planned rows."""
         learn, standing = self._config.learn, self.standing
-        done = min((standing.epoch + standing.sums.seen / self._games.rows) / learn.epochs, 1.0)
-        return learn.learning_rate * (learn.final_rate + (1 - learn.final_rate) * (1 + math.cos(math.pi * done)) / 2)
+        return learn.rate_at((standing.epoch + standing.sums.seen / self._games.rows) / learn.epochs)
 
     def _judge(self, *, whole: bool) -> bool:
         """Validate, report and export; whether that was completed.

@@ -1,0 +1,108 @@
+"""Games that are no fights, recorded from the command line."""
+
+import numpy as np
+import pytest
+
+from envs.plugins import allow
+from envs.registry import find_game
+from selfplay.commands import record_games as recording
+from selfplay.commands.cli.record import main
+from selfplay.replays.recorded_games import decisions_of, read_games
+from tests.scripts.commands import mistake
+from tests.train.runs import train
+
+NIM, DUEL, UNCOUNTED = (
+    "tests.train.imitation.own_games:Nim",
+    "tests.train.imitation.own_games:Duel",
+    "tests.envs.games:Uncounted",
+)
+SMALL = ("--num-games", 8, "--rollout-length", 16, "--hidden", "16", "--batch-size", "64", "--save-interval", 1)
+
+
+def call(monkeypatch, *arguments):
+    monkeypatch.setattr("sys.argv", ["record", *map(str, arguments)])
+    return main()
+
+
+def recorded(monkeypatch, path, game, players, games, seed=0):
+    flags = ("--game-type", game, "--players", players, "--games", games, "--seed", seed, "--out", path)
+    assert call(monkeypatch, *flags) == 0
+    return [record for _, record in read_games(path)]
+
+
+@pytest.mark.parametrize(
+    ("game", "players"), [(NIM, "perfect,random"), (DUEL, "steady,random"), ("kuhn", "equilibrium,random")]
+)
+def test_games_repeat_themselves_from_the_file(tmp_path, monkeypatch, capsys, game, players):
+    monkeypatch.setattr(recording, "BLOCK", 4)
+    records = recorded(monkeypatch, tmp_path / "a.jsonl", game, players, 10)
+    assert capsys.readouterr().out.splitlines()[-2] == f"10 games in {tmp_path / 'a.jsonl'}"
+    one, other = players.split(",")
+    assert [record.players for record in records[:4]] == [(one, other), (other, one), (other, one), (one, other)]
+    assert len({record.seed for record in records}) == 10
+    single = find_game(game).single(False)
+    for record in records:
+        assert (record.game, record.version) == (game, single.version)
+        assert sum(map(len, decisions_of(single, record))) > 0
+
+
+def test_the_perfect_player_does_what_it_would(tmp_path, monkeypatch):
+    records = recorded(monkeypatch, tmp_path / "a.jsonl", NIM, "perfect,random", 20)
+    single = find_game(NIM).single(False)
+    for record in records:
+        mine = decisions_of(single, record)[record.players.index("perfect")]
+        np.testing.assert_array_equal(mine.action[:, 0], (mine.obs.argmax(1) - 1) % 4 % 3)
+
+
+def test_the_same_seed_gives_the_same_file_in_blocks_of_any_size(tmp_path, monkeypatch):
+    recorded(monkeypatch, tmp_path / "a.jsonl", NIM, "perfect,random", 9)
+    monkeypatch.setattr(recording, "BLOCK", 2)
+    recorded(monkeypatch, tmp_path / "b.jsonl", NIM, "perfect,random", 9)
+    recorded(monkeypatch, tmp_path / "c.jsonl", NIM, "perfect,random", 9, seed=1)
+    same, again, other = ((tmp_path / f"{name}.jsonl").read_bytes() for name in "abc")
+    assert same == again != other
+
+
+def test_generations_of_a_run_play_and_one_alone_plays_itself(tmp_path, monkeypatch):
+    train(tmp_path / "run", "--game-type", NIM, "--timesteps", 8 * 16, size=SMALL)
+    records = recorded(monkeypatch, tmp_path / "a.jsonl", NIM, tmp_path / "run" / "generations" / "gen_1", 3)
+    (name,) = {name for record in records for name in record.players}
+    assert name.startswith("gen_1-")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--players", "a,b"], "--players is for games that are no fights"),
+        (["--game-type", "dolphin", "--players", "a,b"], "--game-type dolphin: it keeps its own replays"),
+        (["--game-type", "kuun"], "did you mean 'kuhn'"),
+        (["--game-type", NIM], "--players A,B is needed (scripted: random, perfect)"),
+        (["--game-type", NIM, "--bot", "random"], f"--bot is for fights; players of {NIM} are named by --players A,B"),
+        (["--game-type", NIM, "--opponent", "random"], "--opponent is for fights"),
+        (["--game-type", NIM, "--players", "perfect", "--stage", "battlefield"], "--stage is a setting of fights"),
+        (["--game-type", NIM, "--players", "perfct,random"], "did you mean 'perfect'"),
+        (["--game-type", NIM, "--players", "perfect", "--games", "0"], "--games 0: at least 1 is needed"),
+        (["--game-type", NIM, "--players", "perfect", "--out", __file__], f"--out {__file__}: exists already"),
+        (["--game-type", UNCOUNTED, "--players", "random"], "do not repeat themselves"),
+    ],
+)
+def test_mistakes_are_one_clear_line(tmp_path, monkeypatch, capsys, arguments, words):
+    monkeypatch.chdir(tmp_path)
+    assert words in mistake(capsys, "record", lambda: call(monkeypatch, *arguments))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_game_that_fails_leaves_no_file(tmp_path, monkeypatch, capsys):
+    def fail(*_):
+        raise KeyError("stones")
+
+    allow(NIM)
+    monkeypatch.setattr("tests.train.imitation.own_games.Nim.step", fail)
+    flags = ("--game-type", NIM, "--players", "perfect", "--out", tmp_path / "a.jsonl")
+    assert "KeyError: 'stones'" in mistake_after(capsys, lambda: call(monkeypatch, *flags))
+    assert list(tmp_path.iterdir()) == []
+
+
+def mistake_after(capsys, run):
+    assert run() != 0
+    return capsys.readouterr().err
