@@ -70,7 +70,8 @@ def _check_of_games(invocation: Invocation[ImitationConfig]) -> None:
             raise ConfigError(f"{flag_of(OPTIONS, path)} is a setting of replays of fights; {game} has no use for it")
     if config.temporal:
         raise ConfigError(
-            f"--backbone {config.net.backbone}: recorded games are learned one decision at a time, without memory ({game})"
+            f"--backbone {config.net.backbone}: recorded games are learned one decision at a time, "
+            f"without memory ({game})"
         )
     if config.data.replays is None:
         raise ConfigError(f"--replays FILE is needed: a file of recorded games to learn from ({game})")
