@@ -162,7 +162,8 @@ class _Table:
         parts = legal_parts(game, seat)
         single = not np.ndim(game.num_actions)
         names = {game.action_name(action): action for action in np.flatnonzero(parts[0]).tolist()} if single else {}
-        valid = ", ".join([*names][:LISTED]) + ", ..." * (len(names) > LISTED) if names else spans(parts)
+        asked = [part for part in parts if part.sum() > 1] or parts
+        valid = ", ".join([*names][:LISTED]) + ", ..." * (len(names) > LISTED) if names else spans(asked)
         while True:
             answer = self._answer(f"Your action ({valid}): ")
             action = _chosen(answer, names, parts)
@@ -171,7 +172,7 @@ class _Table:
             if answer.casefold() == "quit":
                 raise _Ended
             if answer.casefold() == "help":
-                self._write(f"Actions: {', '.join(names) or spans(parts)}. Others: help, quit.")
+                self._write(f"Actions: {', '.join(names) or spans(asked)}. Others: help, quit.")
             else:
                 self._write(f"That is no legal action (valid: {valid}; or help, quit).")
 
@@ -227,10 +228,18 @@ def _name(game: Game, action: Action) -> str:
 
 
 def _chosen(answer: str, names: dict[str, int], parts: Parts) -> Sequence[int] | None:
-    """The legal action that is meant: a name, in any case where only one is alike, or numbers with commas."""
+    """The legal action that is meant: a name, in any case where only one is alike, or numbers with commas.
+
+    Parts in which there is no choice may be left out.
+    """
     if names:
         alike = [answer] if answer in names else [name for name in names if name.casefold() == answer.casefold()]
         return [names[alike[0]]] if len(alike) == 1 else None
     words = [word.strip() for word in answer.split(",")]
-    action = [int(word) for word in words if word.isdecimal()]
-    return action if len(action) == len(words) and is_legal(action, parts) else None
+    numbers = [int(word) for word in words if word.isdecimal()]
+    if len(numbers) != len(words):
+        return None
+    if len(numbers) < len(parts):
+        left = iter(numbers)
+        numbers = [next(left, -1) if part.sum() > 1 else int(part.argmax()) for part in parts] + [*left]
+    return numbers if is_legal(numbers, parts) else None

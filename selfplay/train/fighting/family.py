@@ -331,8 +331,8 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
         config = self.session.config
         started = spelled(config, OPTIONS)
         game = self.session.game
-        playable = game.fighter and not game.live
-        served = "" if config.net.backbone in PLAYED else " --serve"
+        playable = not game.live if game.fighter else game.single is not None
+        served = "" if config.net.backbone in PLAYED or not game.fighter else " --serve"
         resume = f"  python scripts/train_self_play.py --resume --checkpoint {quoted(self.run.path)}"
         newest, own = quoted(self.run.generations / self.progress.newest), own_code(config, OPTIONS)
         return [
