@@ -78,20 +78,22 @@ def legal_actions(
         if game.legal is None:
             break
         _check_array(game.legal, (*actions.shape[1:3], game.actions.logits), np.bool_, f"step {t}: legal")
-        actions[t] = some_legal(game.legal, game.actions, rng, f"step {t}")
+        actions[t] = random_step(game, rng, f"step {t}")
         game.step(actions[t])
     return actions
 
 
-def some_legal(
-    legal: NDArray[np.bool_], spec: ActionSpec, rng: np.random.Generator, where: str = "random actions"
-) -> NDArray[np.int8]:
+def random_step(game: VectorGame, rng: np.random.Generator, where: str = "random actions") -> NDArray[np.int8]:
     """One legal action for every seat, int8 [B, P, A], drawn at random.
 
     Raises:
         ContractError: a seat has none.
     """
-    draws = np.where(legal, rng.random(legal.shape), -1.0)
+    spec = game.actions
+    if game.legal is None:
+        actions: NDArray[np.int8] = random_actions(rng, spec, 1, game.num_games, game.num_seats)[0]
+        return actions
+    draws = np.where(game.legal, rng.random(game.legal.shape), -1.0)
     parts = [(draws[..., : spec.binary] > 0.5).astype(np.int8)]
     first = spec.binary
     for size in spec.sizes:
@@ -240,7 +242,7 @@ def _check_acts(make: MakeGame, seeds: NDArray[np.uint64], actions: NDArray[np.i
     rng = np.random.default_rng(len(actions))
     for t in range(len(actions)):
         acts = rng.random(every.shape) < 0.5
-        chosen, other = (_some_legal(game, rng, f"step {t}") for _ in range(2))
+        chosen, other = (random_step(game, rng, f"step {t}") for _ in range(2))
         other[acts] = chosen[acts]
         batch = game.step(chosen, acts)
         difference = _difference(batch, twin.step(other, acts))
@@ -250,14 +252,6 @@ def _check_acts(make: MakeGame, seeds: NDArray[np.uint64], actions: NDArray[np.i
             difference = _difference(game.step(chosen, ~every), restored.step(chosen, ~every))
             _require(not difference, f"{difference} differs after a restored snapshot, no seat acting", f"step {t}")
             twin.step(chosen, ~every)
-
-
-def _some_legal(game: VectorGame, rng: np.random.Generator, where: str) -> NDArray[np.int8]:
-    """A random legal action for every seat, int8 [B, P, A]."""
-    if game.legal is None:
-        actions: NDArray[np.int8] = random_actions(rng, game.actions, 1, game.num_games, game.num_seats)[0]
-        return actions
-    return some_legal(game.legal, game.actions, rng, where)
 
 
 def _check_bad_actions(make: MakeGame, seeds: NDArray[np.uint64], actions: NDArray[np.int8]) -> None:

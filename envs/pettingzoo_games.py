@@ -64,7 +64,6 @@ class _PettingZooGame(Game):
             np.flatnonzero(has[: sum(sizes[: len(each.sizes)])])
             for has, each in zip(self._has, self._choices, strict=True)
         ]
-        self._parts = [_spans(each.sizes) for each in self._choices]
 
         version = re.search(r"_v(\d+)$", str((getattr(env, "metadata", None) or {}).get("name", "")))
         self.version = int(version[1]) if version else 1
@@ -103,9 +102,6 @@ class _PettingZooGame(Game):
             raise GameError(
                 f"{self.name}: the {MASK} of {self._agents[seat]} has {own.size} entries (valid: {place.size})"
             )
-        for part in self._parts[seat]:
-            if not np.count_nonzero(own[part]):
-                raise GameError(f"{self.name}: {self._agents[seat]} is to act, but its {MASK} allows nothing")
         if own.size == has.size:
             return own
         legal = has.copy()
@@ -397,8 +393,3 @@ def _classes_of(own: Choices, sizes: Sequence[int]) -> Bool:
     has: Bool = np.concatenate([np.arange(size) < have for have, size in parts])
     has.flags.writeable = False
     return has
-
-
-def _spans(sizes: Sequence[int]) -> list[slice]:
-    ends = np.cumsum(sizes).tolist()
-    return [slice(end - size, end) for end, size in zip(ends, sizes, strict=True)]

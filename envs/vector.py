@@ -88,8 +88,8 @@ class SyncVectorGame:
         if num_games < 1:
             raise GameError("num_games must be at least 1")
         with _Told("constructor"):
-            self._games = [make() for _ in range(num_games)]
-        first = self._games[0]
+            self.games = [make() for _ in range(num_games)]
+        first = self.games[0]
         self.num_games = num_games
         self.obs_width = first.obs_width
         self.actions = action_spec(first)
@@ -142,7 +142,7 @@ class SyncVectorGame:
         for b in np.flatnonzero(terminated | truncated).tolist():
             with _Told("last observation", b):
                 for seat in range(2):
-                    self._final_obs[b, seat] = self._games[b].observe(seat)
+                    self._final_obs[b, seat] = self.games[b].observe(seat)
             if self.on_end is not None:
                 self.on_end(b, self._seed(b), self._history[b, : self._steps[b]].copy(), self._return[b].copy())
             self._episode[b] += np.uint64(1)
@@ -178,7 +178,7 @@ class SyncVectorGame:
 
     def close(self) -> None:
         """Close all games."""
-        for game in self._games:
+        for game in self.games:
             game.close()
 
     def _parts(self) -> dict[str, NDArray[Any]]:
@@ -193,14 +193,14 @@ class SyncVectorGame:
     def _begin(self, b: int) -> None:
         """Begin the episode ``_episode`` of a game."""
         with _Told("reset", b):
-            self._games[b].reset(self._seed(b))
+            self.games[b].reset(self._seed(b))
         self._history[b] = 0
         self._return[b] = 0
         self._steps[b] = 0
 
     def _replay(self, b: int) -> bool:
         """Play a game up to where it was; whether it came there."""
-        game = self._games[b]
+        game = self.games[b]
         try:
             game.reset(self._seed(b))
             over = False
@@ -218,7 +218,7 @@ class SyncVectorGame:
         chosen = (actions[..., 0] if self._single else actions).tolist()
         played = []
         with _Told("step") as place:
-            for place.game, game in enumerate(self._games):
+            for place.game, game in enumerate(self.games):
                 played.append(game.step(chosen[place.game]))
         with _Told("what the steps returned"):
             rewards = np.array([each for each, _, _ in played], np.float64).reshape(self.num_games, 2)
@@ -236,7 +236,7 @@ class SyncVectorGame:
         obs[...] = 0
         legal[...] = self._waiting
         with _Told("observations") as place:
-            for place.game, game in enumerate(self._games):
+            for place.game, game in enumerate(self.games):
                 b, seats = place.game, game.to_act()
                 if not seats:
                     raise GameError("nobody is to act, but the game is not over")
@@ -244,6 +244,10 @@ class SyncVectorGame:
                     obs[b, seat] = game.observe(seat)
                     mask = game.legal(seat)
                     legal[b, seat] = True if mask is None else mask
+        some = np.logical_or.reduceat(legal, self._starts, -1).all(-1)
+        if not some.all():
+            b, seat = np.argwhere(~some)[0].tolist()
+            raise GameError(f"game {b}: seat {seat} is to act, but nothing is legal")
         return obs
 
     def _bot_action(self, b: int, seat: int) -> Action:
@@ -257,7 +261,7 @@ class SyncVectorGame:
             return [int(part.argmax()) for part in np.split(draws, self._starts[1:])]
         name = self.bot_names[bot]
         with _Told(f"player {name}", b):
-            chosen = np.atleast_1d(np.asarray(self._players[bot - 1](self._games[b], seat, rng)))
+            chosen = np.atleast_1d(np.asarray(self._players[bot - 1](self.games[b], seat, rng)))
             if chosen.shape != self._starts.shape or not (chosen == chosen.astype(np.int8)).all():
                 raise GameError(f"{chosen.tolist()} is no action")
             inside = (chosen >= 0) & (chosen < self.actions.sizes)

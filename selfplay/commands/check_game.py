@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from envs.check import check_game
+from envs.check import check_game, random_step
 from envs.errors import ActionError, ContractError, GameError
 from envs.registry import find_game, make_game
 from envs.vector import SyncVectorGame
@@ -20,12 +20,11 @@ from selfplay.config.fighting import Config
 
 if TYPE_CHECKING:
     from envs.api import ScriptedGame
-    from envs.registry import GameEntry
     from selfplay.report.metrics import IterationReport
 
 GAMES: Final = 64
 LONGEST: Final = 3000  # steps in which an episode must end, to be checked
-SAMPLE_S: Final = 1.0  # of each measurement
+STEPS: Final = 200  # of a measurement
 TRAINED: Final = 12  # iterations, of which the first third is not counted
 ROLLOUT: Final = 64
 METHODS: Final = ("step", "observe", "legal", "to_act")
@@ -71,7 +70,7 @@ def examine(name: str, tell: Callable[[str], object] = lambda _: None) -> GameRe
         except ActionError as error:  # of random actions that were legal when the same games were played before
             found.broken.append(f"games of the same seeds go different ways: {error}")
     tell("Measuring")
-    _measure(entry, games, found)
+    _measure(games, found)
     games.close()
     if not found.broken:
         tell("Training")
@@ -99,70 +98,42 @@ def _play(games: ScriptedGame, found: GameReport) -> int:
     return min(LONGEST, 2 * played + 20)
 
 
-def _measure(entry: GameEntry, games: ScriptedGame, found: GameReport) -> None:
+def _measure(games: ScriptedGame, found: GameReport) -> None:
     """Steps a second of the block with random actions, and the shares of the methods of a ``Game``."""
-    games.bots[:] = -1
-    games.reset(np.arange(GAMES, dtype=np.uint64))
-    spec, rng = games.actions, np.random.default_rng(0)
-    spent, steps = 0.0, 0
-    until = time.perf_counter() + SAMPLE_S
-    while time.perf_counter() < until:
-        actions = _random(games, spec, rng)
-        start = time.perf_counter()
-        games.step(actions)
-        spent += time.perf_counter() - start
-        steps += GAMES
-    found.steps_per_s = steps / spent
+    seconds = _seconds_a_step(games)
+    found.steps_per_s = 1 / seconds
     if not isinstance(games, SyncVectorGame):
         return
-    alone = _seconds_of_methods(entry)
-    each = spent / steps
-    found.shares = {name: seconds / each for name, seconds in alone.items()}
+    spent = dict.fromkeys(METHODS, 0.0)
+    for game in games.games:
+        for method in METHODS:
+            setattr(game, method, _timed(getattr(game, method), method, spent))
+    steps, seconds = STEPS * GAMES, _seconds_a_step(games)
+    found.shares = {name: total / (steps * seconds) for name, total in spent.items()}
     found.shares["block"] = max(0.0, 1 - sum(found.shares.values()))
 
 
-def _random(games: ScriptedGame, spec: Any, rng: np.random.Generator) -> Any:  # noqa: ANN401
-    from envs.check import random_actions, some_legal
+def _seconds_a_step(games: ScriptedGame) -> float:
+    """Seconds of a step of one of the games, with random actions."""
+    games.bots[:] = -1
+    games.reset(np.arange(GAMES, dtype=np.uint64))
+    rng, spent = np.random.default_rng(0), 0.0
+    for _ in range(STEPS):
+        actions = random_step(games, rng)
+        start = time.perf_counter()
+        games.step(actions)
+        spent += time.perf_counter() - start
+    return spent / (STEPS * GAMES)
 
-    if games.legal is None:
-        return random_actions(rng, spec, 1, GAMES, games.num_seats)[0]
-    return some_legal(games.legal, spec, rng)
 
+def _timed(call: Callable[..., Any], name: str, spent: dict[str, float]) -> Callable[..., Any]:
+    def timed(*args: object) -> Any:  # noqa: ANN401
+        start = time.perf_counter()
+        result = call(*args)
+        spent[name] += time.perf_counter() - start
+        return result
 
-def _seconds_of_methods(entry: GameEntry) -> dict[str, float]:
-    """Seconds that each method of a single game takes of one step of the game."""
-    assert entry.single is not None
-    game, rng = entry.single(False), np.random.default_rng(0)
-    spent, steps, clock = dict.fromkeys(METHODS, 0.0), 0, time.perf_counter
-    sizes = (game.num_actions,) if isinstance(game.num_actions, int) else tuple(game.num_actions)
-    ends = np.cumsum(sizes)[:-1]
-    game.reset(0)
-    until = clock() + SAMPLE_S
-    length = 0
-    while clock() < until:
-        chosen: list[Any] = [0 if len(sizes) == 1 else [0] * len(sizes)] * 2
-        t0 = clock()
-        seats = game.to_act()
-        spent["to_act"] += clock() - t0
-        for seat in seats:
-            t0 = clock()
-            game.observe(seat)
-            t1 = clock()
-            mask = game.legal(seat)
-            spent["observe"] += t1 - t0
-            spent["legal"] += clock() - t1
-            legal = np.ones(sum(sizes), bool) if mask is None else np.asarray(mask, bool)
-            action = [int(rng.choice(np.flatnonzero(part))) for part in np.split(legal, ends)]
-            chosen[seat] = action[0] if isinstance(game.num_actions, int) else action
-        t0 = clock()
-        _, terminated, truncated = game.step(chosen)
-        spent["step"] += clock() - t0
-        steps, length = steps + 1, length + 1
-        if terminated or truncated or length >= game.max_steps:
-            game.reset(steps)
-            length = 0
-    game.close()
-    return {name: seconds / steps for name, seconds in spent.items()}
+    return timed
 
 
 def _train(name: str, found: GameReport) -> None:

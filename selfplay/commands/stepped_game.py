@@ -117,7 +117,7 @@ class Recorder(SyncVectorGame):
         return SteppedGame(document, self._played, left_out)
 
     def _step_all(self, actions: Actions) -> tuple[NDArray[np.float64], Bool, Bool]:
-        (game,) = self._games
+        (game,) = self.games
         if not self._moments:
             self._moments.append(_shown(game))
         played = [[seat, self._name(actions[0, seat].tolist())] for seat in game.to_act()]
@@ -127,7 +127,7 @@ class Recorder(SyncVectorGame):
         return stepped
 
     def _name(self, action: list[int]) -> str:
-        return self._games[0].action_name(action[0]) if self._single else ", ".join(map(str, action))
+        return self.games[0].action_name(action[0]) if self._single else ", ".join(map(str, action))
 
 
 def _shown(game: Game) -> dict[str, Any]:

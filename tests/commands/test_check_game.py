@@ -8,7 +8,7 @@ from selfplay.commands.cli.check_game import main
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch):
-    monkeypatch.setattr("selfplay.commands.check_game.SAMPLE_S", 0.05)
+    monkeypatch.setattr("selfplay.commands.check_game.STEPS", 20)
     monkeypatch.setattr("selfplay.commands.check_game.ROLLOUT", 8)
 
 

@@ -310,16 +310,6 @@ def test_actions_of_one_number_may_have_different_masks():
     assert game.action_name(2) == "2"  # 3 of one seat, 2 of the other
 
 
-@pytest.mark.parametrize("aims", [[0, 0, 0, 1, 1], [1, 1, 1, 0, 0]])
-def test_a_mask_that_allows_nothing_names_the_agent(aims):
-    env = Castle()
-    env.aims = aims
-    game = ParallelGame(env, "castle")
-    game.reset(0)
-    with pytest.raises(GameError, match="castle: archer is to act, but its action_mask allows nothing"):
-        game.legal(0)
-
-
 def test_a_mask_may_be_in_the_infos():
     game = AecGame(Turns(SCRIPT, {"action_mask": np.array([0, 1], np.int8)}), "turns")
     game.reset(0)

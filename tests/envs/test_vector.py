@@ -74,7 +74,7 @@ def test_a_snapshot_continues_games_in_the_middle():
     game.reset(SEEDS)
     game.step(actions_of((0, 0), (1, 0), (2, 0)))
     obs = other.restore(game.snapshot())
-    assert [each.left for each in other._games] == [each.left for each in game._games]
+    assert [each.left for each in other.games] == [each.left for each in game.games]
     np.testing.assert_array_equal(obs, game._obs)
     assert other.notes == []
 

@@ -120,7 +120,8 @@ def test_what_to_do_next_can_be_pasted_into_a_shell(tmp_path):
         "train_self_play.py", "--game-type", "kuhn", "--timesteps", 512, "--checkpoint", "my run (1)", cwd=tmp_path
     )
     lines = done.stdout.partition("What next:\n")[2].splitlines()
-    evaluate, resume, _ = (shlex.split(line) for line in lines)
+    evaluate, resume, _, play = (shlex.split(line, comments=True) for line in lines)
+    assert play[-1] == "my run (1)"
     assert any(word.startswith("my run (1)/generations/gen_") for word in evaluate)
     assert resume[resume.index("--checkpoint") + 1] == "my run (1)"
     again = run("train_self_play.py", "--checkpoint", "my run (1)", cwd=tmp_path)

@@ -9,17 +9,24 @@ from itertools import count
 from typing import TYPE_CHECKING, Final, TextIO
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from PIL import Image
 
-from envs.errors import GameError
+from envs.errors import GameError, UnknownNameError
 from envs.half_blocks import ansi
-from selfplay.commands.play.opponents import Opponent, Parts, as_action, is_legal, legal_parts, player, sizes_of, spans
+from envs.vector import SyncVectorGame
+from selfplay.errors import IncompatibleError
+from selfplay.policy.recurrent_state import RecurrentState
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
-    from envs.game import Action, Game
+    from envs.api import F32, Actions, Bool
+    from envs.game import Game
     from selfplay.policy.policy import Policy
+
+Parts = Sequence[NDArray[np.bool_]]
+"""Which choices are legal, for each part of an action."""
 
 Read = Callable[[str], str]
 Write = Callable[[str], None]
@@ -76,17 +83,16 @@ def play_in_terminal(
         GameError: the game does what no ``Game`` may do, or it has no such scripted player.
         IncompatibleError: the policy has other observations or actions.
     """
-    table, score = _Table(game, read, write, size), Score()
+    table, score = _Table(game, opponent, read, write, size), Score()
     try:
         for number in count(1):
-            other = player(opponent, game, derive(seed, "opponent", number))
-            write(f"Game {number}: you have seat {seat}, {other.name} has seat {1 - seat}. Type help or quit any time.")
-            mine, others = table.play(derive(seed, "game", number), seat, other)
+            write(f"Game {number}: you have seat {seat}, {table.name} has seat {1 - seat}. Type help or quit any time.")
+            mine, others = table.play(derive(seed, "game", number), seat)
             result = "won" if mine > others else "lost" if mine < others else "drew"
             score.won += mine > others
             score.lost += mine < others
             score.drawn += mine == others
-            write(f"You {result}. Rewards: {mine:g} for you, {others:g} for {other.name}. {score}")
+            write(f"You {result}. Rewards: {mine:g} for you, {others:g} for {table.name}. {score}")
             if not table.wants_another():
                 break
             seat = 1 - seat
@@ -111,37 +117,67 @@ def read_line(prompt: str, out: TextIO, source: TextIO) -> str:
     return line.decode(source.encoding, "replace").rstrip("\r\n")
 
 
-class _Table:
-    """Where a person plays."""
+class _Table(SyncVectorGame):
+    """Where a person plays: a block of one game, which tells what was played and how the game ended."""
 
-    def __init__(self, game: Game, read: Read, write: Write, size: Size) -> None:
-        self._game, self._read, self._write, self._size = game, read, write, size
+    def __init__(self, game: Game, opponent: Policy | str, read: Read, write: Write, size: Size) -> None:
+        super().__init__(lambda: game, 1, game.players)
+        self._game, self._opponent, self._read, self._write, self._size = game, opponent, read, write, size
         self._shown = ""
+        if isinstance(opponent, str):
+            if opponent not in self.bot_names:
+                raise UnknownNameError("scripted player", opponent, self.bot_names)
+            self.name = opponent
+            return
+        self.name, network = opponent.meta.id, opponent.network
+        theirs, ours = network.spec.obs_width, self.obs_width
+        if (theirs, network.heads.binary, network.heads.sizes) != (ours, 0, self.actions.sizes):
+            raise IncompatibleError(
+                f"{self.name} takes observations of {theirs} numbers and gives actions of {network.heads.sizes} "
+                f"choices; this game has {ours} and {self.actions.sizes}"
+            )
 
-    def play(self, seed: int, seat: int, opponent: Opponent) -> tuple[float, float]:
+    def play(self, seed: int, seat: int) -> tuple[float, float]:
         """The sums of the rewards of an episode: of the person, who has that seat, and of the opponent."""
-        game, nothing = self._game, as_action(self._game, [0] * len(sizes_of(self._game)))
-        game.reset(seed)
-        self._shown = ""
-        sums = np.zeros(2)
-        for steps in count(1):
-            acting, told = set(game.to_act()), list[str]()
-            mine, other = self._ask(seat) if seat in acting else nothing, nothing
-            if 1 - seat in acting:
-                other = opponent.act(1 - seat)
-                told = [f"You: {_name(game, mine)}"] * (seat in acting) + [f"{opponent.name}: {_name(game, other)}"]
-            else:
-                opponent.wait()
-            rewards, over, truncated = game.step((mine, other) if seat == 0 else (other, mine))
-            sums += rewards
-            for line in told:
-                self._write(line)
-            if over or truncated or steps >= game.max_steps:
-                self._show(self._view())
-                if not over:
-                    self._write(f"The game was ended after {steps} steps.")
-                break
-        return float(sums[seat]), float(sums[1 - seat])
+        opponent, other = self._opponent, 1 - seat
+        self._shown, self._seat = "", seat
+        self.bots[:] = -1
+        if isinstance(opponent, str):
+            self.bots[0, other] = self.bot_names.index(opponent)
+        else:
+            memory, generator = RecurrentState(1), torch.Generator().manual_seed(derive(seed, "opponent"))
+        obs = self.reset(np.array([seed], np.uint64))
+        while True:
+            actions = self.actions.first_legal(self.legal)
+            if seat in self._game.to_act():
+                actions[0, seat] = self._ask(obs[0, seat], self.legal[0, seat])
+            if not isinstance(opponent, str) and (self._acts(other) or opponent.network.memory_width):
+                rows = obs[0, other][None], generator, self.legal[0, other][None]
+                actions[0, other] = opponent.act(*rows, memory=memory)[0]  # a memory goes on in every step
+            batch = self.step(actions)
+            if batch.ended[0]:
+                mine, others = (float(batch.stats["reward_payoff"][0, s]) for s in (seat, other))
+                return mine, others
+            obs = batch.obs
+
+    def _acts(self, seat: int) -> bool:
+        return seat in self._game.to_act()
+
+    def _step_all(self, actions: Actions) -> tuple[NDArray[np.float64], Bool, Bool]:
+        acting = [seat for seat in (self._seat, 1 - self._seat) if self._acts(seat)]
+        stepped = super()._step_all(actions)
+        if 1 - self._seat in acting:  # else only the person has moved, and knows how
+            for seat in acting:
+                self._write(f"{'You' if seat == self._seat else self.name}: {self._named(actions[0, seat].tolist())}")
+        _, terminated, truncated = stepped
+        if terminated[0] or truncated[0]:
+            self._show(self._view())
+        if truncated[0]:
+            self._write(f"The game was ended after {self._steps[0]} steps.")
+        return stepped
+
+    def _named(self, action: list[int]) -> str:
+        return self._game.action_name(action[0]) if self._single else ",".join(map(str, action))
 
     def wants_another(self) -> bool:
         """Whether the person wants another game."""
@@ -151,28 +187,26 @@ class _Table:
             self._write("Answer y or n.")
         return True
 
-    def _ask(self, seat: int) -> Action:
+    def _ask(self, obs: F32, legal: Bool) -> Sequence[int]:
         """The action of the person."""
         game = self._game
         view = self._view()
         if view is None:
-            numbers = np.asarray(game.observe(seat), np.float32)
-            view = np.array2string(numbers, threshold=NUMBERS, max_line_width=self._size()[0])
+            view = np.array2string(obs, threshold=NUMBERS, max_line_width=self._size()[0])
         self._show(view)
-        parts = legal_parts(game, seat)
-        single = not np.ndim(game.num_actions)
-        names = {game.action_name(action): action for action in np.flatnonzero(parts[0]).tolist()} if single else {}
+        parts = np.split(legal, self._starts[1:])
+        names = {game.action_name(action): action for action in np.flatnonzero(legal).tolist()} if self._single else {}
         asked = [part for part in parts if part.sum() > 1] or parts
-        valid = ", ".join([*names][:LISTED]) + ", ..." * (len(names) > LISTED) if names else spans(asked)
+        valid = ", ".join([*names][:LISTED]) + ", ..." * (len(names) > LISTED) if names else _spans(asked)
         while True:
             answer = self._answer(f"Your action ({valid}): ")
             action = _chosen(answer, names, parts)
             if action is not None:
-                return as_action(game, action)
+                return action
             if answer.casefold() == "quit":
                 raise _Ended
             if answer.casefold() == "help":
-                self._write(f"Actions: {', '.join(names) or spans(asked)}. Others: help, quit.")
+                self._write(f"Actions: {', '.join(names) or _spans(asked)}. Others: help, quit.")
             else:
                 self._write(f"That is no legal action (valid: {valid}; or help, quit).")
 
@@ -223,10 +257,6 @@ def fitted(picture: NDArray[np.uint8], columns: int, rows: int) -> NDArray[np.ui
     return np.asarray(Image.fromarray(picture).resize(to, Image.Resampling.BOX))
 
 
-def _name(game: Game, action: Action) -> str:
-    return game.action_name(action) if isinstance(action, int) else ",".join(map(str, action))
-
-
 def _chosen(answer: str, names: dict[str, int], parts: Parts) -> Sequence[int] | None:
     """The legal action that is meant: a name, in any case where only one is alike, or numbers with commas.
 
@@ -242,4 +272,17 @@ def _chosen(answer: str, names: dict[str, int], parts: Parts) -> Sequence[int] |
     if len(numbers) < len(parts):
         left = iter(numbers)
         numbers = [next(left, -1) if part.sum() > 1 else int(part.argmax()) for part in parts] + [*left]
-    return numbers if is_legal(numbers, parts) else None
+    fits = len(numbers) == len(parts) and all(n in np.flatnonzero(part) for n, part in zip(numbers, parts, strict=True))
+    return numbers if fits else None
+
+
+def _spans(parts: Parts) -> str:
+    """The legal numbers of each part, such as ``0-4,1|3,0``."""
+    return ",".join(_span(np.flatnonzero(part).tolist()) for part in parts)
+
+
+def _span(numbers: Sequence[int]) -> str:
+    first, last = numbers[0], numbers[-1]
+    if len(numbers) > 1 and len(numbers) == last - first + 1:
+        return f"{first}-{last}"
+    return "|".join(map(str, numbers))
