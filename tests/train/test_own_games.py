@@ -22,8 +22,7 @@ SMALL = ("--num-games", 8, "--rollout-length", 16, "--hidden", "16", "--batch-si
 ITERATION = 8 * 16
 
 
-@pytest.mark.parametrize("game", [NIM, DUEL])
-@pytest.mark.parametrize("host", ["thread", "process"])
+@pytest.mark.parametrize(("game", "host"), [(NIM, "process"), (DUEL, "thread")])
 def test_a_resumed_run_equals_one_that_was_not_stopped(tmp_path, game, host):
     flags = ("--game-type", game, "--deterministic", "--host", host, "--runners", "2", "--mode", "simple_mix")
     assert train(tmp_path / "whole", *flags, "--timesteps", 8 * ITERATION, size=SMALL)[0] == 0
