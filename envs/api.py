@@ -5,8 +5,8 @@ Letters in shapes: B games of a block, P seats, D observation features, A action
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -41,6 +41,18 @@ class ActionSpec:
         """Logits that a policy gives: one a button, one a class of each categorical."""
         return self.binary + sum(self.sizes)
 
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        """The first logit of each categorical."""
+        return self.binary + np.cumsum((0, *self.sizes))[:-1]
+
+    def allows(self, legal: Bool, action: Sequence[int]) -> bool:
+        """Whether one action of categoricals alone is among those that a mask ``legal`` [logits] leaves."""
+        return len(action) == len(self.sizes) and all(
+            0 <= value < size and bool(legal[first + value])
+            for value, size, first in zip(action, self.sizes, self.starts.tolist(), strict=True)
+        )
+
     def choices(self, legal: Bool) -> Bool:
         """Where a mask ``legal`` [..., logits] leaves more than one action, [...]; elsewhere nothing is decided."""
         several: Bool = np.count_nonzero(legal, axis=-1) > len(self.sizes)
@@ -49,8 +61,8 @@ class ActionSpec:
     def first_legal(self, legal: Bool) -> Actions:
         """The first legal action of each seat, int8 [..., width]: no button, the first class of each categorical."""
         parts = [np.zeros((*legal.shape[:-1], self.binary), np.int8)]
-        ends = np.cumsum((self.binary, *self.sizes))
-        parts += [legal[..., a:b].argmax(-1, keepdims=True).astype(np.int8) for a, b in pairwise(ends.tolist())]
+        categoricals = zip(self.starts.tolist(), self.sizes, strict=True)
+        parts += [legal[..., a : a + n].argmax(-1, keepdims=True).astype(np.int8) for a, n in categoricals]
         return np.concatenate(parts, -1)
 
 

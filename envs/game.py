@@ -31,7 +31,7 @@ class Player(Protocol[GameT]):
 class Game(ABC):
     """A game of two seats, played again and again.
 
-    Given a seed and the actions, a game must always go alike: a run that is resumed plays its games up to where they
+    A game must be deterministic given its seed and the actions: a resumed run replays its games to the step where they
     were. ``num_actions``, ``obs_width`` and the other attributes belong to the class or are set by its constructor,
     which takes no arguments, and stay as they are.
 

@@ -90,14 +90,13 @@ def _outside(name: str) -> GameEntry:
     make = plugins.find_single(name)
     game = make(False)
     actions, version = action_spec(game), game.version
-    players = dict(game.players)
-    names = (RANDOM, *players)
+    names = (RANDOM, *game.players)
     if strangers := set(game.held_out) - set(names):
         raise UnknownNameError(f"held_out player of {name}", min(strangers), names)
     repeats = repeats_itself(lambda: make(False))
     game.close()
     return GameEntry(
-        make=lambda num_games: SyncVectorGame(lambda: make(False), num_games, players),
+        make=lambda num_games: SyncVectorGame(lambda: make(False), num_games),
         obs_width=game.obs_width,
         actions=actions,
         encoder_version=version,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from itertools import accumulate
-from types import MappingProxyType
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
@@ -16,7 +14,7 @@ from envs.snapshots import copied, put_back
 from envs.splitmix import words
 
 if TYPE_CHECKING:
-    from envs.game import Action, Game, Player
+    from envs.game import Action, Game
 
     Ended = Callable[[int, int, Actions, NDArray[np.float64]], object]
 
@@ -66,25 +64,19 @@ class SyncVectorGame:
     """B games that are stepped one after the other (``ScriptedGame``).
 
     A seat that does not act has one legal action, 0 in each part, and observations of zeros. A snapshot has the seeds
-    and the actions so far, which ``restore`` plays again. A game that then goes another way begins anew, and a note
-    says so.
+    and the actions so far, and ``restore`` replays them. A game that does not reach the same state starts a new
+    episode, with a note.
 
     Args:
         make: Makes one game.
         num_games: B.
-        players: Scripted players beside ``random``, by name.
     """
 
     num_seats: Final = 2
     stats_dtype: Final = PAYOFF_STATS
     outsider: Final = None
 
-    def __init__(
-        self,
-        make: Callable[[], Game],
-        num_games: int,
-        players: Mapping[str, Player[Any]] = MappingProxyType({}),
-    ) -> None:
+    def __init__(self, make: Callable[[], Game], num_games: int) -> None:
         if num_games < 1:
             raise GameError("num_games must be at least 1")
         with _Told("constructor"):
@@ -93,15 +85,15 @@ class SyncVectorGame:
         self.num_games = num_games
         self.obs_width = first.obs_width
         self.actions = action_spec(first)
-        self.bot_names = (RANDOM, *players)
+        self.bot_names = (RANDOM, *first.players)
         self.bots = np.full((num_games, 2), -1, np.int8)
         self.notes: list[str] = []
         self.on_end: Ended | None = None
         """Called at the end of an episode: number of the game, seed, actions [T, P, A], sums of rewards [P]."""
-        self._players = tuple(players.values())
+        self._players = tuple(first.players.values())
         self._single = isinstance(first.num_actions, int)
         self._max_steps = first.max_steps
-        self._starts = np.array([0, *accumulate(self.actions.sizes)][:-1])  # of the parts, among the logits
+        self._starts = self.actions.starts
         self._waiting = np.isin(np.arange(self.actions.logits), self._starts)
         shape = (num_games, 2)
         self.legal: Bool = np.zeros((*shape, self.actions.logits), np.bool_)
@@ -172,6 +164,11 @@ class SyncVectorGame:
             obs = self._see_all()
         return obs
 
+    def as_taken(self, actions: Actions) -> list[Any]:
+        """Actions [..., A] as ``Game.step`` takes them: numbers, or lists where an action has several parts."""
+        taken: list[Any] = (actions[..., 0] if self._single else actions).tolist()
+        return taken
+
     def kill(self) -> bool:
         """Nothing to end by force: the games live in this process."""
         return False
@@ -207,7 +204,7 @@ class SyncVectorGame:
             for actions in self._history[b, : self._steps[b]]:
                 if over:
                     return False
-                _, terminated, truncated = game.step((actions[:, 0] if self._single else actions).tolist())
+                _, terminated, truncated = game.step(self.as_taken(actions))
                 over = terminated or truncated
         except Exception:  # a game that goes another way may refuse the actions
             return False
@@ -215,7 +212,7 @@ class SyncVectorGame:
 
     def _step_all(self, actions: Actions) -> tuple[NDArray[np.float64], Bool, Bool]:
         """Step all games; rewards [B, P], terminated [B], truncated [B]."""
-        chosen = (actions[..., 0] if self._single else actions).tolist()
+        chosen = self.as_taken(actions)
         played = []
         with _Told("step") as place:
             for place.game, game in enumerate(self.games):
@@ -264,10 +261,9 @@ class SyncVectorGame:
             chosen = np.atleast_1d(np.asarray(self._players[bot - 1](self.games[b], seat, rng)))
             if chosen.shape != self._starts.shape or not (chosen == chosen.astype(np.int8)).all():
                 raise GameError(f"{chosen.tolist()} is no action")
-            inside = (chosen >= 0) & (chosen < self.actions.sizes)
-            if not inside.all() or not legal[self._starts + chosen.astype(np.int64)].all():
-                raise GameError(f"{chosen.tolist()} is not legal")
-        action: list[int] = chosen.tolist()
+            action: list[int] = chosen.astype(np.int8).tolist()
+            if not self.actions.allows(legal, action):
+                raise GameError(f"{action} is not legal")
         return action
 
     def _checked(self, actions: Actions) -> Actions:

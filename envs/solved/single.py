@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class SolvedGame(game.Game):
-    """A game of ``rules``. A seat with one legal action waits, although policies also decide then in a ``TableGame``.
+    """A game of ``rules``. A seat with one legal action waits; in a ``TableGame`` it sees the game meanwhile.
 
     A seed begins the same episode as it does in a ``TableGame``.
     """

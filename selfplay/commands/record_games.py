@@ -70,15 +70,13 @@ def _recorded(matchups: Sequence[Matchup], players: dict[str, Contender], rules:
     entry = find_game(rules.game)
     make = entry.single
     assert make is not None
-    sample = make(False)
-    sample.close()
-    block = SyncVectorGame(lambda: make(False), len(matchups), sample.players)
+    block = SyncVectorGame(lambda: make(False), len(matchups))
     records: dict[int, RecordedGame] = {}
 
     def keep(b: int, seed: int, actions: Actions, rewards: NDArray[np.float64]) -> None:
         if b in records:  # a later episode, played while others are in their first
             return
-        chosen: Any = (actions[..., 0] if actions.shape[-1] == 1 else actions).tolist()
+        chosen: Any = block.as_taken(actions)
         who, sums, version = matchups[b].players, (float(rewards[0]), float(rewards[1])), entry.encoder_version
         records[b] = RecordedGame(
             game=rules.game, version=version, seed=seed, players=who, actions=chosen, rewards=sums

@@ -99,7 +99,7 @@ class Recorder(SyncVectorGame):
     """One game that keeps what it shows at the start and after each step, and what was played, for one episode."""
 
     def __init__(self, game: Game) -> None:
-        super().__init__(lambda: game, 1, game.players)
+        super().__init__(lambda: game, 1)
         self._moments: deque[dict[str, Any]] = deque(maxlen=LONGEST + 1)
         self._played = 0
 

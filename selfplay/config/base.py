@@ -7,6 +7,8 @@ from typing import Annotated, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, Field
 
+from envs.plugins import is_code
+
 Positive = Annotated[int, Field(ge=1)]
 Natural = Annotated[int, Field(ge=0)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
@@ -93,7 +95,7 @@ class StructureConfig(Group):
     @property
     def is_own(self) -> bool:
         """Whether the user's code makes the layers."""
-        return ":" in self.backbone
+        return is_code(self.backbone)
 
     @property
     def remembers(self) -> bool:

@@ -187,7 +187,7 @@ def make_parser(program: Program[Settings]) -> Parser:
     return parser
 
 
-def add_game_type(
+def add_own_code(
     parser: argparse.ArgumentParser, text: str = "of a run of your own game: its module:name again"
 ) -> None:
     """Add the flags ``--game-type`` and ``--backbone``. The code in modules that they name may then be imported."""

@@ -19,11 +19,6 @@ from selfplay.errors import ConfigError, boundary
 _ROWS = 2  # of the observations that it is tried with
 
 
-def is_own(kind: str) -> bool:
-    """Whether a kind of network names code of the user's own."""
-    return ":" in kind
-
-
 def make_body(name: str, obs_width: int, seed: int = 0) -> tuple[nn.Module, int]:
     """A network of the user's own, and its width. Its first weights follow from the seed.
 

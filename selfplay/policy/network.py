@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Final, cast
 import torch
 from torch import Tensor, nn
 
+from envs.plugins import is_code
 from selfplay.errors import IncompatibleError, boundary
 from selfplay.policy.backbones import HEAD_WIDTH, LAYERS, OPTIONS, make_layer
-from selfplay.policy.bodies import is_own, make_body
+from selfplay.policy.bodies import make_body
 from selfplay.policy.heads import Heads
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class ActorCritic(nn.Module):
         for fan_in, fan_out in pairwise((spec.obs_width, *dense)):
             layers += [nn.Linear(fan_in, fan_out), ACTIVATIONS[spec.activation]()]
         width = spec.hidden[-1] if spec.hidden else spec.obs_width
-        if is_own(spec.kind):
+        if is_code(spec.kind):
             body, width = make_body(spec.kind, spec.obs_width, seed)
             layers = [body]
         self.trunk = nn.Sequential(*layers)
@@ -105,7 +106,7 @@ def check_spec(spec: NetworkSpec) -> None:
     Raises:
         IncompatibleError: it cannot; says why.
     """
-    if is_own(spec.kind):  # tried where it is made
+    if is_code(spec.kind):  # tried where it is made
         if spec.hidden or spec.options:
             raise IncompatibleError(f"network {spec.kind!r} makes its own layers; hidden and options must be empty")
         return
@@ -166,7 +167,7 @@ def build_network(
     """
     check_spec(spec)
     network = ActorCritic(spec, actions, 0 if generator is None else generator.initial_seed())
-    ours = () if is_own(spec.kind) else ((network.trunk, math.sqrt(2.0)), (network.memory, 1.0))
+    ours = () if is_code(spec.kind) else ((network.trunk, math.sqrt(2.0)), (network.memory, 1.0))
     for part, gain in ours:
         for module in part.modules():
             if isinstance(module, nn.Linear):

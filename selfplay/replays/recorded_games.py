@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -124,11 +123,10 @@ def _decision(game: Game, spec: ActionSpec, seat: int, chosen: Chosen) -> Decisi
     """What a seat sees, may do and does; None where it may not."""
     mask = game.legal(seat)
     legal = np.ones(spec.logits, bool) if mask is None else np.asarray(mask, bool)
-    action = np.atleast_1d(np.array(chosen, np.int64))
-    starts = np.array([0, *accumulate(spec.sizes)][:-1])
-    if action.shape != starts.shape or (action >= spec.sizes).any() or not legal[starts + action].all():
+    action = (chosen,) if isinstance(chosen, int) else chosen
+    if not spec.allows(legal, action):
         return None
     obs = np.asarray(game.observe(seat), np.float32)
     if not np.isfinite(obs).all():
         raise GameError("an observation has numbers that are not finite")
-    return Decisions(obs[None], legal[None], action[None].astype(np.int8))
+    return Decisions(obs[None], legal[None], np.array([action], np.int8))

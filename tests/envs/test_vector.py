@@ -96,7 +96,7 @@ def test_scripted_players_play_their_seats_alike_in_any_block():
     def drawn(game, seat, rng):
         return int(rng.integers(min(3, game.left)))
 
-    games = [SyncVectorGame(Nim, n, {"drawn": drawn}) for n in (3, 1)]
+    games = [SyncVectorGame(nim_with(players={"drawn": drawn}), n) for n in (3, 1)]
     assert games[0].bot_names == ("random", "drawn")
     for block, seeds in zip(games, (SEEDS, SEEDS[1:2]), strict=True):
         block.bots[:] = (0, 1)
@@ -109,7 +109,7 @@ def test_scripted_players_play_their_seats_alike_in_any_block():
 
 @pytest.mark.parametrize("wrong", [7, -1, 1.5, [0, 0]])
 def test_a_scripted_player_that_plays_no_legal_action_is_named(wrong):
-    game = SyncVectorGame(Nim, 1, {"cheat": lambda game, seat, rng: wrong})
+    game = SyncVectorGame(nim_with(players={"cheat": lambda game, seat, rng: wrong}), 1)
     game.bots[:] = 1
     game.reset(SEEDS[:1])
     with pytest.raises(GameError, match="game 0, player cheat"):
@@ -123,8 +123,8 @@ def test_an_illegal_action_names_seat_and_what_is_legal():
         game.step(actions_of((0, 2)))
 
 
-def broken(**methods):
-    return type("Broken", (Nim,), methods)
+def nim_with(**methods):
+    return type("NimWith", (Nim,), methods)
 
 
 def play_a_step(make):
@@ -150,7 +150,7 @@ def play_a_step(make):
 )
 def test_a_game_that_fails_is_told_with_the_place(methods, message):
     with pytest.raises(GameError, match=message):
-        play_a_step(broken(**methods))
+        play_a_step(nim_with(**methods))
 
 
 def test_the_parts_of_an_action():

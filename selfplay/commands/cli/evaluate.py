@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from selfplay.config.command_line import Parser, add_game_type, run_command
+from selfplay.config.command_line import Parser, add_own_code, run_command
 
 
 def parser() -> argparse.ArgumentParser:
@@ -22,7 +22,7 @@ def parser() -> argparse.ArgumentParser:
         help="number of games, half of them with swapped seats (default: %(default)s)",
     )
     made.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the games (default: %(default)s)")
-    add_game_type(made, "(default: that of the policies; of scripted players, mock)")
+    add_own_code(made, "(default: that of the policies; of scripted players, mock)")
     made.add_argument("--character", metavar="NAME", help="character of A (default: as in training)")
     made.add_argument("--opponent-character", metavar="NAME", help="character of B; each player plays both")
     made.add_argument("--stage", metavar="NAME", help="stage (default: as in training of A)")

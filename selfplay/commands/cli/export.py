@@ -6,7 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
-from selfplay.config.command_line import Parser, add_game_type, run_command
+from selfplay.config.command_line import Parser, add_own_code, run_command
 
 
 def parser() -> argparse.ArgumentParser:
@@ -26,7 +26,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="N",
         help="number of observations for the comparison (default: %(default)s)",
     )
-    add_game_type(made)
+    add_own_code(made)
     return made
 
 

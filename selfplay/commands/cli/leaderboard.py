@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from envs.errors import GameError
 from selfplay import console
-from selfplay.config.command_line import Parser, add_game_type
+from selfplay.config.command_line import Parser, add_own_code
 from selfplay.errors import ConfigError, SelfPlayError
 from selfplay.verbs import program
 
@@ -27,7 +27,7 @@ def parser() -> argparse.ArgumentParser:
         "--anchor", metavar="NAME", help="with --games: the player fixed at 1500 (default: random, or who played most)"
     )
     made.add_argument("--all", action="store_true", help="all players, not only the top 20 and the anchors")
-    add_game_type(made)
+    add_own_code(made)
     form = made.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="as JSON")
     form.add_argument("--csv", action="store_true", help="as CSV: every player, all columns")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from envs.errors import GameError
 from envs.files import printable
 from selfplay import console
-from selfplay.config.command_line import Parser, add_game_type
+from selfplay.config.command_line import Parser, add_own_code
 from selfplay.errors import ConfigError, SelfPlayError
 from selfplay.verbs import program, respelled
 
@@ -51,7 +51,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--name", help="your name in games and ratings (default: your login name)")
     made.add_argument("--serve", action="store_true", help="host the page on 127.0.0.1 until Ctrl-C; games are kept")
     made.add_argument("--port", type=int, metavar="N", help="with --serve: its port, 0 for a free one (default: 8465)")
-    add_game_type(made)
+    add_own_code(made)
     made.add_argument(
         "--add",
         nargs="+",

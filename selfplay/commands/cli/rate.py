@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from selfplay.config.command_line import Parser, add_game_type, run_command
+from selfplay.config.command_line import Parser, add_own_code, run_command
 from selfplay.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the games (default: %(default)s)")
     made.add_argument("--calibrate", action="store_true", help="rate only the scripted players, by a round robin")
     made.add_argument("--games", type=int, metavar="N", help="with --calibrate: games of each pair (default: 1000)")
-    add_game_type(made)
+    add_own_code(made)
     made.add_argument("--dolphin", metavar="PATH", help="Slippi Dolphin, for a run of real games")
     made.add_argument("--iso", metavar="PATH", help="Melee 1.02 disc image, for a run of real games")
     return made

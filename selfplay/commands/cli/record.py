@@ -10,7 +10,7 @@ import os
 import time
 from pathlib import Path
 
-from selfplay.config.command_line import Parser, add_game_type, run_command
+from selfplay.config.command_line import Parser, add_own_code, run_command
 from selfplay.verbs import quoted, respelled
 
 
@@ -29,7 +29,7 @@ def parser() -> argparse.ArgumentParser:
         "--opponent", action="append", default=[], metavar="NAME|PATH",
         help="opponent of the players; may be repeated (default: each other)",
     )  # fmt: skip
-    add_game_type(made, "(default: mock)")
+    add_own_code(made, "(default: mock)")
     made.add_argument(
         "--players", dest="named", metavar="A,B",
         help="players of a game that is no fight, as evaluate takes them; they swap seats, and one alone plays itself",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from envs.errors import GameError
 from selfplay import console
-from selfplay.config.command_line import Parser, add_game_type
+from selfplay.config.command_line import Parser, add_own_code
 from selfplay.errors import ConfigError, IncompatibleError, SelfPlayError
 from selfplay.verbs import program
 
@@ -54,7 +54,7 @@ def parser() -> argparse.ArgumentParser:
     which = made.add_mutually_exclusive_group()
     which.add_argument("--seed", type=int, help="seed of the game, for a run (default: the best of a few)")
     which.add_argument("--game", metavar="ID", help="play a rated game again: its match id, or the start of it")
-    add_game_type(made)
+    add_own_code(made)
     return made
 
 

@@ -121,7 +121,7 @@ class _Table(SyncVectorGame):
     """Where a person plays: a block of one game, which tells what was played and how the game ended."""
 
     def __init__(self, game: Game, opponent: Policy | str, read: Read, write: Write, size: Size) -> None:
-        super().__init__(lambda: game, 1, game.players)
+        super().__init__(lambda: game, 1)
         self._game, self._opponent, self._read, self._write, self._size = game, opponent, read, write, size
         self._shown = ""
         if isinstance(opponent, str):
@@ -201,7 +201,7 @@ class _Table(SyncVectorGame):
         while True:
             answer = self._answer(f"Your action ({valid}): ")
             action = _chosen(answer, names, parts)
-            if action is not None:
+            if action is not None and self.actions.allows(legal, action):
                 return action
             if answer.casefold() == "quit":
                 raise _Ended
@@ -258,7 +258,7 @@ def fitted(picture: NDArray[np.uint8], columns: int, rows: int) -> NDArray[np.ui
 
 
 def _chosen(answer: str, names: dict[str, int], parts: Parts) -> Sequence[int] | None:
-    """The legal action that is meant: a name, in any case where only one is alike, or numbers with commas.
+    """The action that is meant: a name, in any case where only one is alike, or numbers with commas.
 
     Parts in which there is no choice may be left out.
     """
@@ -272,8 +272,7 @@ def _chosen(answer: str, names: dict[str, int], parts: Parts) -> Sequence[int] |
     if len(numbers) < len(parts):
         left = iter(numbers)
         numbers = [next(left, -1) if part.sum() > 1 else int(part.argmax()) for part in parts] + [*left]
-    fits = len(numbers) == len(parts) and all(n in np.flatnonzero(part) for n, part in zip(numbers, parts, strict=True))
-    return numbers if fits else None
+    return numbers
 
 
 def _spans(parts: Parts) -> str:
