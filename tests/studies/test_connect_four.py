@@ -5,11 +5,16 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from envs.errors import GameError
-from scripts.studies.connect_four import alpha_beta, positions
+from envs.check import check_game
+from envs.errors import ActionError, GameError
+from envs.plugins import allow, find_single
+from envs.vector import SyncVectorGame
+from scripts.studies.connect_four import alpha_beta, positions, strength
+from scripts.studies.connect_four.block import ConnectFourBlock
 from scripts.studies.connect_four.board import Position, play
 from scripts.studies.connect_four.search import BOARD, COLUMNS, FULL, ILLEGAL, SQUARES, STRIDE
 from scripts.studies.connect_four.solver import Solver
+from tests.train.runs import train
 
 X = ILLEGAL
 
@@ -99,6 +104,54 @@ class TestBoard:
     def test_refuses_a_move_that_is_not_there(self, column):
         with pytest.raises(GameError, match=rf"column {column} is full or does not exist \(valid: 0, 1, 2, 4, 5, 6\)"):
             after("333333").after(column)
+
+
+class TestBlock:
+    def test_keeps_the_contract(self):
+        check_game(ConnectFourBlock, chance=False)
+
+    def test_is_the_game_of_pettingzoo(self):
+        pytest.importorskip("pygame")
+        pytest.importorskip("pettingzoo")
+        make = find_single("pettingzoo:pettingzoo.classic.connect_four_v3")
+        theirs, ours = SyncVectorGame(lambda: make(False), 4), ConnectFourBlock(4)
+        rng = np.random.default_rng(0)
+        seeds = np.arange(4, dtype=np.uint64)
+        assert np.array_equal(theirs.reset(seeds)[..., :-2], ours.reset(seeds))  # theirs ends with the seat
+        endings = 0
+        for _ in range(200):
+            assert np.array_equal(theirs.legal, ours.legal)
+            draws = np.where(ours.legal, rng.random(ours.legal.shape), -1)
+            actions = draws.argmax(-1)[..., None].astype(np.int8)
+            expected, got = theirs.step(actions), ours.step(actions)
+            assert np.array_equal(expected.obs[..., :-2], got.obs)
+            for name in ("reward", "terminated", "truncated", "stats"):
+                assert np.array_equal(getattr(expected, name), getattr(got, name)), name
+            over = got.ended
+            endings += over.sum()
+            assert np.array_equal(expected.score[over], got.score[over])
+            assert np.array_equal(expected.final_obs[over][..., :-2], got.final_obs[over])
+        assert endings > 20
+        theirs.close()
+
+    def test_random_player_takes_every_column(self):
+        game = ConnectFourBlock(50)
+        game.bots[:] = 0
+        game.reset(np.arange(50, dtype=np.uint64))
+        game.step(np.full((50, 2, 1), 9, np.int8))  # what a policy would have played there means nothing
+        assert {position.taken for position in game.positions()} == {1 << STRIDE * c for c in range(COLUMNS)}
+
+    def test_refuses_a_full_column_and_changes_nothing(self):
+        game = ConnectFourBlock(1)
+        game.reset(np.zeros(1, np.uint64))
+        for number in range(6):
+            column = np.zeros((1, 2, 1), np.int8)
+            column[0, number % 2] = 3
+            game.step(column)
+        before = game.snapshot()
+        with pytest.raises(ActionError, match=r"game 0, seat 0: column 3 is not legal now \(valid: 0, 1, 2, 4, 5, 6\)"):
+            game.step(np.full((1, 2, 1), 3, np.int8))
+        assert all(np.array_equal(before[name], part) for name, part in game.snapshot().items())
 
 
 class TestSolver:
@@ -252,3 +305,27 @@ class TestShareOfOptimal:
     def test_refuses_a_full_column(self, solver):
         with pytest.raises(GameError, match="column 0 is full"):
             positions.share_of_optimal(lambda position: 0, [[after("000000616161")]], solver)
+
+
+class TestStrength:
+    def test_scores_are_those_of_the_player_in_both_seats(self):
+        never_wins = strength.scores(lambda position: position.legal[0], depth=4, games=6, seed=0)
+        assert never_wins == [0.0] * 6
+
+        def stronger(position):
+            return alpha_beta.choose(position, 6, np.random.default_rng(position.taken))
+
+        found = strength.scores(stronger, depth=1, games=40, seed=0)
+        assert np.mean(found[::2]) >= 0.6
+        assert np.mean(found[1::2]) >= 0.6
+        assert strength.scores(stronger, depth=1, games=40, seed=0) == found
+
+    def test_curve_of_a_run(self, tmp_path, monkeypatch, capsys):
+        allow(strength.GAME)
+        small = ("--num-games", 4, "--rollout-length", 16, "--hidden", "8", "--save-interval", 1)
+        assert train(tmp_path, "--game-type", strength.GAME, "--timesteps", 2 * 4 * 16, size=small)[0] == 0
+        monkeypatch.setattr("sys.argv", ["strength", str(tmp_path), "--games", "4", "--depth", "2"])
+        capsys.readouterr()
+        assert strength.main() == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert [line.partition(":")[0] for line in lines] == ["gen_0", "gen_1", "gen_2"]
