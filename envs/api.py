@@ -12,6 +12,8 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.errors import ActionError
+
 F32 = NDArray[np.float32]
 Bool = NDArray[np.bool_]
 Actions = NDArray[np.int8]
@@ -52,6 +54,21 @@ class ActionSpec:
             0 <= value < size and bool(legal[first + value])
             for value, size, first in zip(action, self.sizes, self.starts.tolist(), strict=True)
         )
+
+    def checked(self, actions: Actions, legal: Bool) -> tuple[NDArray[np.int64], Bool]:
+        """Actions [..., width] of categoricals as whole numbers, and which of them ``legal`` [..., logits] allows.
+
+        Raises:
+            ActionError: no numbers, or another shape.
+        """
+        shape = (*legal.shape[:-1], self.width)
+        if not isinstance(actions, np.ndarray) or actions.shape != shape or actions.dtype.kind not in "biuf":
+            got = getattr(actions, "shape", type(actions).__name__)
+            raise ActionError(f"actions must be whole numbers of shape {shape} (games, seats, parts), got {got}")
+        with np.errstate(invalid="ignore"):  # not a number is no action either
+            whole = np.nan_to_num(actions, nan=-1, posinf=-1, neginf=-1).astype(np.int64)
+        known = (whole == actions) & (whole >= 0) & (whole < np.array(self.sizes))
+        return whole, known & np.take_along_axis(legal, self.starts + np.where(known, whole, 0), -1)
 
     def choices(self, legal: Bool) -> Bool:
         """Where a mask ``legal`` [..., logits] leaves more than one action, [...]; elsewhere nothing is decided."""

@@ -268,20 +268,12 @@ class SyncVectorGame:
 
     def _checked(self, actions: Actions) -> Actions:
         """A copy of the actions [B, P, A], all of them legal now or of seats that scripted players have."""
-        sizes = np.array(self.actions.sizes)
-        shape = (self.num_games, 2, len(sizes))
-        if not isinstance(actions, np.ndarray) or actions.shape != shape or actions.dtype.kind not in "biuf":
-            got = getattr(actions, "shape", type(actions).__name__)
-            raise ActionError(f"actions must be whole numbers of shape {shape} (games, seats, parts), got {got}")
-        with np.errstate(invalid="ignore"):  # not a number is no action either
-            whole = np.nan_to_num(actions, nan=-1, posinf=-1, neginf=-1).astype(np.int64)
-        known = (whole == actions) & (whole >= 0) & (whole < sizes)
-        places = self._starts + np.where(known, whole, 0)
-        wrong = ~(known & np.take_along_axis(self.legal, places, 2)) & (self.bots < 0)[..., None]
+        whole, allowed = self.actions.checked(actions, self.legal)
+        wrong = ~allowed & (self.bots < 0)[..., None]
         if wrong.any():
             b, seat, part = np.argwhere(wrong)[0].tolist()
             first = int(self._starts[part])
-            valid = np.flatnonzero(self.legal[b, seat, first : first + sizes[part]])
+            valid = np.flatnonzero(self.legal[b, seat, first : first + self.actions.sizes[part]])
             raise ActionError(
                 f"game {b}, seat {seat}: {actions[b, seat, part]:g} in part {part} of the action is not legal now "
                 f"(valid: {', '.join(map(str, valid))})"

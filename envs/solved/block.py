@@ -127,21 +127,13 @@ class TableGame:
 
     def _checked(self, actions: Actions) -> NDArray[np.int64]:
         """The actions [B, 2], all of them legal now."""
-        shape = (self.num_games, 2, 1)
-        if not isinstance(actions, np.ndarray) or actions.shape != shape or actions.dtype.kind not in "biuf":
-            got = getattr(actions, "shape", type(actions).__name__)
-            raise ActionError(f"actions must be whole numbers of shape {shape} (games, seats, 1), got {got}")
-        names = self._table.actions
-        chosen = actions[..., 0]
-        with np.errstate(invalid="ignore"):  # not a number is no action either
-            whole = np.nan_to_num(chosen, nan=-1, posinf=-1, neginf=-1).astype(np.int64)
-        known = (whole == chosen) & (whole >= 0) & (whole < len(names))
-        legal = np.take_along_axis(self._table.legal[self._state], np.where(known, whole, 0)[..., None], 2)[..., 0]
-        if not (known & legal).all():
-            game, seat = np.argwhere(~(known & legal))[0]
-            valid = np.flatnonzero(self._table.legal[self._state[game], seat])
+        names, now = self._table.actions, self._table.legal[self._state]
+        whole, allowed = self.actions.checked(actions, now)
+        if not allowed.all():
+            game, seat, _ = np.argwhere(~allowed)[0]
+            valid = np.flatnonzero(now[game, seat])
             raise ActionError(
-                f"game {game}, seat {seat}: action {chosen[game, seat]:g} is not one that it has now "
+                f"game {game}, seat {seat}: action {actions[game, seat, 0]:g} is not one that it has now "
                 f"(valid: {', '.join(f'{n} {names[n]}' for n in valid)})"
             )
-        return whole
+        return whole[..., 0]

@@ -153,6 +153,15 @@ class TestBlock:
             game.step(np.full((1, 2, 1), 3, np.int8))
         assert all(np.array_equal(before[name], part) for name, part in game.snapshot().items())
 
+    def test_a_refused_step_draws_nothing_for_the_random_player(self):
+        game = ConnectFourBlock(2)
+        game.bots[0, 0] = 0
+        game.reset(np.arange(2, dtype=np.uint64))
+        before = game.snapshot()
+        with pytest.raises(ActionError, match="game 1, seat 0: column 7 is not legal now"):
+            game.step(np.array([[[0], [0]], [[7], [0]]], np.int8))
+        assert all(np.array_equal(before[name], part) for name, part in game.snapshot().items())
+
 
 class TestSolver:
     @pytest.mark.parametrize("stones", range(34, 42))
