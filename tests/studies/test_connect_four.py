@@ -4,17 +4,17 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 
-from envs.check import check_game
-from envs.errors import ActionError, GameError
-from envs.plugins import allow, find_single
-from envs.vector import SyncVectorGame
-from scripts.studies.connect_four import alpha_beta, positions, strength
-from scripts.studies.connect_four.block import ConnectFourBlock
+from envs.errors import GameError
+from envs.plugins import find_single
+from scripts.studies.connect_four import __main__ as study
+from scripts.studies.connect_four import alpha_beta, positions
+from scripts.studies.connect_four.__main__ import Study, greedy
 from scripts.studies.connect_four.board import Position, play
+from scripts.studies.connect_four.network import LINES, LineNetwork
 from scripts.studies.connect_four.search import BOARD, COLUMNS, FULL, ILLEGAL, SQUARES, STRIDE
 from scripts.studies.connect_four.solver import Solver
-from tests.train.runs import train
 
 X = ILLEGAL
 
@@ -106,61 +106,34 @@ class TestBoard:
             after("333333").after(column)
 
 
-class TestBlock:
-    def test_keeps_the_contract(self):
-        check_game(ConnectFourBlock, chance=False)
+class TestNetwork:
+    def test_lines_are_those_of_the_board(self):
+        assert len(LINES) == len({frozenset(line) for line in LINES}) == 69
+        for line in LINES:
+            board = [int(square in line) for square in range(SQUARES)]
+            assert Position.of(board, seat=0)._replace(own=0).lost  # all of them are of the side that has moved
+        assert not Position.of([int(square in LINES[0][:3]) for square in range(SQUARES)], seat=0)._replace(own=0).lost
 
-    def test_is_the_game_of_pettingzoo(self):
-        pytest.importorskip("pygame")
-        pytest.importorskip("pettingzoo")
-        make = find_single("pettingzoo:pettingzoo.classic.connect_four_v3")
-        theirs, ours = SyncVectorGame(lambda: make(False), 4), ConnectFourBlock(4)
-        rng = np.random.default_rng(0)
-        seeds = np.arange(4, dtype=np.uint64)
-        assert np.array_equal(theirs.reset(seeds)[..., :-2], ours.reset(seeds))  # theirs ends with the seat
-        endings = 0
-        for _ in range(200):
-            assert np.array_equal(theirs.legal, ours.legal)
-            draws = np.where(ours.legal, rng.random(ours.legal.shape), -1)
-            actions = draws.argmax(-1)[..., None].astype(np.int8)
-            expected, got = theirs.step(actions), ours.step(actions)
-            assert np.array_equal(expected.obs[..., :-2], got.obs)
-            for name in ("reward", "terminated", "truncated", "stats"):
-                assert np.array_equal(getattr(expected, name), getattr(got, name)), name
-            over = got.ended
-            endings += over.sum()
-            assert np.array_equal(expected.score[over], got.score[over])
-            assert np.array_equal(expected.final_obs[over][..., :-2], got.final_obs[over])
-        assert endings > 20
-        theirs.close()
-
-    def test_random_player_takes_every_column(self):
-        game = ConnectFourBlock(50)
-        game.bots[:] = 0
-        game.reset(np.arange(50, dtype=np.uint64))
-        game.step(np.full((50, 2, 1), 9, np.int8))  # what a policy would have played there means nothing
-        assert {position.taken for position in game.positions()} == {1 << STRIDE * c for c in range(COLUMNS)}
-
-    def test_refuses_a_full_column_and_changes_nothing(self):
-        game = ConnectFourBlock(1)
-        game.reset(np.zeros(1, np.uint64))
-        for number in range(6):
-            column = np.zeros((1, 2, 1), np.int8)
-            column[0, number % 2] = 3
-            game.step(column)
-        before = game.snapshot()
-        with pytest.raises(ActionError, match=r"game 0, seat 0: column 3 is not legal now \(valid: 0, 1, 2, 4, 5, 6\)"):
-            game.step(np.full((1, 2, 1), 3, np.int8))
-        assert all(np.array_equal(before[name], part) for name, part in game.snapshot().items())
-
-    def test_a_refused_step_draws_nothing_for_the_random_player(self):
-        game = ConnectFourBlock(2)
-        game.bots[0, 0] = 0
-        game.reset(np.arange(2, dtype=np.uint64))
-        before = game.snapshot()
-        with pytest.raises(ActionError, match="game 1, seat 0: column 7 is not legal now"):
-            game.step(np.array([[[0], [0]], [[7], [0]]], np.int8))
-        assert all(np.array_equal(before[name], part) for name, part in game.snapshot().items())
+    def test_adds_up_on_the_squares_of_the_lines(self):
+        network, rng = LineNetwork(2 * SQUARES), np.random.default_rng(0)
+        for position in (random_position(rng, stones) for stones in (0, 7, 20, 36)):
+            taken = position.planes.sum(-1).reshape(-1)
+            landing = [not taken[i] and (i + COLUMNS >= SQUARES or taken[i + COLUMNS]) for i in range(SQUARES)]
+            board = torch.tensor([[*position.planes.reshape(-1, 2)[i], landing[i]] for i in range(SQUARES)]).float()
+            added = network.from_square(board)
+            for line in LINES:
+                parts = network.from_line(torch.relu(network.line(board[line].flatten()))).view(4, -1)
+                for square, part in zip(line, parts, strict=True):
+                    added[square] = added[square] + part
+            squares = torch.relu(added)
+            columns = torch.zeros(2, COLUMNS, squares.shape[1])
+            for square in np.flatnonzero(landing).tolist():
+                columns[0, square % COLUMNS] = squares[square]
+                if square >= COLUMNS:
+                    columns[1, square % COLUMNS] = squares[square - COLUMNS]
+            seen = torch.from_numpy(position.planes.astype(np.float32)).view(1, -1)
+            expected = torch.cat([torch.relu(network.hidden(squares.flatten())), columns.flatten()])
+            assert torch.allclose(network(seen)[0], expected, atol=1e-6)
 
 
 class TestSolver:
@@ -316,25 +289,50 @@ class TestShareOfOptimal:
             positions.share_of_optimal(lambda position: 0, [[after("000000616161")]], solver)
 
 
-class TestStrength:
-    def test_scores_are_those_of_the_player_in_both_seats(self):
-        never_wins = strength.scores(lambda position: position.legal[0], depth=4, games=6, seed=0)
-        assert never_wins == [0.0] * 6
+class TestStudy:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def cell(cls, tmp_path_factory):
+        pytest.importorskip("pettingzoo")
+        pytest.importorskip("pygame")
+        small = Study(tmp_path_factory.mktemp("runs"), minutes=0.02, games=4)
+        small.__dict__["_positions"] = [[after("303040"), after("6666663323")]]  # quick to solve
+        return small.measure("lines", 0)
 
-        def stronger(position):
-            return alpha_beta.choose(position, 6, np.random.default_rng(position.taken))
+    def test_plays_every_generation(self, cell):
+        assert cell["steps"] > 0
+        assert {point["wins"] + point["draws"] + point["losses"] for point in cell["curve"]} == {4}
+        assert cell["curve"][0]["minutes"] == 0
+        assert cell["curve"][-1]["minutes"] > 0
+        assert sum(share["positions"] for share in cell["optimal"]) == 2
 
-        found = strength.scores(stronger, depth=1, games=40, seed=0)
-        assert np.mean(found[::2]) >= 0.6
-        assert np.mean(found[1::2]) >= 0.6
-        assert strength.scores(stronger, depth=1, games=40, seed=0) == found
+    def test_writes_the_page(self, cell, tmp_path, monkeypatch):
+        monkeypatch.setattr(study, "ROOT", tmp_path)
+        page = tmp_path / "docs" / "connect_four.md"
+        (tmp_path / "docs" / "data").mkdir(parents=True)
+        page.write_text("<!-- results: begin -->\n<!-- results: end -->\n", encoding="utf-8")
+        study.write([cell])
+        assert "| `lines` | 0 |" in page.read_text(encoding="utf-8")
+        assert (tmp_path / "docs" / "data" / "connect_four.svg").exists()
 
-    def test_curve_of_a_run(self, tmp_path, monkeypatch, capsys):
-        allow(strength.GAME)
-        small = ("--num-games", 4, "--rollout-length", 16, "--hidden", "8", "--save-interval", 1)
-        assert train(tmp_path, "--game-type", strength.GAME, "--timesteps", 2 * 4 * 16, size=small)[0] == 0
-        monkeypatch.setattr("sys.argv", ["strength", str(tmp_path), "--games", "4", "--depth", "2"])
-        capsys.readouterr()
-        assert strength.main() == 0
-        lines = capsys.readouterr().out.splitlines()
-        assert [line.partition(":")[0] for line in lines] == ["gen_0", "gen_1", "gen_2"]
+    def test_a_policy_sees_what_the_game_shows(self):
+        pytest.importorskip("pygame")
+        pytest.importorskip("pettingzoo")
+        seen = []
+
+        def act(obs, **given):
+            seen.append((obs, given["legal"]))
+            return np.zeros((1, 1), np.int8)
+
+        game = find_single("pettingzoo:pettingzoo.classic.connect_four_v3")(False)
+        game.reset(0)
+        for moves in ("3", "33", "333333"):
+            greedy(SimpleNamespace(act=act))(after(moves))
+        for number in range(1, 7):
+            seat = (number - 1) % 2
+            game.step([3 if seat == 0 else 0, 3 if seat else 0])
+            if number in (1, 2, 6):
+                obs, legal = seen.pop(0)
+                assert np.array_equal(obs[0], game.observe(1 - seat))
+                assert np.array_equal(legal[0], game.legal(1 - seat))
+        game.close()
