@@ -59,6 +59,12 @@ class GameEntry:
     single: MakeSingle | None = None  # makes one game for people to see, where it is no fight
     repeats: bool = True  # whether the same seed and actions give the same game, so that games can be continued
 
+    @property
+    def part_names(self) -> tuple[str, ...]:
+        """Names of the integers of an action."""
+        width = self.actions.width
+        return self.action_parts or (("action",) if width == 1 else tuple(f"part_{i}" for i in range(width)))
+
 
 def _known(name: str, rules: Rules[Any], players: Mapping[str, Player], encoder_version: int = 1) -> GameEntry:
     """A game that is written down whole, with its scripted players beside a random one."""

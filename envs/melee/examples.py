@@ -44,6 +44,7 @@ class Examples:
     last: Actions  # [M, A] the controller of frame N itself, in the same view: what doing nothing new would repeat
     frame: NDArray[np.int32]  # [M] N
     fresh: Bool  # [M] a stream begins here: what came before is not the frames before
+    legal: Bool | None = None  # [M, L] what could be chosen, in games that are no fights; None: everything
 
     def __len__(self) -> int:
         return len(self.obs)

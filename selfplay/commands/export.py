@@ -95,8 +95,7 @@ def described(policy: Policy) -> dict[str, Any]:
 
 def _layout(game: GameEntry) -> list[dict[str, str | int]]:
     """Which logits belong to which part of an action, in the order of the action's numbers."""
-    width, first = game.actions.width, game.actions.binary
-    names = game.action_parts or (("action",) if width == 1 else [f"part_{i}" for i in range(width)])
+    names, first = game.part_names, game.actions.binary
     parts: list[dict[str, str | int]] = [
         {"name": name, "kind": "button", "first": i, "size": 1} for i, name in enumerate(names[:first])
     ]

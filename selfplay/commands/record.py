@@ -1,8 +1,8 @@
-"""Games of the mock as .slp files: a data set for imitation that needs no download.
+"""Games of the mock as .slp files, and other games as one file: data sets for imitation that need no download.
 
-A game depends on its number alone (seed, players and rules). Existing files are kept, so that an interrupted recording
-is continued and a longer one extends a shorter one. With policies this holds as ``selfplay.runner.match`` says: sums of
-the network may differ in the last bit with the number of parallel games.
+A game depends on its number alone (seed, players and rules). Existing .slp files are kept, so that an interrupted
+recording is continued and a longer one extends a shorter one. With policies this holds as ``selfplay.runner.match``
+says: sums of the network may differ in the last bit with the number of parallel games.
 """
 
 from __future__ import annotations
@@ -10,14 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from envs.melee.replay import save_replay
+from envs.registry import find_game
+from envs.vector import SyncVectorGame
+from selfplay.checkpoint.store import write_file
 from selfplay.commands.named_players import MOCK, check_scripted
-from selfplay.commands.players import contender
+from selfplay.commands.players import contender, home_rules
 from selfplay.policy.policy import load_fighter
-from selfplay.runner.match import Contender, Rules
-from selfplay.train.imitation.recording import blocks, recorded
+from selfplay.replays.recorded_games import RecordedGame
+from selfplay.runner.match import Contender, Rules, play_in
+from selfplay.train.imitation.recording import WIDEST, blocks, pairings_of, recorded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,3 +97,39 @@ def record(orders: Sequence[Order], players: Mapping[str, Contender], rules: Rul
             frames += len(replay.state.game)
         done += len(block)
         yield Progress(done, frames)
+
+
+def record_games(game: str, names: Sequence[str], games: int, seed: int, path: Path) -> Iterator[int]:
+    """Play games that are no fights, then write them to one file; yields the number of games done. Blocks.
+
+    The players meet each other from both seats; one alone plays itself.
+
+    Raises:
+        ConfigError: as of ``contender``, or no game is asked for.
+        GameError: the game failed.
+        CheckpointError: the file cannot be written.
+    """
+    players = {player.id: player for player in (opponent(name, game) for name in names)}
+    characters, rules = home_rules(list(players.values()), game)
+    matchups = pairings_of(list(players), [], games, characters, seed)
+    lines: list[str] = []
+    for start in range(0, games, WIDEST):
+        lines += _lines(matchups[start : start + WIDEST], players, rules)
+        yield len(lines)
+    write_file(path, "".join(lines).encode())
+
+
+def _lines(matchups: Sequence[Matchup], players: Mapping[str, Contender], rules: Rules) -> Iterator[str]:
+    """Play the games side by side; each as a line of the file."""
+    entry = find_game(rules.game)
+    make: Any = entry.single
+    block = SyncVectorGame(lambda: make(False), len(matchups))
+    first: dict[int, tuple[Any, ...]] = {}  # later episodes are played while others are in their first
+    block.on_end = lambda b, *episode: first.setdefault(b, episode)
+    play_in(block, matchups, players, rules)
+    block.close()
+    for b, matchup in enumerate(matchups):
+        seed, actions, rewards = first[b]
+        values = {"seed": seed, "actions": block.as_taken(actions), "rewards": rewards.tolist()}
+        record = RecordedGame(game=rules.game, version=entry.encoder_version, players=matchup.players, **values)
+        yield record.model_dump_json() + "\n"

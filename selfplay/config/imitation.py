@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Annotated, Final
 
 from pydantic import Field, field_validator, model_validator
 
 from envs.melee.short_names import full_name
 from envs.rated import MAX_DELAY
-from selfplay.config.base import Changeable, Group, Minutes, Natural, Positive, RunSettings, StructureConfig
+from selfplay.config.base import Changeable, FightsOnly, Group, Minutes, Natural, Positive, RunSettings, StructureConfig
 from selfplay.config.options import flags, options
 
 NEAR_ENOUGH: Final = 0.01  # relative difference of --val-split and the part that is meant
@@ -24,23 +23,23 @@ class DataConfig(Group):
     replays: Changeable[str | None] = Field(
         None, description="Folder of .slp files, searched with its subfolders; or a file of recorded games"
     )
-    character: tuple[str, ...] = Field((), description="Use only players with these characters")
-    player: str | None = Field(
-        None, description="Use only the player with this port, 1 to 4, name or connect code; of recorded games: name"
-    )
+    character: FightsOnly[tuple[str, ...]] = Field((), description="Use only players with these characters")
+    player: str | None = Field(None, description="Use only the player with this port, 1 to 4, name or connect code")
     max_files: Positive | None = Field(None, description="Maximum number of games, the first usable ones by name")
-    frame_skip: Annotated[int, Field(ge=1, le=30)] = Field(4, description="Frames between two decisions")
-    delay: Annotated[int, Field(ge=0, le=MAX_DELAY)] = Field(0, description="Frames between seeing and acting")
+    frame_skip: FightsOnly[Annotated[int, Field(ge=1, le=30)]] = Field(4, description="Frames between two decisions")
+    delay: FightsOnly[Annotated[int, Field(ge=0, le=MAX_DELAY)]] = Field(
+        0, description="Frames between seeing and acting"
+    )
     val_split: Annotated[float, Field(gt=0, le=0.5)] = Field(
         0.1, description="Share of the games that is used for validation"
     )
-    cache: Changeable[str | None] = Field(
+    cache: FightsOnly[Changeable[str | None]] = Field(
         None, description="Cache folder for parsed replays; by default in --checkpoint"
     )
-    cache_gb: Changeable[Annotated[float, Field(gt=0)]] = Field(
+    cache_gb: FightsOnly[Changeable[Annotated[float, Field(gt=0)]]] = Field(
         20.0, description="Size limit of the cache in gigabytes"
     )
-    no_cache: Changeable[bool] = Field(False, description="Parse the replays again in every pass")
+    no_cache: FightsOnly[Changeable[bool]] = Field(False, description="Parse the replays again in every pass")
 
     @field_validator("character")
     @classmethod
@@ -82,11 +81,11 @@ class LearnConfig(Group):
         description="Train on windows of consecutive decisions; implied by recurrent backbones. "
         "`mlp` still sees one frame at a time",
     )
-    button_power: Annotated[float, Field(ge=0, le=1)] = Field(
+    button_power: FightsOnly[Annotated[float, Field(ge=0, le=1)]] = Field(
         0.5,
         description="Weight of a press: ((1 - r) / r) to this power, r being how often the button is pressed; 0 = 1",
     )
-    button_limit: Annotated[float, Field(ge=1)] = Field(20.0, description="Weight of a press at most")
+    button_limit: FightsOnly[Annotated[float, Field(ge=1)]] = Field(20.0, description="Weight of a press at most")
     change_weight: Annotated[float, Field(ge=1)] = Field(
         1.0, description="Weight of classes that differ from the previous controller"
     )
@@ -96,11 +95,6 @@ class LearnConfig(Group):
     min_delta: Changeable[Annotated[float, Field(ge=0)]] = Field(
         0.0, description="Minimum improvement, in nats a decision"
     )
-
-    def rate_at(self, done: float) -> float:
-        """The learning rate when a share of the planned rows is done: along a cosine."""
-        left = (1 + math.cos(math.pi * min(done, 1.0))) / 2
-        return self.learning_rate * (self.final_rate + (1 - self.final_rate) * left)
 
 
 class ImitationRunConfig(RunSettings):

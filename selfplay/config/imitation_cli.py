@@ -9,10 +9,11 @@ from envs.melee.tables import check_readable, names_of
 from envs.plugins import allow
 from envs.registry import find_game
 from selfplay.config import command_line, presets
+from selfplay.config.base import Mark
 from selfplay.config.command_line import Invocation, Program, check_name
 from selfplay.config.fighting_cli import check_game
 from selfplay.config.imitation import OPTIONS, ImitationConfig
-from selfplay.config.options import flag_of
+from selfplay.config.options import flag_of, marked
 from selfplay.errors import ConfigError
 
 EPILOG: Final = """examples:
@@ -23,15 +24,6 @@ EPILOG: Final = """examples:
   python scripts/train_self_play.py --pretrained checkpoints/imitation_best_policy
       continues with self-play
 """
-
-
-OF_GAMES: Final = (
-    *(f"data.{name}" for name in ("game", "replays", "player", "max_files", "val_split")),
-    *(f"learn.{name}" for name in ("epochs", "batch_size", "learning_rate", "final_rate", "max_grad_norm")),
-    *("learn.patience", "learn.min_delta", "net.backbone", "net.hidden", "net.activation"),
-    *(f"run.{name}" for name in ("checkpoint", "seed", "max_minutes", "device", "threads")),
-)
-"""Settings that recorded games have a use for."""
 
 
 def _check_early(explicit: dict[str, Any]) -> None:
@@ -61,22 +53,6 @@ PROGRAM: Final = Program(
 )
 
 
-def _check_of_games(invocation: Invocation[ImitationConfig]) -> None:
-    config, game = invocation.config, f"--game-type {invocation.config.data.game}"
-    if invocation.resume:
-        raise ConfigError(f"--resume: a training on recorded games is not continued; begin it anew ({game})")
-    for path in invocation.explicit:
-        if path not in OF_GAMES:
-            raise ConfigError(f"{flag_of(OPTIONS, path)} is a setting of replays of fights; {game} has no use for it")
-    if config.temporal:
-        raise ConfigError(
-            f"--backbone {config.net.backbone}: recorded games are learned one decision at a time, "
-            f"without memory ({game})"
-        )
-    if config.data.replays is None:
-        raise ConfigError(f"--replays FILE is needed: a file of recorded games to learn from ({game})")
-
-
 def parse(arguments: Sequence[str]) -> Invocation[ImitationConfig]:
     """The configuration that the arguments ask for; errors as of ``command_line.parse``.
 
@@ -84,8 +60,12 @@ def parse(arguments: Sequence[str]) -> Invocation[ImitationConfig]:
         ConfigError: a new training without ``--replays``, too; and what recorded games have no use for.
     """
     invocation = command_line.parse(PROGRAM, arguments)
-    if not find_game(invocation.config.data.game).fighter:
-        _check_of_games(invocation)
+    game, unused = invocation.config.data.game, marked(ImitationConfig, Mark.FIGHTS_ONLY)
+    for path in invocation.explicit:
+        if path in unused and not find_game(game).fighter:
+            raise ConfigError(f"{flag_of(OPTIONS, path)} is a setting of fights; --game-type {game} has no use for it")
     if invocation.config.data.replays is None and not invocation.resume:
-        raise ConfigError("--replays DIR is needed: the folder of the .slp files to learn from")
+        raise ConfigError(
+            "--replays PATH is needed: a folder of .slp files, or a file of recorded games, to learn from"
+        )
     return invocation

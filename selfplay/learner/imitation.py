@@ -36,7 +36,7 @@ class Lesson:
     last: Tensor  # int8 [N, (T,) A]
     mask: Tensor | None = None  # bool [N, T]
     fresh: Tensor | None = None  # bool [N, T]
-    legal: Tensor | None = None  # bool [N, L], of rows; None: everything
+    legal: Tensor | None = None  # bool [N, (T,) L]; None: everything
 
     def __len__(self) -> int:
         return len(self.obs)
@@ -69,15 +69,16 @@ class Decided:
 
 def decide(network: ActorCritic, lesson: Lesson, memory: Tensor) -> Decided:
     """Run a network on a lesson, beginning with ``memory`` [N, M]; M is 0 for a network without memory."""
-    mask = lesson.mask
+    mask, legal = lesson.mask, lesson.legal
     if mask is None:
-        return Decided(masked(network(lesson.obs)[0], lesson.legal), lesson.action, lesson.last, memory)
+        return Decided(masked(network(lesson.obs)[0], legal), lesson.action, lesson.last, memory)
     if network.memory_width and lesson.fresh is not None:
         logits, _, memory = network.unroll(lesson.obs, memory, lesson.fresh)
         logits = logits[mask]
     else:
         logits = network(lesson.obs[mask])[0]
-    return Decided(logits, lesson.action[mask], lesson.last[mask], memory)
+    legal = None if legal is None else legal[mask]
+    return Decided(masked(logits, legal), lesson.action[mask], lesson.last[mask], memory)
 
 
 @dataclass(frozen=True, slots=True)

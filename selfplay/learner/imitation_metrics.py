@@ -42,6 +42,7 @@ class ImitationMetrics:
     parts: tuple[float, ...]  # [A] the model's, of each part
     pressed: tuple[tuple[float, float], ...]  # of each button: press rate of the network, of the player
     off_centre: dict[str, tuple[float, float]]  # of each stick: rate off centre of the network, of the player
+    accuracy: float  # how often the most likely action is the player's
     distinct: tuple[int, int]  # different actions in the first DIVERSITY_ROWS decisions: drawn from the network, played
 
     @property
@@ -64,7 +65,7 @@ def imitation_metrics(
     out = torch.zeros(2, len(sticks), dtype=torch.float64)
     drawn: set[bytes] = set()
     played: set[bytes] = set()
-    seen = 0
+    seen = right = 0
     for decided in decisions:
         logits, action, last = decided.logits.cpu().float(), decided.action.cpu(), decided.last.cpu()
         changed = (action != last).any(1)
@@ -81,6 +82,7 @@ def imitation_metrics(
             if sticks
             else 0.0
         )
+        right += int((sample(heads, logits, None, greedy=True)[0] == action).all(1).sum())
         if (left := DIVERSITY_ROWS - seen) > 0:
             drawn |= _distinct(sample(heads, logits[:left], generator)[0])
             played |= _distinct(action[:left])
@@ -100,6 +102,7 @@ def imitation_metrics(
         parts=tuple((parts / seen).tolist()),
         pressed=tuple((a, b) for a, b in (pressed / seen).T.tolist()),
         off_centre={name: (a, b) for name, (a, b) in zip(sticks, (out / seen).T.tolist(), strict=True)},
+        accuracy=right / seen,
         distinct=(len(drawn), len(played)),
     )
 

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.melee.controller import ACTION_SPEC
-from envs.melee.observation import OBS_WIDTH
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
@@ -39,6 +37,7 @@ class FrameBatch:
     obs: F32  # [N, D]
     action: Actions  # [N, A]
     last: Actions  # [N, A]
+    legal: Bool | None  # [N, L]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +50,7 @@ class WindowBatch:
     mask: Bool  # [N, T] False for padding, which is always at the end
     fresh: Bool  # [N, T] start of a sequence: reset the recurrent state
     game: NDArray[np.int64]  # [N] index into ``games``; NO_GAME for an empty lane
+    legal: Bool | None  # [N, T, L]
 
 
 def frames(
@@ -64,14 +64,15 @@ def frames(
     kept: list[FrameBatch] = []
     count = 0
     for i in rng.permutation(len(games)):
-        kept.extend(FrameBatch(seat.obs, seat.action, seat.last) for seat in library.load(games[i]))
-        count = sum(len(part.obs) for part in kept)
+        seats = library.load(games[i])
+        kept.extend(FrameBatch(seat.obs, seat.action, seat.last, seat.legal) for seat in seats)
+        count += sum(map(len, seats))
         if count >= max(buffer_rows, rows):
             whole = _joined(kept)
             order = rng.permutation(count)
             full = count - count % rows
             yield from (_taken(whole, order[at : at + rows]) for at in range(0, full, rows))
-            kept = [_taken(whole, order[full:])]
+            kept, count = [_taken(whole, order[full:])], count - full
     if kept:
         whole = _joined(kept)
         order = rng.permutation(len(whole.obs))
@@ -104,9 +105,10 @@ def windows(
             if walk is None and (stream := next(waiting, None)) is not None:
                 game, seat = stream
                 walks[lane] = _Walk(game, library.load(games[game])[seat])
-        if not any(walks):
+        first = next((walk for walk in walks if walk is not None), None)
+        if first is None:
             return
-        batch = _empty(lanes, length)
+        batch = _empty(lanes, length, first.rows)
         for lane, walk in enumerate(walks):
             if walk is not None and walk.step(batch, lane):
                 walks[lane] = None
@@ -118,36 +120,37 @@ class _Walk:
 
     def __init__(self, game: int, rows: Examples) -> None:
         self._game = game
-        self._rows = rows
+        self.rows = rows
         self._at = 0
 
     def step(self, batch: WindowBatch, lane: int) -> bool:
         """Write the next window into a lane; returns whether it was the last one."""
-        rows, at = self._rows, self._at
+        rows, at = self.rows, self._at
         count = min(batch.mask.shape[1], len(rows) - at)
-        for name in ("obs", "action", "last", "fresh"):
-            getattr(batch, name)[lane, :count] = getattr(rows, name)[at : at + count]
+        for name in ("obs", "action", "last", "fresh", "legal"):
+            if (column := getattr(rows, name)) is not None:
+                getattr(batch, name)[lane, :count] = column[at : at + count]
         batch.mask[lane, :count] = True
         batch.game[lane] = self._game
         self._at += count
         return self._at == len(rows)
 
 
-def _empty(lanes: int, length: int) -> WindowBatch:
-    shape = (lanes, length)
-    return WindowBatch(
-        np.zeros((*shape, OBS_WIDTH), np.float32),
-        np.zeros((*shape, ACTION_SPEC.width), np.int8),
-        np.zeros((*shape, ACTION_SPEC.width), np.int8),
-        np.zeros(shape, np.bool_),
-        np.zeros(shape, np.bool_),
-        np.full(lanes, NO_GAME),
-    )
+def _empty(lanes: int, length: int, rows: Examples) -> WindowBatch:
+    columns: list[Any] = [
+        None if column is None else np.zeros((lanes, length, *column.shape[1:]), column.dtype)
+        for column in (rows.obs, rows.action, rows.last, rows.fresh, rows.fresh, rows.legal)
+    ]
+    columns.insert(5, np.full(lanes, NO_GAME))
+    return WindowBatch(*columns)
 
 
 def _joined(parts: Sequence[FrameBatch]) -> FrameBatch:
-    return FrameBatch(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("obs", "action", "last")))
+    columns = zip(*((part.obs, part.action, part.last, part.legal) for part in parts), strict=True)
+    joined: list[Any] = [None if column[0] is None else np.concatenate(column) for column in columns]
+    return FrameBatch(*joined)
 
 
 def _taken(batch: FrameBatch, rows: NDArray[np.int64]) -> FrameBatch:
-    return FrameBatch(batch.obs[rows], batch.action[rows], batch.last[rows])
+    legal = None if batch.legal is None else batch.legal[rows]
+    return FrameBatch(batch.obs[rows], batch.action[rows], batch.last[rows], legal)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import stat
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
@@ -46,6 +46,8 @@ class Library:
         UnknownNameError: unknown character.
         ConfigError: another argument is invalid.
     """
+
+    what: ClassVar = ".slp files"
 
     def __init__(
         self,
@@ -190,7 +192,7 @@ class Library:
         return path.relative_to(self.folder).as_posix()
 
     def _nothing(self, count: int) -> str:
-        parts = [f"{self.folder}: no game that can be used in {count} .slp files"]
+        parts = [f"{self.folder}: no game that can be used in {count} {self.what}"]
         if self.bad:
             path, reason = self.bad[0]
             parts.append(f"{len(self.bad)} cannot be read or learned from (the first is {path.name}: {reason})")

@@ -1,13 +1,7 @@
-"""Files of recorded games: JSON lines, one game a line. A game repeats itself from its seed and its actions.
-
-N decisions, D features, L logits, A parts of an action.
-"""
+"""Files of recorded games: JSON lines, one game a line. A game repeats itself from its seed and its actions."""
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -15,18 +9,21 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from envs.errors import GameError
-from envs.vector import action_spec
+from envs.melee.examples import Examples
+from envs.registry import find_game
+from envs.vector import SyncVectorGame
 from selfplay.checkpoint.documents import decode_json, parse
-from selfplay.errors import CorruptError
+from selfplay.errors import ConfigError, CorruptError
 from selfplay.files import read_file
+from selfplay.replays.games import MAX_NAME, Game, SeatInfo
+from selfplay.replays.library import Library
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from envs.api import F32, Bool
+    from selfplay.replays.library import Progress
 
-    from envs.api import Actions, ActionSpec, Bool
-    from envs.game import Game
-
-MAX_BYTES: Final = 2**27  # of a file; what its lines stand for is not kept
+MAX_BYTES: Final = 2**25  # of a file; its decisions take a multiple of that in memory
+NOBODY: Final = "none"  # the character of a player, and the stage, where there are none
 Part = Annotated[int, Field(ge=0, lt=2**7)]
 Chosen = Part | tuple[Part, ...]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -41,92 +38,119 @@ class RecordedGame(BaseModel):
     version: int  # of the game
     seed: Annotated[int, Field(ge=0, lt=2**31)]  # that the game was reset with
     players: tuple[Name, Name]  # of the seats
-    actions: tuple[tuple[Chosen, Chosen], ...]  # 0 of a seat that waits
+    actions: tuple[tuple[Chosen, Chosen], ...]  # 0 in each part of a seat that waits
     rewards: tuple[float, float]  # sums of the seats
 
 
-@dataclass(frozen=True, slots=True)
-class Decisions:
-    """What players saw, could do and did."""
+class RecordedGames(Library):
+    """The games of a file, which are played again by ``scan`` and kept in memory. Arguments as of ``Library``."""
 
-    obs: NDArray[np.float32]  # [N, D]
-    legal: Bool  # [N, L]
-    action: Actions  # [N, A]
+    what = "recorded games"
 
-    def __len__(self) -> int:
-        return len(self.obs)
+    def __init__(self, path: Path, game: str, player: str | None = None, max_files: int | None = None) -> None:
+        super().__init__(path, frame_skip=1, delay=0, cache=None, player=player, max_files=max_files)
+        self._game = game
+        self._made: dict[Path, list[Examples]] = {}
 
-    @staticmethod
-    def joined(parts: list[Decisions]) -> Decisions:
-        return Decisions(*(np.concatenate([getattr(part, name) for part in parts]) for name in Decisions.__slots__))
+    def scan(self, progress: Progress = lambda done, total: None) -> tuple[Game, ...]:
+        """Find the games. Those that go another way are listed in ``bad``.
+
+        Raises:
+            ConfigError: the file cannot be read, is too large or damaged, or has games of another name or version; or
+                no game can be used.
+        """
+        entry = find_game(self._game)
+        if (make := entry.single) is None:
+            raise ConfigError(f"--game-type {self._game}: its games cannot be recorded")
+        block = Again(lambda: make(False), 1)
+        lines = read_file(self.folder, MAX_BYTES, ConfigError, follow=True).splitlines()
+        games: list[Game] = []
+        self.bad, self.unwanted = [], 0
+        for number, line in enumerate(lines, 1):
+            progress(number - 1, len(lines))
+            place = Path(f"{self.folder}:{number}")
+            record = _read(line, str(place))
+            if (record.game, record.version) != (self._game, entry.encoder_version):
+                raise ConfigError(
+                    f"{place}: a game of {record.game}, version {record.version}; "
+                    f"wanted is {self._game}, version {entry.encoder_version}"
+                )
+            try:
+                both = examples_of(block, record)
+            except GameError as error:
+                self.bad.append((place, str(error)))
+                continue
+            seats = tuple(
+                SeatInfo(seat=i, port=i, character=NOBODY, name=name[:MAX_NAME], code="", rows=len(both[i]))
+                for i, name in enumerate(record.players)
+            )
+            seats = tuple(seat for seat in seats if seat.rows and self._wants(seat))
+            if seats:
+                self._made[place] = [both[seat.seat] for seat in seats]
+                games.append(Game(place, str(record.seed), NOBODY, seats))
+            else:
+                self.unwanted += 1
+            if len(games) == self._max_files:
+                break
+        block.close()
+        self.games = tuple(games)
+        if not self.games:
+            raise ConfigError(self._nothing(len(lines)))
+        return self.games
+
+    def load(self, game: Game) -> list[Examples]:
+        return self._made[game.path]
 
 
-def read_games(path: Path) -> Iterator[tuple[str, RecordedGame]]:
-    """The games of a file, each with its place, ``FILE:LINE``.
+class Again(SyncVectorGame):
+    """A block whose games are reset with the seeds as they are."""
+
+    def _seed(self, b: int) -> int:
+        return int(self._seeds[b])
+
+
+def examples_of(block: SyncVectorGame, record: RecordedGame) -> list[Examples]:
+    """The decisions of both seats where they had a choice, from a game that is played again in a block of one.
 
     Raises:
-        CorruptError: the file cannot be read, has more than ``MAX_BYTES`` or no game, or a line is invalid.
+        GameError: it goes another way than in the record, or fails; or it has no such decision.
     """
-    empty = True
-    for number, line in enumerate(io.BytesIO(read_file(path, MAX_BYTES, follow=True)), 1):
-        if line.strip():
-            empty, place = False, f"{path}:{number}"
-            yield place, parse(RecordedGame, decode_json(line, place), place, CorruptError)
-    if empty:
-        raise CorruptError(f"{path} has no game")
-
-
-def decisions_of(game: Game, record: RecordedGame) -> tuple[Decisions, Decisions]:
-    """The decisions of both seats where they had a choice, from a game that is played again.
-
-    Raises:
-        GameError: the game goes another way than in the record, or fails.
-    """
-    spec = action_spec(game)
-    none = Decisions(
-        np.zeros((0, game.obs_width), np.float32), np.zeros((0, spec.logits), bool), np.zeros((0, spec.width), np.int8)
-    )
-    rows, total, over = ([none], [none]), np.zeros(2), False
     try:
-        game.reset(record.seed)
-        for number, chosen in enumerate(record.actions, 1):
-            if over:
-                raise GameError(f"it is over after step {number - 1} of {len(record.actions)}")
-            for seat in game.to_act():
-                decision = _decision(game, spec, seat, chosen[seat])
-                if decision is None:
-                    raise GameError(f"step {number}: the action {str(chosen[seat])[:50]} of seat {seat} is not legal")
-                if spec.choices(decision.legal)[0]:
-                    rows[seat].append(decision)
-            rewards, terminated, truncated = game.step([_as_taken(game, part, spec.width) for part in chosen])
-            total += rewards
-            over = terminated or truncated or number >= game.max_steps
-    except GameError:
-        raise
-    except Exception as error:
-        raise GameError(f"it failed: {type(error).__name__}: {error}") from error
+        actions = np.array(record.actions, np.int8).reshape(len(record.actions), 1, 2, -1)
+    except ValueError as error:
+        raise GameError("it has no actions, or of different lengths") from error
+    seen: list[F32] = []
+    allowed: list[Bool] = []
+    over, obs = False, block.reset(np.array([record.seed], np.uint64))
+    for step in actions:
+        if over:
+            raise GameError(f"it is over after step {len(seen)} of {len(actions)}")
+        seen.append(obs[0].copy())
+        allowed.append(block.legal[0].copy())
+        batch = block.step(step)
+        obs, over = batch.obs, bool(batch.ended[0])
     if not over:
-        raise GameError(f"it is not over after its {len(record.actions)} steps")
-    if not np.allclose(total, record.rewards, rtol=1e-6, atol=1e-9):
-        raise GameError(f"it ends with the rewards {total.tolist()}, not {list(record.rewards)}")
-    return Decisions.joined(rows[0]), Decisions.joined(rows[1])
+        raise GameError(f"it is not over after its {len(actions)} steps")
+    rewards = batch.stats["reward_payoff"][0]
+    if not np.allclose(rewards, record.rewards, rtol=1e-6, atol=1e-9):
+        raise GameError(f"it ends with the rewards {rewards.tolist()}, not {list(record.rewards)}")
+    legal = np.array(allowed)
+    decides = block.actions.choices(legal)
+    if not decides.any() or not np.isfinite(seen).all():
+        raise GameError("nobody has a choice in it, or an observation is not finite")
+    made = []
+    for seat, rows in enumerate(decides.T):
+        action = actions[rows, 0, seat]
+        last = np.roll(action, 1, 0)
+        last[:1] = 0
+        steps = np.flatnonzero(rows).astype(np.int32)
+        fresh = np.arange(len(steps)) == 0
+        made.append(Examples(np.array(seen)[rows, seat], action, last, steps, fresh, legal[rows, seat]))
+    return made
 
 
-def _as_taken(game: Game, chosen: Chosen, width: int) -> Chosen:
-    """An action as ``step`` takes it; that of a seat that waits may be one number in place of several."""
-    if isinstance(game.num_actions, int) or isinstance(chosen, tuple):
-        return chosen
-    return (chosen,) * width
-
-
-def _decision(game: Game, spec: ActionSpec, seat: int, chosen: Chosen) -> Decisions | None:
-    """What a seat sees, may do and does; None where it may not."""
-    mask = game.legal(seat)
-    legal = np.ones(spec.logits, bool) if mask is None else np.asarray(mask, bool)
-    action = (chosen,) if isinstance(chosen, int) else chosen
-    if not spec.allows(legal, action):
-        return None
-    obs = np.asarray(game.observe(seat), np.float32)
-    if not np.isfinite(obs).all():
-        raise GameError("an observation has numbers that are not finite")
-    return Decisions(obs[None], legal[None], np.array([action], np.int8))
+def _read(line: bytes, place: str) -> RecordedGame:
+    try:
+        return parse(RecordedGame, decode_json(line, place), place, CorruptError)
+    except CorruptError as error:
+        raise ConfigError(str(error)) from error

@@ -5,9 +5,9 @@ import pytest
 
 from envs.plugins import allow
 from envs.registry import find_game
-from selfplay.commands import record_games as recording
+from selfplay.commands import record as recording
 from selfplay.commands.cli.record import main
-from selfplay.replays.recorded_games import decisions_of, read_games
+from selfplay.replays.recorded_games import Again, RecordedGame, examples_of
 from tests.scripts.commands import mistake
 from tests.train.runs import train
 
@@ -27,36 +27,39 @@ def call(monkeypatch, *arguments):
 def recorded(monkeypatch, path, game, players, games, seed=0):
     flags = ("--game-type", game, "--players", players, "--games", games, "--seed", seed, "--out", path)
     assert call(monkeypatch, *flags) == 0
-    return [record for _, record in read_games(path)]
+    return [RecordedGame.model_validate_json(line) for line in path.read_text().splitlines()]
+
+
+def again(game):
+    single = find_game(game).single
+    return Again(lambda: single(False), 1)
 
 
 @pytest.mark.parametrize(
     ("game", "players"), [(NIM, "perfect,random"), (DUEL, "steady,random"), ("kuhn", "equilibrium,random")]
 )
 def test_games_repeat_themselves_from_the_file(tmp_path, monkeypatch, capsys, game, players):
-    monkeypatch.setattr(recording, "BLOCK", 4)
+    monkeypatch.setattr(recording, "WIDEST", 4)
     records = recorded(monkeypatch, tmp_path / "a.jsonl", game, players, 10)
     assert capsys.readouterr().out.splitlines()[-2] == f"10 games in {tmp_path / 'a.jsonl'}"
     one, other = players.split(",")
     assert [record.players for record in records[:4]] == [(one, other), (other, one), (other, one), (one, other)]
     assert len({record.seed for record in records}) == 10
-    single = find_game(game).single(False)
     for record in records:
-        assert (record.game, record.version) == (game, single.version)
-        assert sum(map(len, decisions_of(single, record))) > 0
+        assert (record.game, record.version) == (game, find_game(game).encoder_version)
+        assert sum(map(len, examples_of(again(game), record))) > 0
 
 
 def test_the_perfect_player_does_what_it_would(tmp_path, monkeypatch):
     records = recorded(monkeypatch, tmp_path / "a.jsonl", NIM, "perfect,random", 20)
-    single = find_game(NIM).single(False)
     for record in records:
-        mine = decisions_of(single, record)[record.players.index("perfect")]
+        mine = examples_of(again(NIM), record)[record.players.index("perfect")]
         np.testing.assert_array_equal(mine.action[:, 0], (mine.obs.argmax(1) - 1) % 4 % 3)
 
 
 def test_the_same_seed_gives_the_same_file_in_blocks_of_any_size(tmp_path, monkeypatch):
     recorded(monkeypatch, tmp_path / "a.jsonl", NIM, "perfect,random", 9)
-    monkeypatch.setattr(recording, "BLOCK", 2)
+    monkeypatch.setattr(recording, "WIDEST", 2)
     recorded(monkeypatch, tmp_path / "b.jsonl", NIM, "perfect,random", 9)
     recorded(monkeypatch, tmp_path / "c.jsonl", NIM, "perfect,random", 9, seed=1)
     same, again, other = ((tmp_path / f"{name}.jsonl").read_bytes() for name in "abc")
@@ -76,9 +79,9 @@ def test_generations_of_a_run_play_and_one_alone_plays_itself(tmp_path, monkeypa
         (["--players", "a,b"], "--players is for games that are no fights"),
         (["--game-type", "dolphin", "--players", "a,b"], "--game-type dolphin: it keeps its own replays"),
         (["--game-type", "kuun"], "did you mean 'kuhn'"),
-        (["--game-type", NIM], "--players A,B is needed (scripted: random, perfect)"),
-        (["--game-type", NIM, "--bot", "random"], f"--bot is for fights; players of {NIM} are named by --players A,B"),
-        (["--game-type", NIM, "--opponent", "random"], "--opponent is for fights"),
+        (["--game-type", NIM], f"players of {NIM} are named by --players A,B, without"),
+        (["--game-type", NIM, "--bot", "random"], "without --bot, --policy and --opponent (scripted: random, perfect)"),
+        (["--game-type", NIM, "--opponent", "random"], "without --bot, --policy and --opponent"),
         (["--game-type", NIM, "--players", "perfect", "--stage", "battlefield"], "--stage is a setting of fights"),
         (["--game-type", NIM, "--players", "perfct,random"], "did you mean 'perfect'"),
         (["--game-type", NIM, "--players", "perfect", "--games", "0"], "--games 0: at least 1 is needed"),

@@ -68,7 +68,7 @@ def test_a_backbone_with_memory_learns_from_windows():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], ["--replays DIR is needed"]),
+        ([], ["--replays PATH is needed"]),
         (["--replay", "games"], ["unknown flag --replay", "did you mean --replays?"]),
         (["--backbone", "gruu"], ["--backbone gruu", "did you mean gru?", "mamba"]),
         (["--set", "net.backbone=mambo"], ["did you mean mamba?"]),
@@ -83,10 +83,9 @@ def test_a_backbone_with_memory_learns_from_windows():
         (["--game-type", "kuun"], ["--game-type kuun", "did you mean kuhn?"]),
         (
             ["--game-type", "kuhn", "--cache", "there"],
-            ["--cache is a setting of replays", "kuhn has"],
+            ["--cache is a setting of fights", "kuhn has"],
         ),
-        (["--game-type", "kuhn", "--backbone", "gru"], ["--backbone gru", "without memory"]),
-        (["--game-type", "kuhn", "--resume"], ["--resume: ", "begin it anew"]),
+        (["--game-type", "kuhn", "--set", "learn.button_limit=3"], ["--set learn.button_limit is a setting of fights"]),
         (["--no-cache", "--cache", "there"], ["--no-cache and --cache exclude each other"]),
     ],
 )

@@ -36,7 +36,6 @@ from selfplay.commands.play.games import PlayedGame, replay
 from selfplay.commands.run_status import examine
 from selfplay.config.family import is_dialogue
 from selfplay.config.fighting_cli import parse
-from selfplay.config.imitation import DataConfig
 from selfplay.integrations.initial_states import initial_state
 from selfplay.league.anchors import FOLDER as ANCHORS
 from selfplay.league.anchors import read_table as read_anchors
@@ -48,6 +47,7 @@ from selfplay.policy.language.folders import ADAPTER, CONFIG, base_name, check_f
 from selfplay.policy.language.wire import InvalidResponse, decode
 from selfplay.replays.cache import Cache, format_key
 from selfplay.replays.library import Library
+from selfplay.replays.recorded_games import RecordedGames
 from selfplay.report.files import trim_metrics
 from selfplay.report.leaderboard_page.curves import training
 from selfplay.report.leaderboard_page.records import RunRecords
@@ -55,7 +55,6 @@ from selfplay.report.transcripts import FILE_NAME as TRANSCRIPTS
 from selfplay.report.transcripts import read_transcripts
 from selfplay.report.tree_status import Crash, TreeStatus
 from selfplay.train.dialogue.partial import Partial, load_partial, partial_folder, save_partial
-from selfplay.train.imitation.recorded_games import load_examples
 from selfplay.train.monitoring.crash_file import append_crash, read_crashes
 from tests.checkpoint.samples import CREATED, forge, learner_arrays, learner_meta, params, policy_meta
 from tests.commands.dialogue_files.written import lines
@@ -448,7 +447,7 @@ READERS = (
         "recorded games",
         ("selfplay.replays.recorded_games",),
         _file("games.jsonl", _recorded_games),
-        lambda f, p: load_examples(DataConfig(game=OWN_GAME, replays=str(p)), 10),
+        lambda f, p: RecordedGames(p, OWN_GAME).scan(),
     ),
     Reader("a cache's note", ("selfplay.replays.cache",), _filled_cache("*/*/game.json"), _cache_entry, signed=True),
     Reader("a cache's list", ("selfplay.replays.cache",), _filled_cache("files-*.json"), _cache_entry),

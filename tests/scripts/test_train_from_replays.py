@@ -66,7 +66,7 @@ def test_an_interrupted_training_is_saved_and_goes_on(folder):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "--replays DIR is needed"),
+        ((), "--replays PATH is needed"),
         (("--replays", "nowhere"), "nowhere: no such folder"),
         (("--replays", "replays", "--backbone", "gruu"), "did you mean gru?"),
         (("--replays", "replays", "--device", "cuda:99"), "--device cuda:99: not on this machine"),

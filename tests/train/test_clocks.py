@@ -30,7 +30,6 @@ DATED = {
     "scripts/studies/growth/generations.py": "_policy _save",
     "selfplay/train/imitation/app.py": "_start",
     "selfplay/train/imitation/export.py": "export",
-    "selfplay/train/imitation/recorded_games.py": "_meta",
     "selfplay/train/imitation/standing.py": "save",
     "selfplay/train/fighting/learner.py": "policy",
     "scripts/studies/pages.py": "measured_here",

@@ -105,32 +105,27 @@ def run(options: argparse.Namespace) -> None:
 def _record_games(options: argparse.Namespace) -> None:
     from envs.registry import find_game
     from selfplay.checkpoint import check_writable_folder
-    from selfplay.commands.named_players import choices, game_for
+    from selfplay.commands.named_players import choices
     from selfplay.errors import ConfigError
 
     game, path = options.game_type, options.out or Path("games.jsonl")
     entry = find_game(game)
-    if options.players or options.opponent:
-        flag = f"--{options.players[0][0]}" if options.players else "--opponent"
-        raise ConfigError(f"{flag} is for fights; players of {game} are named by --players A,B")
     choices(options.character, options.opponent_character, options.stage, options.max_episode_frames, game=game)
     names = [name for name in (options.named or "").split(",") if name]
-    if not names:
-        raise ConfigError(f"--players A,B is needed (scripted: {', '.join(entry.rated.players)})")
-    if options.games < 1:
-        raise ConfigError(f"--games {options.games}: at least 1 is needed")
+    if options.players or options.opponent or not names:
+        raise ConfigError(
+            f"players of {game} are named by --players A,B, without --bot, --policy and --opponent "
+            f"(scripted: {', '.join(entry.rated.players)})"
+        )
     if entry.single is None or not entry.repeats:
         raise ConfigError(f"--game-type {game}: games that do not repeat themselves from seed and actions are not kept")
     check_writable_folder(path.parent, "--out")
     if path.exists():
         raise ConfigError(f"--out {path}: exists already")
-    game_for(names, game)
-    from selfplay.commands.record_games import record_games
+    from selfplay.commands.record import record_games
 
-    def tell(done: int) -> None:
+    for done in record_games(game, names, options.games, options.seed, path):
         print(f"{done} of {options.games} games", flush=True)
-
-    record_games(game, names, options.games, options.seed, path, tell)
     print(f"{options.games} games in {path}")
     print(respelled("next: python scripts/train_from_replays.py") + f" --game-type {game} --replays {quoted(path)}")
 

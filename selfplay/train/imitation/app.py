@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -9,7 +10,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from envs.melee.controller import ACTION_SPEC
 from envs.registry import find_game
 from selfplay.checkpoint import RunDir, load_latest_learner
 from selfplay.checkpoint.policies import BEST
@@ -22,7 +22,6 @@ from selfplay.report import header
 from selfplay.report.ticker import Ticker
 from selfplay.train.imitation.data import Games, open_library
 from selfplay.train.imitation.export import LATEST, exported, owner_of_best
-from selfplay.train.imitation.recorded_games import train_on_games
 from selfplay.train.imitation.report import Reports, table
 from selfplay.train.imitation.standing import (
     Standing,
@@ -53,8 +52,6 @@ def train(
 ) -> int:
     """Train to the end; the exit code. Arguments and errors as of ``selfplay.train.app.train``."""
     stream = stream or sys.stdout
-    if not find_game(config.data.game).fighter:
-        return train_on_games(config, explicit or {}, stream)
     parent = Path(config.run.checkpoint)
     if resume:
         run = find_training(parent)
@@ -111,7 +108,8 @@ def _start(
 
 
 def _action_counts(games: Games, state: LearnerState | None, stream: TextIO) -> ActionCounts:
-    heads = Heads(ACTION_SPEC.binary, ACTION_SPEC.sizes)
+    actions = find_game(games.config.data.game).actions
+    heads = Heads(actions.binary, actions.sizes)
     if state is not None:
         return saved_action_counts(state, heads)
     with Ticker(stream, "Counting", games.rows) as ticker:
@@ -151,13 +149,15 @@ def _finish(training: Training, games: Games, run: RunDir, reports: Reports) -> 
     )
     parent = run.path.parent
     best = exported(parent, BEST if standing.best is not None else LATEST)
-    character, stage = games.characters[0], games.stage
+    named, played = "", f" --character {games.characters[0]} --stage {games.stage}"
+    if not find_game(games.config.data.game).fighter:
+        named = played = f" --game-type {shlex.quote(games.config.data.game)}"
     more = _more(training, games.config.learn, games.config.run.max_minutes)
     for line in (
         "What next:",
-        f"  python scripts/train_self_play.py --pretrained {quoted(best)} --character {character} --stage {stage}",
-        f"  python scripts/evaluate.py {quoted(best)} random --games 100",
-        f"  python scripts/train_from_replays.py --resume --checkpoint {quoted(run.path)}{more}",
+        f"  python scripts/train_self_play.py --pretrained {quoted(best)}{played}",
+        f"  python scripts/evaluate.py {quoted(best)} random --games 100{named}",
+        f"  python scripts/train_from_replays.py --resume --checkpoint {quoted(run.path)}{more}{named}",
         f"  tensorboard --logdir {quoted(parent)}",
     ):
         reports.notice(respelled(line))
@@ -179,8 +179,9 @@ def _more(training: Training, learn: LearnConfig, minutes: float | None) -> str:
 def _header(
     config: ImitationConfig, run: RunDir, standing: Standing, device: str, preset: str | None
 ) -> list[tuple[str, object]]:
-    data, net, learn = config.data, config.net, config.learn
+    data, net, learn, fight = config.data, config.net, config.learn, find_game(config.data.game).fighter
     return [
+        ("Game", data.game),
         ("Replays", data.replays),
         ("Preset", preset),
         ("Characters", ", ".join(data.character) or None),
@@ -193,7 +194,10 @@ def _header(
         ("Network", f"{net.backbone} {'x'.join(map(str, net.hidden))}"),
         ("Temporal", f"windows of {net.window} decisions" if config.temporal else None),
         ("Learning rate", f"{learn.learning_rate:g} to {learn.learning_rate * learn.final_rate:g}"),
-        ("Weight of presses", f"((1 - r) / r)^{learn.button_power:g}, {learn.button_limit:g} at most"),
+        (
+            "Weight of presses",
+            f"((1 - r) / r)^{learn.button_power:g}, {learn.button_limit:g} at most" if fight else None,
+        ),
         ("Weight of changes", learn.change_weight if learn.change_weight != 1 else None),
         ("Patience", learn.patience or None),
         ("Max minutes", config.run.max_minutes),

@@ -5,24 +5,26 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import torch
 
 from envs.melee.tables import CHARACTERS
+from envs.registry import find_game
 from selfplay.errors import ConfigError
 from selfplay.learner.baselines import ActionCounts
 from selfplay.learner.imitation import Lesson
 from selfplay.replays.batches import frames, windows
 from selfplay.replays.library import Library
+from selfplay.replays.recorded_games import NOBODY, RecordedGames
 from selfplay.replays.split import split
 
 if TYPE_CHECKING:
     from selfplay.config.imitation import DataConfig, ImitationConfig
     from selfplay.policy.heads import Heads
-    from selfplay.replays.batches import Loader
+    from selfplay.replays.batches import FrameBatch, Loader, WindowBatch
     from selfplay.replays.games import Game
 
 CACHE: Final = ".replay_cache"  # hidden from the search for runs
@@ -34,12 +36,16 @@ def open_library(data: DataConfig, parent: Path, progress: Callable[[int, int], 
     Raises:
         ConfigError: a setting cannot be used, or there is no game to learn from.
     """
-    cache = None if data.no_cache else Path(data.cache) if data.cache else parent / CACHE
-    library = Library(
-        Path(data.replays or ""), data.frame_skip, data.delay, cache,
-        characters=data.character, player=data.player, max_files=data.max_files,
-        cache_bytes=int(data.cache_gb * 1e9),
-    )  # fmt: skip
+    path = Path(data.replays or "")
+    if not find_game(data.game).fighter:
+        library: Library = RecordedGames(path, data.game, data.player, data.max_files)
+    else:
+        cache = None if data.no_cache else Path(data.cache) if data.cache else parent / CACHE
+        library = Library(
+            path, data.frame_skip, data.delay, cache,
+            characters=data.character, player=data.player, max_files=data.max_files,
+            cache_bytes=int(data.cache_gb * 1e9),
+        )  # fmt: skip
     library.scan(progress)
     return library
 
@@ -107,8 +113,8 @@ class Games:
 
     @property
     def characters(self) -> tuple[str, ...]:
-        """Characters of the players that have a table, the most frequent first."""
-        return tuple(name for name in self._rows_by_character() if name in CHARACTERS)
+        """Characters of the players that have a table, the most frequent first; ``NOBODY`` in other games."""
+        return tuple(name for name in self._rows_by_character() if name in (*CHARACTERS, NOBODY))
 
     @property
     def stage(self) -> str:
@@ -125,11 +131,16 @@ class Games:
         config, seed = self.config, self.config.run.seed
         if not config.temporal:
             for rows in frames(self.library, games, config.learn.batch_size, seed, epoch):
-                yield Lesson(*map(torch.from_numpy, (rows.obs, rows.action, rows.last)))
+                yield _lesson(rows)
             return
         lanes = min(config.lanes, sum(len(game.seats) for game in games))
         for part in windows(self.library, games, lanes, config.net.window, seed, epoch, shuffle):
-            yield Lesson(*map(torch.from_numpy, (part.obs, part.action, part.last, part.mask, part.fresh)))
+            yield _lesson(part)
+
+
+def _lesson(batch: FrameBatch | WindowBatch) -> Lesson:
+    columns = {field.name: getattr(batch, field.name, None) for field in fields(Lesson)}
+    return Lesson(**{name: torch.from_numpy(column) for name, column in columns.items() if column is not None})
 
 
 def _wanted(game: Game) -> str:

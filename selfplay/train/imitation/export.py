@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from envs.melee.controller import FIELDS
 from envs.registry import find_game
 from selfplay.checkpoint import ActionHeads, NetworkSpec, PolicyMeta, RunDir, read_policy_meta, save_policy
 from selfplay.checkpoint.policies import BEST, OWN_NAME, SHARED_NAME
@@ -27,8 +26,8 @@ GAME: Final = "mock"  # a replay's observations and actions are those of the fig
 LATEST: Final = "latest"
 
 
-def network_of(net: StructureConfig) -> tuple[NetworkSpec, ActionHeads]:
-    game = find_game(GAME)
+def network_of(net: StructureConfig, name: str = GAME) -> tuple[NetworkSpec, ActionHeads]:
+    game = find_game(name)
     actions = ActionHeads(binary=game.actions.binary, sizes=game.actions.sizes)
     return network_spec(net, game.obs_width), actions
 
@@ -75,23 +74,23 @@ def export(
     Raises:
         CheckpointError: it cannot be written; the previous policy is unchanged.
     """
-    config = games.config
-    spec, heads = network_of(config.net)
+    config, game, losses = games.config, games.config.data.game, _losses(found, games.config.data.game)
+    spec, heads = network_of(config.net, game)
     meta = PolicyMeta(
         id=f"{run.path.name}_{which}",
         iteration=standing.epoch,
         total_steps=standing.rows,
         network=spec,
         actions=heads,
-        encoder_version=find_game(GAME).encoder_version,
+        encoder_version=find_game(game).encoder_version,
         frame_skip=config.data.frame_skip,
         delay=config.data.delay,
         characters=games.characters[:1],  # for both seats; config has all
         stage=games.stage,
         created=datetime.now(UTC),
         config={
-            "game": {"type": GAME},
-            "imitation": {**config.model_dump(mode="json"), "replays": games.description(), "losses": _losses(found)},
+            "game": {"type": game},
+            "imitation": {**config.model_dump(mode="json"), "replays": games.description(), "losses": losses},
         },
     )
     params = parameters_of(network)
@@ -99,13 +98,14 @@ def export(
     return save_policy(exported(run.path.parent, which), meta, params, replace=True)
 
 
-def _losses(found: ImitationMetrics | None) -> dict[str, JsonValue]:
+def _losses(found: ImitationMetrics | None, game: str) -> dict[str, JsonValue]:
     """Losses on the validation games, nats per decision."""
     if found is None:
         return {}
     sides = {"policy": found.model, "repeat": found.repeat, "marginals": found.marginals}
     return {
         **{name: {"all": mean.all, "changed": mean.changed} for name, mean in sides.items()},
-        "parts": dict(zip(FIELDS, found.parts, strict=True)),
+        "parts": dict(zip(find_game(game).part_names, found.parts, strict=True)),
+        "accuracy": found.accuracy,
         "diversity": found.diversity,
     }

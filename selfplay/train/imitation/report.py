@@ -34,6 +34,7 @@ class EpochReport:
     validated: bool  # ``metrics`` are of games that do not train
     learning_rate: float
     best: bool
+    part_names: tuple[str, ...] = FIELDS
 
     @property
     def train_loss(self) -> float:
@@ -53,12 +54,13 @@ class EpochReport:
             "charts/rows_per_s": sums.seen / sums.seconds if sums.seconds > 0 else 0.0,
             "charts/seconds": sums.seconds,
             f"{side}/diversity": found.diversity,
+            f"{side}/accuracy": found.accuracy,
         }
         for name in ("model", "marginals", "repeat"):
             mean = getattr(found, name)
             values |= {f"{side}/{name}": mean.all, f"{side}/{name}_changed": mean.changed}
-        values |= {f"{side}_parts/{name}": loss for name, loss in zip(FIELDS, found.parts, strict=True)}
-        pairs = dict(zip(BUTTONS, found.pressed, strict=True))
+        values |= {f"{side}_parts/{name}": loss for name, loss in zip(self.part_names, found.parts, strict=True)}
+        pairs = dict(zip(BUTTONS, found.pressed, strict=False))  # games that are no fights have none
         pairs |= {f"{name}_stick_out": rates for name, rates in found.off_centre.items()}
         for name, (predicted, played) in pairs.items():
             values |= {f"rates/{name}_predicted": predicted, f"rates/{name}_played": played}
@@ -82,7 +84,7 @@ def warnings(found: ImitationMetrics) -> list[str]:
         lines.append(
             f"Warning: the policy does {found.distinct[0]} different things where the player did {found.distinct[1]}"
         )
-    for name, (predicted, played) in zip(BUTTONS, found.pressed, strict=True):
+    for name, (predicted, played) in zip(BUTTONS, found.pressed, strict=False):
         if played * found.rows >= PRESSES and predicted < RARELY * played:
             lines.append(
                 f"Warning: {name} is pressed in {played:.2%} of the decisions, but the policy would in {predicted:.2%}"
@@ -107,9 +109,10 @@ def table(found: ImitationMetrics, which: str, *, validated: bool) -> str:
         changed = f"{mean.changed:>10.3f}" if mean.changed is not None else f"{'-':>10}"
         lines.append(f"{name:<24}{mean.all:>10.3f}{changed}")
     lines += ["", f"{'':<24}{'policy':>10}{'player':>10}"]
-    pairs = [(f"{name} pressed", rates) for name, rates in zip(BUTTONS, found.pressed, strict=True)]
+    pairs = [(f"{name} pressed", rates) for name, rates in zip(BUTTONS, found.pressed, strict=False)]
     pairs += [(f"{name} stick out", rates) for name, rates in found.off_centre.items()]
     lines += [f"{name:<24}{predicted:>10.2%}{played:>10.2%}" for name, (predicted, played) in pairs]
+    lines.append(f"{'accuracy':<24}{found.accuracy:>10.2%}")
     lines.append(f"{'different actions':<24}{found.distinct[0]:>10,}{found.distinct[1]:>10,}")
     return "\n".join(lines)
 
@@ -139,7 +142,7 @@ class Reports:
                 self._reporters["terminal"].notice(line)
         if bad:
             more = "; log.txt names every one" if len(bad) > SHOWN_BAD else ""
-            self.notice(f"Files left out: {len(bad)}{more}")
+            self.notice(f"Left out: {len(bad)}{more}")
 
     def epoch(self, report: EpochReport) -> None:
         for file in ("metrics", "tensorboard"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 import torch
 
 from envs.melee.controller import C_X, CENTRE, MAIN_X
+from envs.registry import find_game
 from selfplay.checkpoint.policies import BEST
 from selfplay.learner.baselines import ActionCounts, Baselines
 from selfplay.learner.imitation import Emphasis, Imitator, Lesson, begin_with, look
@@ -42,7 +44,8 @@ class Training:
         self._run, self._games, self._action_counts = run, games, action_counts
         self._reports, self._stop = reports, stop
         self._config, learn = games.config, games.config.learn
-        self._replays = str(games.description()["hash"])
+        self._replays, self._rows = str(games.description()["hash"]), games.rows
+        self._game = find_game(self._config.data.game)
         self._generator = torch.Generator().manual_seed(derive(self._config.run.seed, "imitation", "samples"))
         self._baselines = Baselines(action_counts)
         network = self._fresh_network().to(device)
@@ -56,7 +59,7 @@ class Training:
     def _fresh_network(self) -> ActorCritic:
         torch.set_num_threads(1)  # the imitator's threads share the work
         config = self._config
-        spec, heads = network_of(config.net)
+        spec, heads = network_of(config.net, config.data.game)
         network = build_network(spec, heads, torch.Generator().manual_seed(derive(config.run.seed, "network")))
         begin_with(network, self._action_counts)
         return network
@@ -108,7 +111,7 @@ class Training:
         if not began:
             self._imitator.forget()
         label = f"Epoch {self.standing.epoch + 1}/{self._config.learn.epochs}"
-        with closing(lessons), self._reports.ticker(label, self._games.rows) as ticker:
+        with closing(lessons), self._reports.ticker(label, self._rows) as ticker:
             for lesson in islice(lessons, began, None):
                 if self._stop() or self.time_is_up:
                     break
@@ -130,8 +133,10 @@ class Training:
         )
 
     def _learning_rate(self) -> float:
+        """The learning rate: a cosine over all planned rows."""
         learn, standing = self._config.learn, self.standing
-        return learn.rate_at((standing.epoch + standing.sums.seen / self._games.rows) / learn.epochs)
+        done = min((standing.epoch + standing.sums.seen / self._rows) / learn.epochs, 1.0)
+        return learn.learning_rate * (learn.final_rate + (1 - learn.final_rate) * (1 + math.cos(math.pi * done)) / 2)
 
     def _judge(self, *, whole: bool) -> bool:
         """Validate, report and export; whether that was completed.
@@ -142,7 +147,8 @@ class Training:
         before = self._generator.get_state()
         with closing(lessons):
             decisions = look(self._imitator.network, self._until_stopped(lessons))
-            found = imitation_metrics(self._imitator.network.heads, decisions, self._baselines, STICKS, self._generator)
+            sticks = STICKS if self._game.fighter else {}
+            found = imitation_metrics(self._imitator.network.heads, decisions, self._baselines, sticks, self._generator)
         stopped = found is None or self._stop()  # called once, since it can change at any time
         if not whole or stopped:
             self._generator.set_state(before)  # the epoch continues when the training is resumed
@@ -195,6 +201,7 @@ class Training:
                 validated=bool(self._games.validation),
                 learning_rate=self._imitator.parallel_step.optimizer.learning_rate,
                 best=best and bool(self._games.validation),
+                part_names=self._game.part_names,
             )
         )
 

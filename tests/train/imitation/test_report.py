@@ -20,6 +20,7 @@ FOUND = ImitationMetrics(
     parts=(0.5,) * len(FIELDS),
     pressed=((0.1, 0.1),) * len(BUTTONS),
     off_centre={"main": (0.4, 0.5), "c": (0.0, 0.0)},
+    accuracy=0.5,
     distinct=(80, 100),
 )
 SUMS = Sums(
@@ -74,7 +75,7 @@ def test_files_left_out_are_counted_and_named(tmp_path, bad, told):
     reports.bad_files([(Path(f"{i}.slp"), "no replay") for i in range(bad)])
     reports.close()
     lines = [line[11:] for line in stream.getvalue().splitlines()]
-    assert lines[min(bad, 3) :] == [f"Files left out: {words}" for words in told]
+    assert lines[min(bad, 3) :] == [f"Left out: {words}" for words in told]
     assert lines[: min(bad, 3)] == [f"Left out {i}.slp: no replay" for i in range(min(bad, 3))]
     assert (tmp_path / "log.txt").read_text().count(": no replay") == bad
 

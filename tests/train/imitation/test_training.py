@@ -253,7 +253,7 @@ def test_files_that_cannot_be_used_are_named(replays, tmp_path):
     code, text = trained(tmp_path / "policies", "--replays", mixed, "--epochs", 1)
     assert code == 0
     assert len(re.findall(r"Left out .*junk_\d.slp: \S", text)) == 3
-    assert "Files left out: 5; log.txt names every one" in text
+    assert "Left out: 5; log.txt names every one" in text
     log = (tmp_path / "policies" / "imitation" / "log.txt").read_text()
     assert len(set(re.findall(r"junk_\d.slp", log))) == 5
 
