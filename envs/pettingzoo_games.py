@@ -250,8 +250,8 @@ def _environments(package: str) -> list[str]:
     return [name for name in names if re.search(r"_v\d+$", name)] or names
 
 
-def _agents(env: Any) -> Sequence[Any]:  # noqa: ANN401
-    agents: Sequence[Any] = getattr(env, "possible_agents", ())
+def _agents(env: Any) -> tuple[Any, ...]:  # noqa: ANN401
+    agents = tuple(getattr(env, "possible_agents", ()))
     if len(agents) != len(BOTH):
         names = ", ".join(map(str, agents)) or "none"
         raise GameError(f"there are {len(agents)} possible_agents ({names}), only games of two are supported")
