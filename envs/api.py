@@ -77,9 +77,13 @@ class ActionSpec:
 
     def first_legal(self, legal: Bool) -> Actions:
         """The first legal action of each seat, int8 [..., width]: no button, the first class of each categorical."""
-        parts = [np.zeros((*legal.shape[:-1], self.binary), np.int8)]
+        return self.first_highest(legal)
+
+    def first_highest(self, logits: NDArray[Any]) -> Actions:
+        """No button, and the class of each categorical whose logit [..., logits] is the highest; int8 [..., width]."""
+        parts = [np.zeros((*logits.shape[:-1], self.binary), np.int8)]
         categoricals = zip(self.starts.tolist(), self.sizes, strict=True)
-        parts += [legal[..., a : a + n].argmax(-1, keepdims=True).astype(np.int8) for a, n in categoricals]
+        parts += [logits[..., a : a + n].argmax(-1, keepdims=True).astype(np.int8) for a, n in categoricals]
         return np.concatenate(parts, -1)
 
 

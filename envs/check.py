@@ -94,14 +94,10 @@ def random_step(game: VectorGame, rng: np.random.Generator, where: str = "random
         actions: NDArray[np.int8] = random_actions(rng, spec, 1, game.num_games, game.num_seats)[0]
         return actions
     draws = np.where(game.legal, rng.random(game.legal.shape), -1.0)
-    parts = [(draws[..., : spec.binary] > 0.5).astype(np.int8)]
-    first = spec.binary
-    for size in spec.sizes:
-        classes = draws[..., first : first + size]
-        _require((classes >= 0).any(-1).all(), "a seat has no legal class", where)
-        parts.append(classes.argmax(-1, keepdims=True).astype(np.int8))
-        first += size
-    return np.concatenate(parts, -1)
+    actions = spec.first_highest(draws)
+    actions[..., : spec.binary] = draws[..., : spec.binary] > 0.5
+    _require((np.maximum.reduceat(draws, spec.starts, -1) >= 0).all(), "a seat has no legal class", where)
+    return actions
 
 
 def highest(spec: ActionSpec) -> NDArray[np.int8]:

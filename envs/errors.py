@@ -12,13 +12,24 @@ GameError            a game was used or fed wrongly; the message names what, whe
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
 from envs.spelling import nearest
 
 
 class GameError(Exception):
     """Root of everything that the games raise on purpose."""
+
+
+@contextmanager
+def told(where: str | Callable[[], str]) -> Iterator[None]:
+    """Raise errors of code from outside this package as a GameError that begins with the place."""
+    try:
+        yield
+    except Exception as error:
+        why = str(error) if isinstance(error, GameError) else f"{type(error).__name__}: {error}"
+        raise GameError(f"{where if isinstance(where, str) else where()}: {why}") from error
 
 
 class ActionError(GameError):

@@ -6,12 +6,10 @@ with zeros, the last two features say whose it is, and actions that a seat does 
 
 from __future__ import annotations
 
-import inspect
 import pkgutil
 import re
 import sys
-from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
@@ -23,7 +21,7 @@ from numpy.typing import NDArray
 from envs.distribution import install_command
 from envs.errors import GameError, UnknownNameError
 from envs.game import BOTH, Action, Game
-from envs.spaces import Choices, choices, features, one_line
+from envs.spaces import choices, features, given, one_line
 
 if TYPE_CHECKING:
     from envs.api import F32, Bool
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
 MASK: Final = "action_mask"
 RENDER_MODES: Final = ("ansi", "rgb_array")  # of PettingZoo; ``human`` opens windows
 SEEDS: Final = (1 << 31) - 1  # what every generator takes
-_SEAT: Final = ((0,), (1,))
 
 
 class _PettingZooGame(Game):
@@ -39,69 +36,62 @@ class _PettingZooGame(Game):
 
     Attributes:
         env: The environment as it was given, for scripted players.
-        name: Stands in messages.
     """
 
-    def __init__(self, env: Any, name: str) -> None:  # noqa: ANN401
+    _acting: Sequence[int]
+    _observations: dict[Any, Any]  # by agent; the last one of an agent that has left stays
+    _infos: Mapping[Any, Mapping[str, Any]]
+
+    def __init__(self, env: Any) -> None:  # noqa: ANN401
         self.env = env
-        self.name = name
-        self._agents = _agents(env, name)
-        _check_reset(env, name)
-        seen = [features(_features_of(env.observation_space(agent)), f"{name}: {agent} sees") for agent in self._agents]
-        self._write = [each.write for each in seen]
-        width = max(each.width for each in seen)
-        self.obs_width = width + len(BOTH)
-        self._blank = np.zeros((len(BOTH), self.obs_width), np.float32)
-        self._blank[:, width:] = np.eye(len(BOTH))
-        self._masked = [_has_mask(env.observation_space(agent)) for agent in self._agents]
-
-        self._choices = [choices(env.action_space(agent), f"{name}: {agent} plays") for agent in self._agents]
-        sizes = [max(pair) for pair in zip_longest(*(each.sizes for each in self._choices), fillvalue=1)]
-        self.num_actions = sizes[0] if len(sizes) == 1 else tuple(sizes)
-        self._one_part = len(sizes) == 1
-        self._has = [_classes_of(each, sizes) for each in self._choices]
-        self._own = [
-            np.flatnonzero(has[: sum(sizes[: len(each.sizes)])])
-            for has, each in zip(self._has, self._choices, strict=True)
+        self._agents = _agents(env)
+        self._sees = [_without_mask(env.observation_space(agent)) for agent in self._agents]
+        self._widths = [
+            features(space, f"{agent} sees") for (_, space), agent in zip(self._sees, self._agents, strict=True)
         ]
+        self.obs_width = max(self._widths) + len(BOTH)
+        self._blank = np.zeros((len(BOTH), self.obs_width), np.float32)
+        self._blank[:, -len(BOTH) :] = np.eye(len(BOTH))
 
-        version = re.search(r"_v(\d+)$", str((getattr(env, "metadata", None) or {}).get("name", "")))
+        self._plays = [env.action_space(agent) for agent in self._agents]
+        own = [choices(space, f"{agent} plays") for space, agent in zip(self._plays, self._agents, strict=True)]
+        sizes = [max(pair) for pair in zip_longest(*own, fillvalue=1)]
+        self.num_actions = sizes[0] if len(sizes) == 1 else tuple(sizes)
+        self._has = [_classes_of(each, sizes) for each in own]
+        self._own = [np.flatnonzero(has[: sum(sizes[: len(each)])]) for has, each in zip(self._has, own, strict=True)]
+
+        inner = env.unwrapped
+        version = re.search(r"_v(\d+)$", str((getattr(inner, "metadata", None) or {}).get("name", "")))
         self.version = int(version[1]) if version else 1
-        self.max_steps = self._steps()
-        players = _offered(env, "players")
-        if isinstance(players, Mapping):
+        cycles = getattr(inner, "max_cycles", None)  # so that our limit does not come before that of the environment
+        self.max_steps = max(Game.max_steps, len(BOTH) * cycles) if isinstance(cycles, int) else Game.max_steps
+        if isinstance(players := getattr(inner, "players", None), Mapping):
             self.players = players
-            self.held_out = tuple(_offered(env, "held_out") or ())
+            self.held_out = tuple(getattr(inner, "held_out", ()))
 
-    @abstractmethod
-    def _seen(self, seat: int) -> Any:  # noqa: ANN401
-        """The observation of the environment."""
-
-    @abstractmethod
-    def _info(self, seat: int) -> Mapping[str, Any]: ...
+    def to_act(self) -> Sequence[int]:
+        return self._acting
 
     def observe(self, seat: int) -> F32:
         row: F32 = self._blank[seat].copy()
-        value = self._seen(seat)
+        key, space = self._sees[seat]
+        value, width = self._seen(seat), self._widths[seat]
         try:
-            self._write[seat](value, row)
+            flat: Any = spaces.flatten(space, value if key is None else value[key])
+            row[:width] = flat.reshape(width)
         except (ValueError, TypeError, LookupError) as error:
-            agent = self._agents[seat]
-            space = one_line(self.env.observation_space(agent))
-            raise GameError(f"{self.name}: {agent} sees what is not in {space}: {error}") from error
+            raise GameError(f"{self._agents[seat]} sees what is not in {one_line(space)}: {error}") from error
         return row
 
-    def legal(self, seat: int) -> Bool | None:
-        has = self._has[seat]
-        mask = self._seen(seat)[MASK] if self._masked[seat] else self._info(seat).get(MASK)
+    def legal(self, seat: int) -> Bool:
+        has, place = self._has[seat], self._own[seat]
+        seen, info = self._seen(seat), self._infos.get(self._agents[seat], {})
+        mask = seen[MASK] if isinstance(seen, dict) and MASK in seen else info.get(MASK)
         if mask is None:
-            return None if has.all() else has
+            return has
         own: Bool = (np.hstack(mask) if isinstance(mask, (list, tuple)) else np.asarray(mask).ravel()).astype(bool)
-        place = self._own[seat]
         if own.size != place.size:
-            raise GameError(
-                f"{self.name}: the {MASK} of {self._agents[seat]} has {own.size} entries (valid: {place.size})"
-            )
+            raise GameError(f"the {MASK} of {self._agents[seat]} has {own.size} entries (valid: {place.size})")
         if own.size == has.size:
             return own
         legal = has.copy()
@@ -116,149 +106,93 @@ class _PettingZooGame(Game):
 
     def action_name(self, action: int) -> str:
         """The number that the environment is given."""
-        first, other = (each.starts[0] for each in self._choices)
-        return str(action + first if first == other else action)
+        first, other = (self._given(seat, action) for seat in BOTH)
+        return str(first if first == other else action)
 
     def close(self) -> None:
         self.env.close()
 
+    def _seen(self, seat: int) -> Any:  # noqa: ANN401
+        return self._observations[self._agents[seat]]
+
     def _given(self, seat: int, action: Any) -> Any:  # noqa: ANN401
-        return self._choices[seat].make((action,) if self._one_part else action)
-
-    def _began(self) -> None:
-        if missing := [str(agent) for agent in self._agents if agent not in self.env.agents]:
-            raise GameError(f"{self.name}: agents lacks {', '.join(missing)} after reset")
-
-    def _steps(self) -> int:
-        """The limit of the environment, so that ours does not come first."""
-        steps, cycles = (_offered(self.env, name) for name in ("max_steps", "max_cycles"))
-        if isinstance(steps, int) and steps > 0:
-            return steps
-        return max(Game.max_steps, len(BOTH) * cycles) if isinstance(cycles, int) else Game.max_steps
+        return given(self._plays[seat], (action,) if isinstance(self.num_actions, int) else action)
 
 
 class ParallelGame(_PettingZooGame):
     """A ParallelEnv: the agents that are left act together.
 
     Raises:
-        GameError: not two agents, a space that is not supported, or a ``reset`` that takes no seed.
+        GameError: not two agents, a space that is not supported, or no ``reset``.
     """
 
     def reset(self, seed: int) -> None:
         observations, self._infos = self.env.reset(seed=seed & SEEDS)
         self._observations = dict(observations)
-        self._acting: tuple[int, ...] = BOTH
-        self._began()
-
-    def to_act(self) -> tuple[int, ...]:
-        return self._acting
+        self._acting = BOTH
 
     def step(self, actions: Sequence[Action]) -> tuple[Sequence[float], bool, bool]:
-        given = {self._agents[seat]: self._given(seat, actions[seat]) for seat in self._acting}
-        observations, rewards, terminations, truncations, self._infos = self.env.step(given)
-        self._observations.update(observations)  # the last one of an agent that has left stays
-        left, terminated = [], False
-        for seat in self._acting:
-            agent = self._agents[seat]
-            cut = truncations.get(agent, False)
-            if terminations.get(agent, False) or (agent not in self.env.agents and not cut):
-                terminated = True
-            elif not cut:
-                left.append(seat)
-        self._acting = tuple(left)
+        acted = {self._agents[seat]: seat for seat in self._acting}
+        observations, rewards, terminations, truncations, self._infos = self.env.step(
+            {agent: self._given(seat, actions[seat]) for agent, seat in acted.items()}
+        )
+        self._observations.update(observations)
+        cut = [agent for agent in acted if truncations.get(agent) and not terminations.get(agent)]
+        done = {*cut, *(agent for agent in acted if terminations.get(agent) or agent not in self.env.agents)}
+        self._acting = [seat for agent, seat in acted.items() if agent not in done]
+        over, truncated = not self._acting, len(cut) == len(acted)
         gained = [float(rewards.get(agent, 0.0)) for agent in self._agents]
-        return gained, terminated and not left, not terminated and not left
-
-    def _seen(self, seat: int) -> Any:  # noqa: ANN401
-        return self._observations[self._agents[seat]]
-
-    def _info(self, seat: int) -> Mapping[str, Any]:
-        info: Mapping[str, Any] = self._infos.get(self._agents[seat], {})
-        return info
+        return gained, over and not truncated, over and truncated
 
 
 class AecGame(_PettingZooGame):
     """An AECEnv: a step is that of the selected agent. The steps of agents that are done are made in it.
 
-    A seat is rewarded for a step with what that adds to its cumulative reward, from 0 for the agent that acts, so that
-    the sum between two actions of a seat is the reward of ``last()``.
-
     Raises:
-        GameError: not two agents, a space that is not supported, or a ``reset`` that takes no seed.
+        GameError: not two agents, a space that is not supported, or no ``reset``.
     """
 
-    def __init__(self, env: Any, name: str) -> None:  # noqa: ANN401
-        super().__init__(env, name)
+    def __init__(self, env: Any) -> None:  # noqa: ANN401
+        super().__init__(env)
         self._core = _without_checks(env)
-        self._seats = {agent: seat for seat, agent in enumerate(self._agents)}
 
     def reset(self, seed: int) -> None:
         self.env.reset(seed=seed & SEEDS)
-        self._began()
-        self._sums = [0.0, 0.0]
-        self._done = [False, False]
-        self._truncated = False
-        self._final: list[F32 | None] = [None, None]
+        self._observations = {}
         self._finish_step()
-        if not self._core.agents:
-            raise GameError(f"{self.name}: the game is over after reset")
-
-    def to_act(self) -> tuple[int, ...]:
-        return _SEAT[self._acting]
-
-    def observe(self, seat: int) -> F32:
-        final = self._final[seat]
-        return super().observe(seat) if final is None else final
 
     def step(self, actions: Sequence[Action]) -> tuple[Sequence[float], bool, bool]:
-        seat = self._acting
-        before = self._sums.copy()
-        before[seat] = 0.0
+        (seat,) = self._acting
         self._core.step(self._given(seat, actions[seat]))
-        self._finish_step()
-        gained = [self._sums[0] - before[0], self._sums[1] - before[1]]
-        over = not self._core.agents
-        return gained, over and not self._truncated, over and self._truncated
+        gained = [float(self._core.rewards.get(agent, 0.0)) for agent in self._agents]
+        terminated = self._finish_step()
+        over = not self._acting
+        return gained, over and terminated, over and not terminated
 
-    def _finish_step(self) -> None:
-        """Take in a step of the environment, and make those of agents that are done."""
-        core = self._core
-        self._take_in()
-        while core.agents:
+    def _finish_step(self) -> bool:
+        """Make the steps of agents that are done; whether one of them was terminated."""
+        core, terminated = self._core, False
+        while True:
+            self._observations = {gone: seen for gone, seen in self._observations.items() if gone not in core.agents}
             agent = core.agent_selection
-            self._acting = seat = self._seats[agent]
-            if not self._done[seat]:
-                return
-            self._final[seat] = self.observe(seat)  # many environments show nothing to an agent that is removed
+            if not core.agents or not (core.terminations[agent] or core.truncations[agent]):
+                break
+            terminated = terminated or bool(core.terminations[agent])
+            self._seen(self._agents.index(agent))  # many environments show nothing to an agent that is removed
             core.step(None)
             if agent in core.agents:
-                raise GameError(f"{self.name}: {agent} is done, but step(None) does not remove it from agents")
-            self._take_in()
-
-    def _take_in(self) -> None:
-        core = self._core
-        self._now: list[Any] = [None, None]
-        ended, terminated = False, False
-        for seat, agent in enumerate(self._agents):
-            self._sums[seat] = float(core._cumulative_rewards.get(agent, self._sums[seat]))
-            if not self._done[seat] and (core.terminations.get(agent) or core.truncations.get(agent)):
-                self._done[seat] = ended = True
-                terminated = terminated or bool(core.terminations[agent])
-        if ended:
-            self._truncated = not terminated
+                raise GameError(f"{agent} is done, but step(None) does not remove it from agents")
+        self._acting = [self._agents.index(agent)] if core.agents else []
+        self._infos = core.infos
+        return terminated
 
     def _seen(self, seat: int) -> Any:  # noqa: ANN401
-        value = self._now[seat]
-        if value is None:
-            value = self._now[seat] = self._core.observe(self._agents[seat])
-        return value
-
-    def _info(self, seat: int) -> Mapping[str, Any]:
-        info: Mapping[str, Any] = self._core.infos.get(self._agents[seat], {})
-        return info
+        if (agent := self._agents[seat]) not in self._observations:
+            self._observations[agent] = self._core.observe(agent)
+        return self._observations[agent]
 
 
-def adapted(made: object, name: str) -> Game:
+def adapted(made: object) -> Game:
     """What a factory made, as a game: a ``Game`` as it is, or an environment of PettingZoo.
 
     Raises:
@@ -269,13 +203,12 @@ def adapted(made: object, name: str) -> Game:
     if "pettingzoo" in sys.modules:  # nothing can be its environment before
         from pettingzoo import AECEnv, ParallelEnv
 
-        if isinstance(made, ParallelEnv):
-            return ParallelGame(made, name)
-        if isinstance(made, AECEnv):
-            return AecGame(made, name)
-    kind = made if isinstance(made, type) else type(made)
-    what = f"{'the class' if isinstance(made, type) else 'an object of'} {kind.__module__}.{kind.__qualname__}"
-    raise GameError(f"{name} gives {what}, which is no game (valid: a Game, or a ParallelEnv or AECEnv of PettingZoo)")
+        for kind, game in ((ParallelEnv, ParallelGame), (AECEnv, AecGame)):
+            if isinstance(made, kind):
+                if type(made.unwrapped).reset is kind.reset:
+                    raise GameError(f"there is no reset: {type(made.unwrapped).__name__} does not define it")
+                return game(made)
+    raise GameError(f"{made!r} is no game (valid: a Game, or a ParallelEnv or AECEnv of PettingZoo)")
 
 
 def render_mode(env: Any) -> str | None:  # noqa: ANN401
@@ -284,44 +217,29 @@ def render_mode(env: Any) -> str | None:  # noqa: ANN401
     return next((mode for mode in RENDER_MODES if mode in known), None)
 
 
-def from_pettingzoo(module: str, render: bool = False) -> Game:
-    """The environment of a module of PettingZoo, such as ``pettingzoo.classic.connect_four_v3``.
-
-    Args:
-        module: Its ``parallel_env`` is taken, or else its ``env``.
-        render: Whether the game is rendered, as text or else as pictures, where the environment can.
+def find_factory(module: str) -> Callable[..., Any]:
+    """The ``parallel_env``, or else ``env``, of a module of PettingZoo, such as ``pettingzoo.classic.connect_four_v3``.
 
     Raises:
-        GameError: it is no module of PettingZoo, it has no environment, or one that is not supported, or something is
-            not installed.
+        GameError: it is no module of PettingZoo, it has no environment, or something is not installed.
     """
-    if module != "pettingzoo" and not module.startswith("pettingzoo."):
+    if not module.startswith("pettingzoo."):
         raise GameError(f"{module!r} is no module of PettingZoo (valid: 'pettingzoo.' and what follows)")
     try:
         imported = import_module(module)
-        make = getattr(imported, "parallel_env", None) or getattr(imported, "env", None)
-        if not callable(make):
-            raise GameError(f"{module} has no environment (valid: {', '.join(_environments(module))})")
-        env = make(render_mode=None)
-        if render and (mode := render_mode(env)):
-            env.close()
-            env = make(render_mode=mode)
     except ModuleNotFoundError as error:
-        raise _not_found(module, str(error.name)) from error
-    except ImportError as error:  # of what PettingZoo has moved elsewhere
-        raise GameError(f"{module}: {error}") from error
-    return adapted(env, module)
-
-
-def _not_found(module: str, missing: str) -> GameError:
-    package = missing.partition(".")[0]
-    if package != "pettingzoo":
-        family = module.split(".")[1]
-        command = install_command("pettingzoo") if package == "pygame" else f"pip install 'pettingzoo[{family}]'"
-        return GameError(f"{package} is missing, which {module} needs: {command}")
-    if missing == "pettingzoo":
-        return GameError(f"PettingZoo is missing, which {module} needs: {install_command('pettingzoo')}")
-    return UnknownNameError("environment", module, _environments(missing.rpartition(".")[0]))
+        missing = str(error.name)
+        package = missing.partition(".")[0]
+        if package == "pettingzoo" != missing:
+            raise UnknownNameError("environment", module, _environments(missing.rpartition(".")[0])) from error
+        ours = package in ("pettingzoo", "pygame")
+        command = install_command("pettingzoo") if ours else f"pip install 'pettingzoo[{module.split('.')[1]}]'"
+        raise GameError(f"{package} is missing, which {module} needs: {command}") from error
+    factory = getattr(imported, "parallel_env", None) or getattr(imported, "env", None)
+    if not callable(factory):
+        raise UnknownNameError("environment", module, _environments(module))
+    made: Callable[..., Any] = factory
+    return made
 
 
 def _environments(package: str) -> list[str]:
@@ -332,64 +250,33 @@ def _environments(package: str) -> list[str]:
     return [name for name in names if re.search(r"_v\d+$", name)] or names
 
 
-def _agents(env: Any, name: str) -> tuple[Any, ...]:  # noqa: ANN401
-    agents = getattr(env, "possible_agents", None)
-    if agents is None:
-        raise GameError(f"{name} has no possible_agents, which say who has the two seats")
+def _agents(env: Any) -> tuple[Any, ...]:  # noqa: ANN401
+    agents = tuple(getattr(env, "possible_agents", ()))
     if len(agents) != len(BOTH):
-        raise GameError(
-            f"{name} has {len(agents)} agents ({', '.join(map(str, agents))}), only games of two are supported"
-        )
-    return tuple(agents)
-
-
-def _check_reset(env: Any, name: str) -> None:  # noqa: ANN401
-    from pettingzoo import AECEnv, ParallelEnv
-
-    for each in (env, env.unwrapped):
-        if type(each).reset in (AECEnv.reset, ParallelEnv.reset):
-            raise GameError(f"{name} has no reset: {type(each).__name__} does not define it")
-        takes = inspect.signature(each.reset).parameters
-        if "seed" not in takes and not any(one.kind is one.VAR_KEYWORD for one in takes.values()):
-            raise GameError(f"{name}: reset of {type(each).__name__} takes no seed, which makes games repeatable")
+        names = ", ".join(map(str, agents)) or "none"
+        raise GameError(f"there are {len(agents)} possible_agents ({names}), only games of two are supported")
+    return agents
 
 
 def _without_checks(env: Any) -> Any:  # noqa: ANN401
     """The environment inside of wrappers that only check: actions are legal here, and calls in order."""
     from pettingzoo.utils import wrappers
 
-    checks = (
-        wrappers.BaseWrapper,
-        wrappers.OrderEnforcingWrapper,
-        wrappers.AssertOutOfBoundsWrapper,
-        wrappers.TerminateIllegalWrapper,
-        wrappers.CaptureStdoutWrapper,
-    )
+    checks = (wrappers.OrderEnforcingWrapper, wrappers.AssertOutOfBoundsWrapper, wrappers.TerminateIllegalWrapper)
     while type(env) in checks:
         env = env.env
     return env
 
 
-def _offered(env: Any, attribute: str) -> Any:  # noqa: ANN401
-    """An attribute of an environment or of what it wraps."""
-    found = getattr(env, attribute, None)
-    return getattr(env.unwrapped, attribute, None) if found is None else found
+def _without_mask(space: Any) -> tuple[Any, Any]:  # noqa: ANN401
+    """The key and the space of the one thing that is seen beside a mask; of anything else, None and the whole space."""
+    if not isinstance(space, spaces.Dict):
+        return None, space
+    rest = {key: part for key, part in space.spaces.items() if key != MASK}
+    return next(iter(rest.items())) if len(rest) == 1 else (None, spaces.Dict(rest))
 
 
-def _has_mask(space: Any) -> bool:  # noqa: ANN401
-    return isinstance(space, spaces.Dict) and MASK in space.spaces
-
-
-def _features_of(space: Any) -> Any:  # noqa: ANN401
-    """An observation space without the mask."""
-    if not _has_mask(space):
-        return space
-    return spaces.Dict({key: part for key, part in space.spaces.items() if key != MASK})
-
-
-def _classes_of(own: Choices, sizes: Sequence[int]) -> Bool:
+def _classes_of(own: Sequence[int], sizes: Sequence[int]) -> Bool:
     """Which classes a seat has, bool [sum(sizes)]; one of the parts that it lacks."""
-    parts = zip_longest(own.sizes, sizes, fillvalue=1)
-    has: Bool = np.concatenate([np.arange(size) < have for have, size in parts])
-    has.flags.writeable = False
-    return has
+    parts = zip_longest(own, sizes, fillvalue=1)
+    return np.concatenate([np.arange(size) < have for have, size in parts])

@@ -19,7 +19,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from envs.errors import GameError
+from envs.errors import GameError, told
 from envs.spelling import nearest
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def allow(name: str, folder: str | None = None) -> None:
             sys.path.append(folder)
 
 
-def load(name: str, flag: str) -> object:
+def load(name: str, flag: str) -> Any:  # noqa: ANN401
     """What a name ``module:attribute`` stands for.
 
     Args:
@@ -81,7 +81,13 @@ def load(name: str, flag: str) -> object:
         raise GameError(
             f"{name} is code that a file names, and files can be anybody's; if you want it to run, add {flag} {name}"
         )
-    return _loaded(f"{flag} {name}", lambda: _attribute(name))
+    path, _, attribute = name.partition(":")
+    with told(f"{flag} {name}"):
+        module = import_module(path)
+        if not hasattr(module, attribute):
+            near = nearest(attribute, [each for each in vars(module) if not each.startswith("_")])
+            raise GameError(f"{path} has no {attribute!r}{f'; did you mean {near!r}?' if near else ''}")
+        return getattr(module, attribute)
 
 
 def find_block(name: str) -> Callable[..., ScriptedGame] | None:
@@ -90,10 +96,9 @@ def find_block(name: str) -> Callable[..., ScriptedGame] | None:
     Raises:
         GameError: see ``find_single``.
     """
-    if name.startswith(PETTINGZOO):
-        return None
     factory = _factory(name)
-    return factory if "num_games" in inspect.signature(factory).parameters else None
+    with told(f"--game-type {name}"):
+        return factory if "num_games" in inspect.signature(factory).parameters else None
 
 
 def find_single(name: str) -> MakeSingle:
@@ -102,63 +107,32 @@ def find_single(name: str) -> MakeSingle:
     Raises:
         GameError: it cannot be imported, is not allowed to be, or is no game.
     """
-    if name.startswith(PETTINGZOO):
-        module = name.removeprefix(PETTINGZOO)
-        from envs.pettingzoo_games import from_pettingzoo
-
-        return lambda render=True: from_pettingzoo(module, render)
-    return _making(name, _factory(name))
-
-
-def _factory(name: str) -> Callable[..., Any]:
-    if name in installed():
-        factory = _loaded(f"--game-type {name}", installed()[name].load)
-    else:
-        factory = load(name, "--game-type")
-    if not callable(factory):
-        raise GameError(f"--game-type {name}: {factory!r} cannot be called; a Game, or a function that makes one, can")
-    return factory
-
-
-def _attribute(name: str) -> object:
-    path, _, attribute = name.partition(":")
-    if not path or not attribute.isidentifier() or not all(part.isidentifier() for part in path.split(".")):
-        raise GameError("a module and a name in it are needed, module:name")
-    try:
-        module = import_module(path)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{path}.".startswith(f"{error.name}."):
-            raise
-        raise GameError(f"there is no module {error.name} here, nor among the installed packages") from error
-    if not hasattr(module, attribute):
-        near = nearest(attribute, [each for each in vars(module) if not each.startswith("_")])
-        raise GameError(f"{path} has no {attribute!r}{f'; did you mean {near!r}?' if near else ''}")
-    found: object = getattr(module, attribute)
-    return found
-
-
-def _loaded(where: str, get: Callable[[], object], what: str = "importing it") -> object:
-    try:
-        return get()
-    except GameError as error:
-        raise GameError(f"{where}: {error}") from error
-    except Exception as error:
-        raise GameError(f"{where}: {what} failed: {type(error).__name__}: {error}") from error
-
-
-def _making(name: str, factory: Callable[..., Any]) -> MakeSingle:
-    takes_mode = "render_mode" in inspect.signature(factory).parameters
+    factory = _factory(name)
+    takes = inspect.signature(factory).parameters.values()
+    takes_mode = any(each.name == "render_mode" or each.kind is each.VAR_KEYWORD for each in takes)
 
     def make(render: bool = True) -> Game:
         from envs.game import Game
 
-        made: Any = _loaded(f"--game-type {name}", factory, "making it")
+        made = factory()
         if isinstance(made, Game):
             return made
         from envs.pettingzoo_games import adapted, render_mode
 
-        mode = render_mode(made) if render and takes_mode else None
-        single: Game = adapted(made if mode is None else factory(render_mode=mode), name)
-        return single
+        if render and takes_mode and (mode := render_mode(made)):
+            made.close()
+            made = factory(render_mode=mode)
+        return adapted(made)
 
     return make
+
+
+def _factory(name: str) -> Any:  # noqa: ANN401
+    if is_code(name) and name not in installed():
+        return load(name, "--game-type")
+    with told(f"--game-type {name}"):
+        if name in installed():
+            return installed()[name].load()
+        from envs.pettingzoo_games import find_factory
+
+        return find_factory(name.removeprefix(PETTINGZOO))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from envs import plugins
 from envs.distribution import install_command
-from envs.errors import DolphinError, GameError, UnknownNameError
+from envs.errors import DolphinError, GameError, UnknownNameError, told
 from envs.melee import bot_names, rated
 from envs.melee.controller import ACTION_SPEC, FIELDS
 from envs.melee.dolphin import roster
@@ -22,10 +22,10 @@ from envs.solved.block import TableGame
 from envs.solved.kuhn import Kuhn
 from envs.solved.matrix import MATCHING_PENNIES, ROCK_PAPER_SCISSORS
 from envs.solved.mixup import MixUp
-from envs.solved.single import single_game
+from envs.solved.single import SolvedGame
 from envs.solved.table import Player, always, enumerate_states, uniform
 from envs.solved.table import action_spec as one_categorical
-from envs.vector import RANDOM, SyncVectorGame, action_spec, repeats_itself
+from envs.vector import RANDOM, SyncVectorGame, repeats_itself
 
 if TYPE_CHECKING:
     from envs.api import ActionSpec, ScriptedGame
@@ -68,7 +68,7 @@ class GameEntry:
 
 def _known(name: str, rules: Rules[Any], players: Mapping[str, Player], encoder_version: int = 1) -> GameEntry:
     """A game that is written down whole, with its scripted players beside a random one."""
-    single = single_game(name, rules, players, encoder_version)
+    single = partial(SolvedGame, rules, players, encoder_version)
     players = {"random": uniform(rules), **players}
     table = cache(lambda: enumerate_states(rules, players))
     return GameEntry(
@@ -86,62 +86,43 @@ def _known(name: str, rules: Rules[Any], players: Mapping[str, Player], encoder_
 
 
 def _outside(name: str) -> GameEntry:
-    """A game from outside this package.
+    """A game, or a block of games, from outside this package; scripted players are rated in their order.
 
     Raises:
-        GameError: it cannot be imported, is not allowed to be, or is no game.
+        GameError: it cannot be imported, is not allowed to be, is no game, or has not what a trainer needs.
     """
-    if (block := plugins.find_block(name)) is not None:
-        return _outside_block(name, block)
-    make = plugins.find_single(name)
-    game = make(False)
-    actions, version = action_spec(game), game.version
-    names = (RANDOM, *game.players)
-    if strangers := set(game.held_out) - set(names):
-        raise UnknownNameError(f"held_out player of {name}", min(strangers), names)
-    repeats = repeats_itself(lambda: make(False))
-    game.close()
+    single, make = None, plugins.find_block(name)
+    if make is None:
+        single = plugins.find_single(name)
+        make = partial(SyncVectorGame, partial(single, False))
+    with told(f"--game-type {name}"):
+        block = make(num_games=1)
+        width, actions, players, seats = block.obs_width, block.actions, tuple(block.bot_names), block.num_seats
+        block.close()
+        if seats != 2 or RANDOM not in players:
+            raise GameError(
+                f"it has {seats} seats and the scripted players {', '.join(players) or 'none'}; "
+                f"2 seats and a player {RANDOM!r} are needed"
+            )
+        repeats = single is None or repeats_itself(partial(single, False))
+    game = block.games[0] if isinstance(block, SyncVectorGame) else None
+    version, held_out = getattr(game, "version", 1), tuple(getattr(game, "held_out", ()))
+    if strangers := set(held_out) - set(players):
+        raise UnknownNameError(f"held_out player of {name}", min(strangers), players)
     return GameEntry(
-        make=lambda num_games: SyncVectorGame(lambda: make(False), num_games),
-        obs_width=game.obs_width,
-        actions=actions,
-        encoder_version=version,
-        ladder=names,
-        fighter=False,
-        rated=RatedGame({player: ScriptedPlayer(f"{version}") for player in names}, {"game": name, "version": version}),
-        starts_at_once=lambda: True,
-        held_out=tuple(game.held_out),
-        single=make,
-        repeats=repeats,
-    )
-
-
-def _outside_block(name: str, make: Callable[..., ScriptedGame]) -> GameEntry:
-    """A block of games from outside; its scripted players are rated in their order.
-
-    Raises:
-        GameError: it cannot be made, or has not what a trainer needs.
-    """
-    try:
-        one = make(num_games=1)
-        width, actions, players, seats = one.obs_width, one.actions, tuple(one.bot_names), one.num_seats
-        one.close()
-    except Exception as error:
-        raise GameError(f"--game-type {name}: num_games=1 failed: {type(error).__name__}: {error}") from error
-    if seats != 2 or RANDOM not in players:
-        raise GameError(
-            f"--game-type {name}: it has {seats} seats and the scripted players {', '.join(players) or 'none'}; "
-            f"2 seats and a player {RANDOM!r} are needed"
-        )
-    return GameEntry(
-        make=lambda num_games: make(num_games=num_games),
+        make=make,
         obs_width=width,
         actions=actions,
-        encoder_version=1,
+        encoder_version=version,
         ladder=players,
         fighter=False,
-        rated=RatedGame({player: ScriptedPlayer("1") for player in players}, {"game": name, "version": 1}),
+        rated=RatedGame(
+            {player: ScriptedPlayer(f"{version}") for player in players}, {"game": name, "version": version}
+        ),
         starts_at_once=lambda: True,
+        held_out=held_out,
+        single=single,
+        repeats=repeats,
     )
 
 

@@ -1,79 +1,68 @@
-"""Spaces of Gymnasium: observations as rows of features, actions as categoricals."""
+"""Spaces of Gymnasium: widths of observations that ``gymnasium.spaces.flatten`` gives, and actions as categoricals."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 from gymnasium import spaces
 
-from envs.api import F32
 from envs.errors import GameError
 
 MOST_CHOICES: Final = 127  # an action is an int8
 WIDEST: Final = 1 << 16  # features; a Discrete of billions is a number, not a one-hot
+_NUMBERS: Final = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)
 
 Space = spaces.Space[Any]
-Write = Callable[[Any, F32], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Features:
-    """An observation space: ``write`` puts a value into the first ``width`` features of a row of zeros."""
-
-    width: int
-    write: Write
-
-
-@dataclass(frozen=True, slots=True)
-class Choices:
-    """An action space: the sizes of its parts, their smallest numbers, and how the environment is given an action.
-
-    ``make`` takes one class a part, from 0; further parts are left out.
-    """
-
-    sizes: tuple[int, ...]
-    starts: tuple[int, ...]
-    make: Callable[[Sequence[int]], Any]
-
-
-def features(space: Space, where: str) -> Features:
-    """An observation space as features; ``where`` begins messages.
+def features(space: Space, where: str) -> int:
+    """Features of an observation; ``where`` begins messages.
 
     Raises:
         GameError: a space that is not supported.
     """
-    width, write = _writer(space, 0, where)
+    for part in _parts(space):
+        if not isinstance(part, _NUMBERS):
+            names = "Box, Discrete, MultiDiscrete, MultiBinary, Dict, Tuple"
+            raise _refused(space, where, f"no such observations (valid: {names})")
+        if isinstance(part, spaces.Box) and part.dtype == np.uint8 and len(part.shape) > 1:
+            raise _refused(space, where, "images are not supported yet")
+    width = spaces.flatdim(space)
     if width > WIDEST:
         raise _refused(space, where, f"{width} features are too many (valid: up to {WIDEST})")
-    return Features(width, write)
+    return width
 
 
-def choices(space: Space, where: str) -> Choices:
-    """An action space as parts with a number of classes each; ``where`` begins messages.
+def choices(space: Space, where: str) -> tuple[int, ...]:
+    """Numbers of classes of the parts of an action; ``where`` begins messages.
 
     Raises:
         GameError: a space that is not supported.
     """
     if isinstance(space, spaces.Discrete):
-        first = int(space.start)
-        found = Choices((int(space.n),), (first,), lambda parts: int(parts[0]) + first)
-    elif isinstance(space, spaces.MultiDiscrete) and len(space.shape) == 1:
-        sizes, start, dtype = tuple(space.nvec.tolist()), space.start, space.dtype
-        found = Choices(sizes, tuple(start.tolist()), lambda parts: np.array(parts[: len(sizes)], dtype) + start)
+        sizes = [int(space.n)]
+    elif isinstance(space, spaces.MultiDiscrete):
+        sizes = space.nvec.ravel().tolist()
     elif isinstance(space, spaces.MultiBinary):
-        shape, width = space.shape, math.prod(space.shape)
-        found = Choices((2,) * width, (0,) * width, lambda parts: np.array(parts[:width], np.int8).reshape(shape))
+        sizes = [2] * math.prod(space.shape)
     elif isinstance(space, spaces.Box):
         raise _refused(space, where, "continuous actions are not supported yet")
     else:
-        raise _refused(space, where, "no such actions (valid: Discrete, MultiDiscrete of one dimension, MultiBinary)")
-    if max(found.sizes, default=0) > MOST_CHOICES:
-        raise _refused(space, where, f"{max(found.sizes)} choices are too many (valid: up to {MOST_CHOICES})")
-    return found
+        raise _refused(space, where, "no such actions (valid: Discrete, MultiDiscrete, MultiBinary)")
+    if max(sizes, default=0) > MOST_CHOICES:
+        raise _refused(space, where, f"{max(sizes)} choices are too many (valid: up to {MOST_CHOICES})")
+    return tuple(sizes)
+
+
+def given(space: Space, classes: Sequence[int]) -> Any:  # noqa: ANN401
+    """An action as an environment takes it: one class a part, from 0; further parts are left out."""
+    if isinstance(space, spaces.Discrete):
+        return int(classes[0]) + int(space.start)
+    shape: tuple[int, ...] = space.shape or ()
+    return np.array(classes[: math.prod(shape)], space.dtype).reshape(shape) + getattr(space, "start", 0)
 
 
 def one_line(space: Space) -> str:
@@ -81,57 +70,12 @@ def one_line(space: Space) -> str:
     return " ".join(repr(space).split())
 
 
-def _writer(space: Space, start: int, where: str) -> tuple[int, Write]:
-    """The end of a space's features that begin at ``start``, and what writes a value there."""
-    if isinstance(space, (spaces.Box, spaces.MultiBinary)):
-        if space.dtype == np.uint8 and len(space.shape) > 1:
-            raise _refused(space, where, "images are not supported yet")
-        return _numbers(start, math.prod(space.shape))
-    if isinstance(space, spaces.Discrete):
-        return _one_hots(start, np.array([space.n]), np.array([space.start]))
-    if isinstance(space, spaces.MultiDiscrete):
-        return _one_hots(start, space.nvec.ravel(), space.start.ravel())
+def _parts(space: Space) -> list[Space]:
     if isinstance(space, spaces.Dict):
-        keys: Sequence[Any] = sorted(space.spaces)
-        parts = [space.spaces[key] for key in keys]
-    elif isinstance(space, spaces.Tuple):
-        keys, parts = range(len(space.spaces)), [*space.spaces]
-    else:
-        raise _refused(
-            space, where, "no such observations (valid: Box, Discrete, MultiDiscrete, MultiBinary, Dict, Tuple)"
-        )
-    writes = []
-    for key, part in zip(keys, parts, strict=True):
-        start, write = _writer(part, start, where)
-        writes.append((key, write))
-
-    def write_parts(value: Any, row: F32) -> None:  # noqa: ANN401
-        for key, write in writes:
-            write(value[key], row)
-
-    return start, write_parts
-
-
-def _numbers(start: int, width: int) -> tuple[int, Write]:
-    span = slice(start, start + width)
-
-    def write(value: Any, row: F32) -> None:  # noqa: ANN401
-        row[span] = np.asarray(value).reshape(width)
-
-    return start + width, write
-
-
-def _one_hots(start: int, sizes: Any, first: Any) -> tuple[int, Write]:  # noqa: ANN401
-    ends = start + np.cumsum(sizes)
-    shift = ends - sizes - first
-
-    def write(value: Any, row: F32) -> None:  # noqa: ANN401
-        at = np.asarray(value).reshape(len(sizes)) + shift
-        if (at < ends - sizes).any() or (at >= ends).any():
-            raise ValueError("out of range")
-        row[at] = 1.0
-
-    return int(ends[-1]), write
+        return [part for each in space.spaces.values() for part in _parts(each)]
+    if isinstance(space, spaces.Tuple):
+        return [part for each in space.spaces for part in _parts(each)]
+    return [space]
 
 
 def _refused(space: Space, where: str, why: str) -> GameError:

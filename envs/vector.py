@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, Self
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from envs.api import F32, PAYOFF_STATS, Actions, ActionSpec, Bool, Seeds, StepBatch
-from envs.errors import ActionError, GameError
+from envs.errors import ActionError, GameError, told
 from envs.snapshots import copied, put_back
 from envs.splitmix import words
 
 if TYPE_CHECKING:
-    from envs.game import Action, Game
+    from envs.api import ScriptedGame
+    from envs.game import Game
 
     Ended = Callable[[int, int, Actions, NDArray[np.float64]], object]
 
@@ -36,27 +38,25 @@ def action_spec(game: Game) -> ActionSpec:
     return ActionSpec(binary=0, sizes=sizes, rest=(-1,) * len(sizes))
 
 
+def at_random(games: ScriptedGame, seeds: Seeds) -> Iterator[StepBatch]:
+    """Steps without end in which ``random`` has all seats."""
+    games.bots[:] = games.bot_names.index(RANDOM)
+    games.reset(seeds)
+    nothing = np.zeros((games.num_games, games.num_seats, games.actions.width), np.int8)
+    while True:
+        yield games.step(nothing)
+
+
 def repeats_itself(make: Callable[[], Game], steps: int = 30) -> bool:
     """Whether two games of one seed go alike when the same random actions are played.
 
     Raises:
         GameError: the game failed.
     """
-    one, other = (SyncVectorGame(make, 1) for _ in range(2))
-    nothing = np.zeros((1, 2, one.actions.width), np.int8)
-    for game in (one, other):
-        game.bots[:] = 0  # random players, with the same draws in both
-        game.reset(np.zeros(1, np.uint64))
-    alike = True
-    for _ in range(steps):
-        alike = alike and all(
-            np.array_equal(mine, theirs)
-            for mine, theirs in zip(one.snapshot().values(), other.snapshot().values(), strict=True)
-        )
-        for game in (one, other):
-            game.step(nothing)
-    one.close()
-    other.close()
+    pair = SyncVectorGame(make, 2)
+    played = islice(at_random(pair, np.zeros(2, np.uint64)), steps)
+    alike = all(np.array_equal(*both) for _ in played for both in pair.snapshot().values())
+    pair.close()
     return alike
 
 
@@ -77,9 +77,7 @@ class SyncVectorGame:
     outsider: Final = None
 
     def __init__(self, make: Callable[[], Game], num_games: int) -> None:
-        if num_games < 1:
-            raise GameError("num_games must be at least 1")
-        with _Told("constructor"):
+        with told("constructor"):
             self.games = [make() for _ in range(num_games)]
         first = self.games[0]
         self.num_games = num_games
@@ -132,7 +130,7 @@ class SyncVectorGame:
         stats = np.zeros((self.num_games, 2), PAYOFF_STATS)
         stats["frames"], stats["reward_payoff"] = self._steps[:, None], self._return
         for b in np.flatnonzero(terminated | truncated).tolist():
-            with _Told("last observation", b):
+            with told(f"game {b}, last observation"):
                 for seat in range(2):
                     self._final_obs[b, seat] = self.games[b].observe(seat)
             if self.on_end is not None:
@@ -153,13 +151,13 @@ class SyncVectorGame:
             GameError: not a snapshot of such a block, or a game failed.
         """
         put_back(self._parts(), arrays)
-        anew = [b for b in range(self.num_games) if not self._replay(b)]
+        wrong = np.array([not self._replay(b) for b in range(self.num_games)])
         obs = self._see_all()
-        wrong = (obs != arrays["obs"]).any((1, 2)) | (self.legal != arrays["legal"]).any((1, 2))
-        for b in {*anew, *np.flatnonzero(wrong).tolist()}:
+        wrong |= (obs != arrays["obs"]).any((1, 2)) | (self.legal != arrays["legal"]).any((1, 2))
+        for b in np.flatnonzero(wrong).tolist():
             self._episode[b] += np.uint64(1)
             self._begin(b)
-        if wrong.any() or anew:
+        if wrong.any():
             self.notes.append("games did not repeat themselves and began anew: their episodes in progress are lost")
             obs = self._see_all()
         return obs
@@ -168,6 +166,26 @@ class SyncVectorGame:
         """Actions [..., A] as ``Game.step`` takes them: numbers, or lists where an action has several parts."""
         taken: list[Any] = (actions[..., 0] if self._single else actions).tolist()
         return taken
+
+    def action_name(self, action: Sequence[int]) -> str:
+        """An action for people."""
+        return self.games[0].action_name(action[0]) if self._single else ",".join(map(str, action))
+
+    def view(self) -> str | NDArray[np.uint8] | None:
+        """What the first game renders; None where it does not.
+
+        Raises:
+            GameError: neither text nor a picture.
+        """
+        try:
+            shown = self.games[0].render()
+        except NotImplementedError:
+            return None
+        picture = isinstance(shown, np.ndarray) and shown.dtype == np.uint8 and shown.shape[2:] == (3,) and shown.size
+        if not (picture or isinstance(shown, str)):
+            got = f"{shown.dtype} {shown.shape}" if isinstance(shown, np.ndarray) else type(shown).__name__
+            raise GameError(f"render() gave {got} (valid: text, or a picture as uint8 [H, W, 3])")
+        return shown
 
     def kill(self) -> bool:
         """Nothing to end by force: the games live in this process."""
@@ -189,7 +207,7 @@ class SyncVectorGame:
 
     def _begin(self, b: int) -> None:
         """Begin the episode ``_episode`` of a game."""
-        with _Told("reset", b):
+        with told(f"game {b}, reset"):
             self.games[b].reset(self._seed(b))
         self._history[b] = 0
         self._return[b] = 0
@@ -200,24 +218,18 @@ class SyncVectorGame:
         game = self.games[b]
         try:
             game.reset(self._seed(b))
-            over = False
-            for actions in self._history[b, : self._steps[b]]:
-                if over:
-                    return False
-                _, terminated, truncated = game.step(self.as_taken(actions))
-                over = terminated or truncated
+            ends = (game.step(self.as_taken(actions))[1:] for actions in self._history[b, : self._steps[b]])
+            return not any(terminated or truncated for terminated, truncated in ends)
         except Exception:  # a game that goes another way may refuse the actions
             return False
-        return not over
 
     def _step_all(self, actions: Actions) -> tuple[NDArray[np.float64], Bool, Bool]:
         """Step all games; rewards [B, P], terminated [B], truncated [B]."""
-        chosen = self.as_taken(actions)
-        played = []
-        with _Told("step") as place:
-            for place.game, game in enumerate(self.games):
-                played.append(game.step(chosen[place.game]))
-        with _Told("what the steps returned"):
+        played: list[tuple[Sequence[float], bool, bool]] = []
+        with told(lambda: f"game {len(played)}, step"):
+            for game, chosen in zip(self.games, self.as_taken(actions), strict=True):
+                played.append(game.step(chosen))
+        with told("what the steps returned"):
             rewards = np.array([each for each, _, _ in played], np.float64).reshape(self.num_games, 2)
             terminated, truncated = (np.array([each[i] for each in played], np.bool_) for i in (1, 2))
         if not np.isfinite(rewards).all():
@@ -232,9 +244,10 @@ class SyncVectorGame:
         obs, legal = self._obs, self.legal
         obs[...] = 0
         legal[...] = self._waiting
-        with _Told("observations") as place:
-            for place.game, game in enumerate(self.games):
-                b, seats = place.game, game.to_act()
+        b = 0
+        with told(lambda: f"game {b}, observations"):
+            for b, game in enumerate(self.games):
+                seats = game.to_act()
                 if not seats:
                     raise GameError("nobody is to act, but the game is not over")
                 for seat in seats:
@@ -247,23 +260,19 @@ class SyncVectorGame:
             raise GameError(f"game {b}: seat {seat} is to act, but nothing is legal")
         return obs
 
-    def _bot_action(self, b: int, seat: int) -> Action:
+    def _bot_action(self, b: int, seat: int) -> NDArray[np.integer[Any]]:
         """What the scripted player of a seat plays, legal. Its draws follow from seed, episode, step and seat."""
         bot, legal = int(self.bots[b, seat]), self.legal[b, seat]
         number = np.array(2 * self._steps[b] + seat, np.uint64)
         stream = words(words(self._seeds[b : b + 1] ^ _BOTS, self._episode[b : b + 1]), number)
         rng = np.random.Generator(np.random.Philox(key=stream[0]))
         if bot == 0:
-            draws = np.where(legal, rng.random(legal.shape), -1.0)
-            return [int(part.argmax()) for part in np.split(draws, self._starts[1:])]
-        name = self.bot_names[bot]
-        with _Told(f"player {name}", b):
+            return self.actions.first_highest(np.where(legal, rng.random(legal.shape), -1.0))
+        with told(f"game {b}, player {self.bot_names[bot]}"):
             chosen = np.atleast_1d(np.asarray(self._players[bot - 1](self.games[b], seat, rng)))
-            if chosen.shape != self._starts.shape or not (chosen == chosen.astype(np.int8)).all():
-                raise GameError(f"{chosen.tolist()} is no action")
-            action: list[int] = chosen.astype(np.int8).tolist()
-            if not self.actions.allows(legal, action):
-                raise GameError(f"{action} is not legal")
+            action, allowed = self.actions.checked(chosen, legal)
+            if not allowed.all():
+                raise GameError(f"{chosen.tolist()} is not legal")
         return action
 
     def _checked(self, actions: Actions) -> Actions:
@@ -279,20 +288,3 @@ class SyncVectorGame:
                 f"(valid: {', '.join(map(str, valid))})"
             )
         return whole.astype(np.int8)
-
-
-class _Told:
-    """Names the place where the code of a game failed. ``game``: its number; -1: none."""
-
-    def __init__(self, what: str, game: int = -1) -> None:
-        self._what = what
-        self.game = game
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        if isinstance(error, Exception):
-            where = self._what if self.game < 0 else f"game {self.game}, {self._what}"
-            why = str(error) if isinstance(error, GameError) else f"{type(error).__name__}: {error}"
-            raise GameError(f"{where}: {why}") from error

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,8 +23,14 @@ class SolvedGame(game.Game):
     A seed begins the same episode as it does in a ``TableGame``.
     """
 
-    rules: ClassVar[Rules[Any]]
     state: Any
+
+    def __init__(self, rules: Rules[Any], players: Mapping[str, Player], version: int) -> None:
+        self.rules = rules
+        self.num_actions = len(rules.actions)
+        self.obs_width = len(rules.observe(rules.starts()[0], 0))
+        self.version = version
+        self.players = {name: partial(_draw, player) for name, player in players.items()}
 
     def reset(self, seed: int) -> None:
         starts = self.rules.starts()
@@ -57,23 +64,7 @@ class SolvedGame(game.Game):
         return self.rules.actions[action]
 
 
-def single_game(name: str, rules: Rules[Any], players: Mapping[str, Player], version: int) -> type[SolvedGame]:
-    """The class of single games of some rules, with scripted ``players`` beside ``random``."""
-    content = {
-        "rules": rules,
-        "num_actions": len(rules.actions),
-        "obs_width": len(rules.observe(rules.starts()[0], 0)),
-        "version": version,
-        "players": {player: _drawn(chances) for player, chances in players.items()},
-    }
-    return type(name, (SolvedGame,), content)
-
-
-def _drawn(player: Player) -> game.Player[Any]:
-    """A scripted player that draws from the probabilities of its actions."""
-
-    def play(game: SolvedGame, seat: int, rng: np.random.Generator) -> int:
-        chances = player(game.state, seat)
-        return int(rng.choice(len(chances), p=chances))
-
-    return play
+def _draw(player: Player, game: SolvedGame, seat: int, rng: np.random.Generator) -> int:
+    """Draw from the probabilities of the actions of a scripted player."""
+    chances = player(game.state, seat)
+    return int(rng.choice(len(chances), p=chances))

@@ -6,6 +6,7 @@ import io
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
@@ -15,7 +16,7 @@ import numpy as np
 from envs.check import check_game, random_step
 from envs.errors import ActionError, ContractError, GameError
 from envs.registry import find_game, make_game
-from envs.vector import SyncVectorGame
+from envs.vector import SyncVectorGame, at_random
 from selfplay.config.fighting import Config
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class GameReport:
     broken: list[str] = field(default_factory=list)  # promises, with the place
     notes: list[str] = field(default_factory=list)  # what an author may want to know
     episode_length: float | None = None  # mean of random play
-    steps_per_s: float | None = None  # of the block alone
+    steps_per_s: float = 0.0  # of the block alone
     shares: dict[str, float] = field(default_factory=dict)  # of its time, by what takes it
     trained_steps_per_s: float | None = None
     trained_shares: dict[str, float] = field(default_factory=dict)
@@ -80,17 +81,14 @@ def examine(name: str, tell: Callable[[str], object] = lambda _: None) -> GameRe
 
 def _play(games: ScriptedGame, found: GameReport) -> int:
     """Play random games; the number of steps that the check of the contract needs for an episode to end."""
-    seeds = np.arange(GAMES, dtype=np.uint64)
     lengths: list[int] = []
     common, played = 0.0, 0
-    games.bots[:] = games.bot_names.index("random")
-    games.reset(seeds)
-    nothing = np.zeros((GAMES, games.num_seats, games.actions.width), np.int8)
-    while played < LONGEST and len(lengths) < 2 * GAMES:
-        batch = games.step(nothing)
+    for batch in islice(at_random(games, np.arange(GAMES, dtype=np.uint64)), LONGEST):
         played += 1
         common = max(common, float(np.abs(batch.reward.sum(1)).max()))
         lengths += batch.stats["frames"][batch.ended, 0].tolist()
+        if len(lengths) >= 2 * GAMES:
+            break
     if lengths:
         found.episode_length = float(np.mean(lengths))
     if common:
@@ -161,7 +159,7 @@ def _train(name: str, found: GameReport) -> None:
     seconds = {phase: sum(report.phase_s[phase] for report in counted) for phase in ("collect", "update")}
     total, steps = sum(seconds.values()), len(counted) * GAMES * ROLLOUT
     found.trained_steps_per_s = steps / total
-    games = steps / (found.steps_per_s or 1.0)
+    games = steps / found.steps_per_s
     found.trained_shares = {
         "the game": min(games, seconds["collect"]) / total,
         "the policy": max(0.0, seconds["collect"] - games) / total,

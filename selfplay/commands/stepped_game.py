@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from envs.errors import GameError
 from envs.vector import SyncVectorGame
 from selfplay.commands.replay import BECAUSE, Replayer
 from selfplay.errors import IncompatibleError, boundary
@@ -117,29 +116,21 @@ class Recorder(SyncVectorGame):
         return SteppedGame(document, self._played, left_out)
 
     def _step_all(self, actions: Actions) -> tuple[NDArray[np.float64], Bool, Bool]:
-        (game,) = self.games
         if not self._moments:
-            self._moments.append(_shown(game))
-        played = [[seat, self._name(actions[0, seat].tolist())] for seat in game.to_act()]
+            self._moments.append(_moment(self.view()))
+        played = [[seat, self.action_name(actions[0, seat].tolist())] for seat in self.games[0].to_act()]
         stepped = super()._step_all(actions)
-        self._moments.append(_shown(game) | {"played": played})
+        self._moments.append(_moment(self.view()) | {"played": played})
         self._played += 1
         return stepped
 
-    def _name(self, action: list[int]) -> str:
-        return self.games[0].action_name(action[0]) if self._single else ", ".join(map(str, action))
 
-
-def _shown(game: Game) -> dict[str, Any]:
-    """What a game renders; empty where it does not."""
-    try:
-        shown = game.render()
-    except NotImplementedError:
+def _moment(shown: str | NDArray[np.uint8] | None) -> dict[str, Any]:
+    """What a game rendered, for a page."""
+    if shown is None:
         return {}
     if isinstance(shown, str):
         return {"text": _COLOUR_CODES.sub("", shown)}
-    if getattr(shown, "dtype", None) != np.uint8 or shown.ndim != 3 or shown.shape[2] != 3:
-        raise GameError("render() gave neither text nor a picture uint8 [H, W, 3]")
     picture, file = Image.fromarray(shown), io.BytesIO()
     picture.thumbnail((WIDTH, WIDTH))
     picture.quantize(COLOURS).save(file, "png", optimize=True)

@@ -39,7 +39,7 @@ def test_its_games_are_its_own():
     ("name", "words"),
     [
         ("NoRandom", "scripted players always_bet; 2 seats and a player 'random' are needed"),
-        ("failing", "--game-type tests.envs.blocks:failing: num_games=1 failed: ValueError: no 1"),
+        ("failing", "--game-type tests.envs.blocks:failing: ValueError: no 1"),
     ],
 )
 def test_what_no_trainer_can_use_is_refused(name, words):

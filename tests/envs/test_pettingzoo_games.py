@@ -10,9 +10,11 @@ from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo.utils import parallel_to_aec, wrappers
 
 from envs.distribution import install_command
-from envs.errors import GameError, UnknownNameError
+from envs.errors import GameError
 from envs.game import Game
-from envs.pettingzoo_games import AecGame, ParallelGame, adapted, from_pettingzoo
+from envs.pettingzoo_games import AecGame, ParallelGame, adapted
+from envs.plugins import find_single
+from envs.vector import SyncVectorGame
 
 CONNECT_FOUR = "pettingzoo.classic.connect_four_v3"
 ROCK_PAPER_SCISSORS = "pettingzoo.classic.rps_v2"
@@ -21,7 +23,7 @@ ROCK_PAPER_SCISSORS = "pettingzoo.classic.rps_v2"
 class Turns(AECEnv):
     """Red and blue in turn: a line of ``script`` has what a step gives to each, and who is done after it.
 
-    Whoever is removed gives the other half a point. An agent sees the number of steps so far, and its letters.
+    An agent sees the number of steps so far, and its letters.
     """
 
     metadata = MappingProxyType({"name": "turns_v7", "render_modes": ["human"]})
@@ -57,8 +59,6 @@ class Turns(AECEnv):
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
-            for other in self.agents:
-                self._cumulative_rewards[other] += 0.5
             return
         self.played.append((agent, action))
         self._cumulative_rewards[agent] = 0
@@ -99,10 +99,10 @@ def play(game, actions=(0, 0), seed=0):
 
 
 def test_steps_of_agents_that_are_done_are_no_steps_of_the_game():
-    assert [*play(AecGame(Turns(SCRIPT), "turns"))] == [
+    assert [*play(AecGame(Turns(SCRIPT)))] == [
         ((0,), [1, 2], False, False),
         ((1,), [4, 8], False, False),
-        ((0,), [16.5, 32], False, False),  # blue is removed, which gives red half a point
+        ((0,), [16, 32], False, False),
         ((0,), [64, 0], False, False),
         ((0,), [128, 0], False, True),
     ]
@@ -117,18 +117,17 @@ def test_rewards_between_two_actions_are_those_of_last():
         given[agent].append(reward)
         env.step(None if terminated or truncated else 3)
     sums = [[0.0], [0.0]]
-    for (actor,), rewards, _, _ in play(AecGame(Turns(SCRIPT), "turns")):
+    for (actor,), rewards, _, _ in play(AecGame(Turns(SCRIPT))):
         sums[actor].append(0.0)  # an action begins a sum
         for seat in (0, 1):
             sums[seat][-1] += rewards[seat]
-    assert sums == [given["red"], given["blue"]] == [[0, 5, 16.5, 64, 128], [2, 40]]
+    assert sums == [given["red"], given["blue"]] == [[0, 5, 16, 64, 128], [2, 40]]
 
 
 @pytest.mark.parametrize("how", ["terminated", "truncated"])
 def test_final_rewards_reach_the_seat_that_waits(how):
-    game = AecGame(Turns([(0, 0, {}), (-1, 1, dict.fromkeys(LAST, how))]), "turns")
-    # red is removed first, which gives blue half a point
-    assert [*play(game)][-1] == ((1,), [-1, 1.5], how == "terminated", how == "truncated")
+    game = AecGame(Turns([(0, 0, {}), (-1, 1, dict.fromkeys(LAST, how))]))
+    assert [*play(game)][-1] == ((1,), [-1, 1], how == "terminated", how == "truncated")
 
 
 @pytest.mark.parametrize(
@@ -141,11 +140,11 @@ def test_final_rewards_reach_the_seat_that_waits(how):
     ],
 )
 def test_who_ends_last_says_whether_the_game_is_over(script, truncated):
-    assert [*play(AecGame(Turns(script), "turns"))][-1][2:] == (not truncated, truncated)
+    assert [*play(AecGame(Turns(script)))][-1][2:] == (not truncated, truncated)
 
 
 def test_a_seat_sees_its_last_observation_after_the_end():
-    game = AecGame(Turns(SCRIPT), "turns")
+    game = AecGame(Turns(SCRIPT))
     assert len([*play(game)]) == 5
     assert game.observe(0).tolist() == [5, 3, 1, 0]
     assert game.observe(1).tolist() == [3, 4, 0, 1]
@@ -155,30 +154,30 @@ def test_a_seat_sees_its_last_observation_after_the_end():
 
 def test_the_environment_is_given_seeds_and_its_own_numbers():
     env = Turns(SCRIPT)
-    game = AecGame(env, "turns")
+    game = AecGame(env)
     game.reset(2**40 + 5)
     game.step((1, 0))
     game.step((1, 0))
     assert env.seeds == [5]  # many generators take 32 bits
     assert env.played == [("red", 4), ("blue", 3)]
     assert game.action_name(1) == "4"
-    assert game.legal(0) is None
+    assert game.legal(0).all()
 
 
 def test_wrappers_that_only_check_are_left_out():
     class Doubled(wrappers.BaseWrapper):
         def step(self, action):
             super().step(action)
-            self.env._cumulative_rewards["red"] *= 2
+            self.env.rewards["red"] *= 2
 
     raw = Turns(SCRIPT)
-    checked = wrappers.OrderEnforcingWrapper(wrappers.AssertOutOfBoundsWrapper(wrappers.BaseWrapper(raw)))
-    game = AecGame(checked, "turns")
+    checked = wrappers.OrderEnforcingWrapper(wrappers.AssertOutOfBoundsWrapper(raw))
+    game = AecGame(checked)
     assert game._core is raw
     assert game.env is checked
     assert next(play(game))[1] == [1, 2]
     doubled = Doubled(wrappers.OrderEnforcingWrapper(raw))
-    game = AecGame(wrappers.AssertOutOfBoundsWrapper(doubled), "turns")
+    game = AecGame(wrappers.AssertOutOfBoundsWrapper(doubled))
     assert game._core is doubled
     assert next(play(game))[1] == [2, 2]
 
@@ -189,27 +188,20 @@ def test_an_agent_that_cannot_be_removed_is_refused():
             if action is not None:
                 super().step(action)
 
-    game = AecGame(Stays([(0, 0, LAST)]), "turns")
+    game = AecGame(Stays([(0, 0, LAST)]))
     game.reset(0)
-    with pytest.raises(GameError, match=r"turns: red is done, but step\(None\) does not remove it from agents"):
+    with pytest.raises(GameError, match=r"red is done, but step\(None\) does not remove it from agents"):
         game.step((0, 0))
 
 
-def test_a_reset_that_lacks_an_agent_or_ends_at_once_is_refused():
-    class Late(Turns):
-        def reset(self, seed=None, options=None):
-            super().reset(seed)
-            self.agents.remove("blue")
-
+def test_a_reset_that_ends_at_once_is_refused():
     class Short(Turns):
         def reset(self, seed=None, options=None):
             super().reset(seed)
             self.terminations = dict.fromkeys(self.agents, True)
 
-    with pytest.raises(GameError, match="turns: agents lacks blue after reset"):
-        AecGame(Late(SCRIPT), "turns").reset(0)
-    with pytest.raises(GameError, match="turns: the game is over after reset"):
-        AecGame(Short(SCRIPT), "turns").reset(0)
+    with pytest.raises(GameError, match="nobody is to act, but the game is not over"):
+        SyncVectorGame(lambda: AecGame(Short(SCRIPT)), 1).reset(np.zeros(1, np.uint64))
 
 
 # ---------------------------------------------------------------- both at once
@@ -254,10 +246,10 @@ class Castle(ParallelEnv):
 
 
 def test_the_seats_may_differ():
-    game = ParallelGame(Castle(), "castle")
+    game = ParallelGame(Castle())
     game.reset(0)
     assert (game.obs_width, game.num_actions) == (7, (4, 2))
-    assert game.to_act() == (0, 1)
+    assert tuple(game.to_act()) == (0, 1)
     assert game.observe(0).tolist() == [0, 0, 1, 0, -1.5, 1, 0]  # the area, then the observation
     assert game.observe(1).tolist() == [1, 0, 0, 0, 0, 0, 1]
     assert game.observe(0).dtype == np.float32
@@ -288,7 +280,7 @@ def test_the_seats_may_differ():
     ],
 )
 def test_an_agent_may_leave_early(ends, expected):
-    game = ParallelGame(Castle(ends), "castle")
+    game = ParallelGame(Castle(ends))
     assert [*play(game, [(0, 0), (0, 0)])] == expected
     assert game.observe(1).tolist() == [1, 0, next(time for who, time in ends if who == "wall") % 2, 0, 0, 0, 1]
 
@@ -300,26 +292,26 @@ def test_actions_of_one_number_may_have_different_masks():
 
     env = Chest()
     env.aims = [0, 1, 1]
-    game = ParallelGame(env, "chest")
+    game = ParallelGame(env)
     game.reset(0)
     assert game.num_actions == 5
     assert game.legal(0).tolist() == [0, 1, 1, 0, 0]
-    assert game.legal(1) is None
+    assert game.legal(1).all()
     game.step((2, 4))
     assert env.played == [{"archer": 3, "wall": 4}]
     assert game.action_name(2) == "2"  # 3 of one seat, 2 of the other
 
 
 def test_a_mask_may_be_in_the_infos():
-    game = AecGame(Turns(SCRIPT, {"action_mask": np.array([0, 1], np.int8)}), "turns")
+    game = AecGame(Turns(SCRIPT, {"action_mask": np.array([0, 1], np.int8)}))
     game.reset(0)
     assert game.legal(0).tolist() == [False, True]
 
 
 def test_a_mask_of_another_size_is_refused():
-    game = AecGame(Turns(SCRIPT, {"action_mask": np.ones(3)}), "turns")
+    game = AecGame(Turns(SCRIPT, {"action_mask": np.ones(3)}))
     game.reset(0)
-    with pytest.raises(GameError, match=r"turns: the action_mask of red has 3 entries \(valid: 2\)"):
+    with pytest.raises(GameError, match=r"the action_mask of red has 3 entries \(valid: 2\)"):
         game.legal(0)
 
 
@@ -328,18 +320,16 @@ def test_an_observation_that_is_not_in_its_space_names_the_agent():
         def observe(self, agent):
             return np.zeros(5)
 
-    game = AecGame(Wide(SCRIPT), "turns")
+    game = AecGame(Wide(SCRIPT))
     game.reset(0)
-    with pytest.raises(
-        GameError, match=r"turns: red sees what is not in Box\(0.0, 100.0, \(2,\), float32\): cannot resh"
-    ):
+    with pytest.raises(GameError, match=r"red sees what is not in Box\(0.0, 100.0, \(2,\), float32\): cannot resh"):
         game.observe(0)
 
 
 def test_both_kinds_play_the_same_environment():
     options = {("archer", 3): "terminated", ("wall", 3): "terminated"}
     turns = parallel_to_aec(Quiet(options))
-    rewards = np.array([step[1] for step in play(AecGame(turns, "castle"), [(0, 0), (0, 0)])])
+    rewards = np.array([step[1] for step in play(AecGame(turns), [(0, 0), (0, 0)])])
     assert rewards.shape == (6, 2)
     assert rewards.sum(0).tolist() == [1 + 2 + 3, -10 - 20 - 30]
 
@@ -370,20 +360,18 @@ class Counter(Game):
 
 def test_games_and_environments_are_adapted():
     game = Counter()
-    assert adapted(game, "counter") is game
-    assert isinstance(adapted(Turns(SCRIPT), "turns"), AecGame)
-    assert isinstance(adapted(Castle(), "castle"), ParallelGame)
+    assert adapted(game) is game
+    assert isinstance(adapted(Turns(SCRIPT)), AecGame)
+    assert isinstance(adapted(Castle()), ParallelGame)
 
 
 @pytest.mark.parametrize(
     ("made", "what"),
-    [(None, "an object of builtins.NoneType"), (Turns, r"the class .*test_pettingzoo_games\.Turns")],
+    [(None, "None"), (Turns, r"<class '.*test_pettingzoo_games\.Turns'>")],
 )
 def test_anything_else_is_refused(made, what):
-    with pytest.raises(
-        GameError, match=rf"thing gives {what}, which is no game \(valid: a Game, or a ParallelEnv or AEC"
-    ):
-        adapted(made, "thing")
+    with pytest.raises(GameError, match=rf"^{what} is no game \(valid: a Game, or a ParallelEnv or AECEnv"):
+        adapted(made)
 
 
 def test_version_players_and_steps_are_those_of_the_environment():
@@ -391,17 +379,17 @@ def test_version_players_and_steps_are_those_of_the_environment():
         return 0
 
     env = Turns(SCRIPT)
-    assert AecGame(env, "turns").version == 7
-    assert AecGame(env, "turns").players == {}
-    env.players, env.held_out, env.max_steps = {"first": first}, ["first"], 40
-    game = AecGame(wrappers.OrderEnforcingWrapper(env), "turns")
+    assert AecGame(env).version == 7
+    assert AecGame(env).players == {}
+    env.players, env.held_out = {"first": first}, ["first"]
+    game = AecGame(wrappers.OrderEnforcingWrapper(env))
     assert game.players == {"first": first}
     assert game.held_out == ("first",)
-    assert game.max_steps == 40
+    assert game.max_steps == 1000
     longer = Turns(SCRIPT)
     longer.max_cycles, longer.players = 700, ["a list of something else"]
-    assert AecGame(longer, "turns").max_steps == 1400
-    assert AecGame(longer, "turns").players == {}
+    assert AecGame(longer).max_steps == 1400
+    assert AecGame(longer).players == {}
 
 
 def broken(base, **attributes):
@@ -424,42 +412,37 @@ def of_three():
 @pytest.mark.parametrize(
     ("env", "message"),
     [
-        (without_agents(), "g has no possible_agents, which say who has the two seats"),
-        (of_three(), r"g has 3 agents \(red, blue, green\), only games of two are supported"),
-        (broken(Turns, reset=AECEnv.reset), "g has no reset: Broken does not define it"),
-        (broken(Castle, reset=ParallelEnv.reset), "g has no reset: Broken does not define it"),
-        (broken(Castle, reset=lambda self: ({}, {})), "g: reset of Broken takes no seed, which makes games repeatable"),
+        (without_agents(), r"there are 0 possible_agents \(none\), only games of two are supported"),
+        (of_three(), r"there are 3 possible_agents \(red, blue, green\), only games of two are supported"),
+        (broken(Turns, reset=AECEnv.reset), "there is no reset: Broken does not define it"),
+        (broken(Castle, reset=ParallelEnv.reset), "there is no reset: Broken does not define it"),
         (
             broken(Turns, observation_space=lambda self, agent: Box(0, 255, (8, 8, 3), np.uint8)),
-            r"g: red sees Box\(0, 255, \(8, 8, 3\), uint8\): images are not supported yet",
+            r"red sees Box\(0, 255, \(8, 8, 3\), uint8\): images are not supported yet",
         ),
         (
             broken(Castle, action_space=lambda self, agent: Box(-1, 1, (2,))),
-            r"g: archer plays Box\(-1.0, 1.0, \(2,\), float32\): continuous actions are not supported yet",
+            r"archer plays Box\(-1.0, 1.0, \(2,\), float32\): continuous actions are not supported yet",
         ),
     ],
 )
 def test_environments_that_are_not_supported_are_refused(env, message):
     with pytest.raises(GameError, match=f"^{message}$"):
-        adapted(env, "g")
+        adapted(env)
 
 
-def test_wrappers_are_looked_at_too():
-    class Outer(wrappers.BaseWrapper):
-        players = MappingProxyType({"none": None})
-
+def test_a_reset_without_a_seed_is_refused():
     class Unseeded(wrappers.BaseWrapper):
         def reset(self):
             super().reset()
 
-    assert AecGame(Outer(Turns(SCRIPT)), "turns").players == {"none": None}
-    with pytest.raises(GameError, match="turns: reset of Unseeded takes no seed"):
-        AecGame(Unseeded(Turns(SCRIPT)), "turns")
+    with pytest.raises(GameError, match=r"game 0, reset: TypeError: .*unexpected keyword argument 'seed'"):
+        SyncVectorGame(lambda: AecGame(Unseeded(Turns(SCRIPT))), 1).reset(np.zeros(1, np.uint64))
 
 
 def test_a_reset_may_take_whatever_it_is_given():
     env = broken(Castle, reset=lambda self, **options: Castle.reset(self, options["seed"]))
-    game = ParallelGame(env, "castle")
+    game = ParallelGame(env)
     game.reset(1)
     assert game.to_act() == (0, 1)
 
@@ -481,6 +464,10 @@ def module(tmp_path, monkeypatch):
     return write
 
 
+def from_pettingzoo(name, render=False):
+    return find_single(f"pettingzoo:{name}")(render)
+
+
 SHOWN = """
 import numpy as np
 from tests.envs.test_pettingzoo_games import SCRIPT, Turns
@@ -488,7 +475,7 @@ from tests.envs.test_pettingzoo_games import SCRIPT, Turns
 class Shown(Turns):
     metadata = {{"render_modes": {modes}}}
 
-    def __init__(self, render_mode):
+    def __init__(self, render_mode=None):
         super().__init__(SCRIPT)
         self.render_mode = render_mode
 
@@ -532,47 +519,46 @@ def test_names_outside_pettingzoo_are_refused_before_their_import(tmp_path, monk
     monkeypatch.syspath_prepend(tmp_path)
     for name in ("pettingzoo_but_not", "os.path", ".classic", ""):
         with pytest.raises(
-            GameError, match=rf"^{name!r} is no module of PettingZoo \(valid: 'pettingzoo\.' and what foll"
+            GameError, match=rf"{name!r} is no module of PettingZoo \(valid: 'pettingzoo\.' and what foll"
         ):
             from_pettingzoo(name)
 
 
 def test_a_mistyped_module_names_the_nearest():
-    with pytest.raises(
-        UnknownNameError, match=rf"'pettingzoo.classic.conect_four_v3'; did you mean '{CONNECT_FOUR}'\?"
-    ):
+    with pytest.raises(GameError, match=rf"'pettingzoo.classic.conect_four_v3'; did you mean '{CONNECT_FOUR}'\?"):
         from_pettingzoo("pettingzoo.classic.conect_four_v3")
-    with pytest.raises(UnknownNameError, match=r"'pettingzoo.clasic.rps_v2'.*valid: .*pettingzoo.classic, "):
+    with pytest.raises(GameError, match=r"'pettingzoo.clasic.rps_v2'.*valid: .*pettingzoo.classic, "):
         from_pettingzoo("pettingzoo.clasic.rps_v2")
 
 
-@pytest.mark.parametrize("name", ["pettingzoo", "pettingzoo.classic", "pettingzoo.utils.env"])
+@pytest.mark.parametrize("name", ["pettingzoo.classic", "pettingzoo.utils.env"])
 def test_a_module_without_an_environment_is_refused(name):
-    with pytest.raises(GameError, match=rf"^{name} has no environment \(valid: pettingzoo\."):
+    with pytest.raises(GameError, match=rf"unknown environment '{name}'.*\(valid: pettingzoo\."):
         from_pettingzoo(name)
 
 
 def test_what_has_moved_elsewhere_is_said_in_one_line(module):
     name = module("moved_v1", "raise ImportError('moved_v1 is a package of its own')")
-    with pytest.raises(GameError, match=r"^pettingzoo\.moved_v1: moved_v1 is a package of its own$"):
+    with pytest.raises(GameError, match=r"pettingzoo\.moved_v1: ImportError: moved_v1 is a package of its own$"):
         from_pettingzoo(name)
 
 
 @pytest.mark.parametrize(
     ("package", "name", "command"),
     [
-        ("pettingzoo", "pettingzoo", install_command("pettingzoo")),
+        ("pettingzoo", "pettingzoo.gone_v1", install_command("pettingzoo")),
         ("pygame", "pettingzoo.needs_v1", install_command("pettingzoo")),
         ("rlcard", "pettingzoo.classic.texas_holdem_v4", "pip install 'pettingzoo[classic]'"),
     ],
 )
 def test_what_is_missing_is_named_with_its_command(module, monkeypatch, package, name, command):
+    module("gone_v1", "raise ModuleNotFoundError(name='pettingzoo')")
     module("needs_v1", "import pygame")
-    monkeypatch.setitem(sys.modules, package, None)
+    if package != "pettingzoo":
+        monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(GameError) as error:
         from_pettingzoo(name)
-    title = "PettingZoo" if package == "pettingzoo" else package
-    assert str(error.value) == f"{title} is missing, which {name} needs: {command}"
+    assert str(error.value) == f"--game-type pettingzoo:{name}: {package} is missing, which {name} needs: {command}"
 
 
 # ---------------------------------------------------------------- environments of PettingZoo

@@ -83,15 +83,15 @@ class Broken(Nim):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("no_such_package.games:make", "there is no module no_such_package"),
-        ("tests.envs.no_games:make", "there is no module tests.envs.no_games"),
+        ("no_such_package.games:make", "ModuleNotFoundError: No module named 'no_such_package'"),
+        ("tests.envs.no_games:make", "No module named 'tests.envs.no_games'"),
         ("tests.envs.games:Nimm", "tests.envs.games has no 'Nimm'; did you mean 'Nim'"),
-        (f"{__name__}:number", "3 cannot be called"),
+        (f"{__name__}:number", "3 is not a callable object"),
         (f"{__name__}:Broken", "RuntimeError: no license"),
         (f"{__name__}:Strangers", "held_out player .* 'second'.*valid: first, random"),
-        ("tests.envs.broken_import:make", "importing it failed: RuntimeError"),
-        (":", "module:name"),
-        ("x:", "module:name"),
+        ("tests.envs.broken_import:make", "--game-type tests.envs.broken_import:make: RuntimeError"),
+        (":", "--game-type :: ValueError: Empty module name"),
+        ("tests.envs.games:", "tests.envs.games has no ''"),
     ],
 )
 def test_what_is_wrong_is_told(name, message):

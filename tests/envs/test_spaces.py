@@ -1,16 +1,9 @@
 import numpy as np
 import pytest
-from gymnasium.spaces import Box, Dict, Discrete, Graph, MultiBinary, MultiDiscrete, Sequence, Text, Tuple
+from gymnasium.spaces import Box, Dict, Discrete, Graph, MultiBinary, MultiDiscrete, Sequence, Text, Tuple, flatten
 
 from envs.errors import GameError
-from envs.spaces import choices, features
-
-
-def row(space, value):
-    found = features(space, "g: a sees")
-    values = np.zeros(found.width, np.float32)
-    found.write(value, values)
-    return values.tolist()
+from envs.spaces import choices, features, given
 
 
 @pytest.mark.parametrize(
@@ -32,31 +25,20 @@ def row(space, value):
     ],
 )  # fmt: skip
 def test_observations_become_features(space, value, expected):
-    assert row(space, value) == expected
-
-
-@pytest.mark.parametrize(
-    ("space", "value"),
-    [
-        (Box(0, 1, (3,)), [1]),
-        (Discrete(3), 3),
-        (Discrete(3, start=1), 0),
-        (MultiDiscrete([2, 3]), [2, 0]),
-        (MultiDiscrete([2, 3]), [1]),
-    ],
-)
-def test_a_value_that_is_not_in_the_space_is_an_error(space, value):
-    with pytest.raises(ValueError, match=r"reshape|out of range"):
-        row(space, value)
+    assert flatten(space, value).tolist() == expected
+    assert features(space, "g: a sees") == len(expected)
 
 
 @pytest.mark.parametrize(
     ("space", "message"),
     [
         (Box(0, 255, (8, 8, 3), np.uint8), r"Box\(0, 255, \(8, 8, 3\), uint8\): images are not supported yet"),
-        (Dict({"eye": Box(0, 255, (8, 8), np.uint8)}), r"Box\(0, 255, \(8, 8\), uint8\): images are not supported yet"),
+        (
+            Dict({"eye": Box(0, 255, (8, 8), np.uint8)}),
+            r"Dict\('eye': Box\(0, 255, \(8, 8\), uint8\)\): images are not supported yet",
+        ),
         (Text(5), r"Text\(1, 5, .*\): no such observations \(valid: Box, Discrete, MultiDiscrete, MultiBinary, Dict"),
-        (Tuple([Sequence(Discrete(2))]), r"Sequence\(Discrete\(2\), stack=False\): no such observations"),
+        (Tuple([Sequence(Discrete(2))]), r"Tuple\(Sequence\(Discrete\(2\), stack=False\)\): no such observations"),
         (Graph(Discrete(2), None), r"Graph\(.*\): no such observations"),
         (Discrete(10**12), r"Discrete\(1000000000000\): 1000000000000 features are too many \(valid: up to 65536\)"),
     ],
@@ -74,16 +56,16 @@ def test_other_observations_are_refused_in_the_space_s_own_words(space, message)
         (Discrete(3), (3,), (2, 0, 0), 2),  # the other seat has three parts
         (MultiDiscrete([2, 3]), (2, 3), (1, 2), np.array([1, 2])),
         (MultiDiscrete([2, 3], start=[-1, 10]), (2, 3), (1, 2, 0), np.array([0, 12])),
+        (MultiDiscrete([[2, 3], [4, 5]]), (2, 3, 4, 5), (1, 2, 3, 4), np.array([[1, 2], [3, 4]])),
         (MultiBinary(2), (2, 2), (1, 0), np.array([1, 0], np.int8)),
         (MultiBinary([2, 1]), (2, 2), np.array([1, 0, 0], np.int8), np.array([[1], [0]], np.int8)),
     ],
 )
 def test_actions_are_given_as_the_space_has_them(space, sizes, action, expected):
-    found = choices(space, "g: a plays")
-    given = found.make(action)
-    assert found.sizes == sizes
-    assert space.contains(given)
-    assert np.array_equal(given, expected)
+    assert choices(space, "g: a plays") == sizes
+    taken = given(space, action)
+    assert space.contains(taken)
+    assert np.array_equal(taken, expected)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +74,6 @@ def test_actions_are_given_as_the_space_has_them(space, sizes, action, expected)
         (Box(-1, 1, (2,)), r"Box\(-1.0, 1.0, \(2,\), float32\): continuous actions are not supported yet"),
         (Discrete(128), r"Discrete\(128\): 128 choices are too many \(valid: up to 127\)"),
         (MultiDiscrete([2, 300]), r"MultiDiscrete\(\[ 2 300\]\): 300 choices"),
-        (MultiDiscrete([[2, 2], [2, 2]]), r"MultiDiscrete\(.*\): no such actions \(valid: Discrete, Multi"),
         (Tuple([Discrete(2)]), r"Tuple\(Discrete\(2\)\): no such actions"),
     ],
 )  # fmt: skip
@@ -102,4 +83,4 @@ def test_other_actions_are_refused_in_the_space_s_own_words(space, message):
 
 
 def test_the_most_choices_are_allowed():
-    assert choices(Discrete(127), "g: a plays").sizes == (127,)
+    assert choices(Discrete(127), "g: a plays") == (127,)

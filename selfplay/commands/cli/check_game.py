@@ -41,8 +41,7 @@ def run(options: argparse.Namespace) -> int:
         print(f"  note: {text}")
     if found.episode_length is not None:
         print(f"  random games last {found.episode_length:.1f} steps")
-    if found.steps_per_s is not None:
-        print(f"  alone {found.steps_per_s:,.0f} steps/s{_shares(found.shares)}")
+    print(f"  alone {found.steps_per_s:,.0f} steps/s{_shares(found.shares)}")
     if found.trained_steps_per_s is not None:
         print(f"  in training {found.trained_steps_per_s:,.0f} steps/s{_shares(found.trained_shares)}")
     return 1 if found.broken else 0

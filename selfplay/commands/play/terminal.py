@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from PIL import Image
 
-from envs.errors import GameError, UnknownNameError
+from envs.errors import UnknownNameError
 from envs.half_blocks import ansi
 from envs.vector import SyncVectorGame
 from selfplay.errors import IncompatibleError
@@ -168,16 +168,15 @@ class _Table(SyncVectorGame):
         stepped = super()._step_all(actions)
         if 1 - self._seat in acting:  # else only the person has moved, and knows how
             for seat in acting:
-                self._write(f"{'You' if seat == self._seat else self.name}: {self._named(actions[0, seat].tolist())}")
+                self._write(
+                    f"{'You' if seat == self._seat else self.name}: {self.action_name(actions[0, seat].tolist())}"
+                )
         _, terminated, truncated = stepped
         if terminated[0] or truncated[0]:
-            self._show(self._view())
+            self._show(self._lines())
         if truncated[0]:
             self._write(f"The game was ended after {self._steps[0]} steps.")
         return stepped
-
-    def _named(self, action: list[int]) -> str:
-        return self._game.action_name(action[0]) if self._single else ",".join(map(str, action))
 
     def wants_another(self) -> bool:
         """Whether the person wants another game."""
@@ -190,7 +189,7 @@ class _Table(SyncVectorGame):
     def _ask(self, obs: F32, legal: Bool) -> Sequence[int]:
         """The action of the person."""
         game = self._game
-        view = self._view()
+        view = self._lines()
         if view is None:
             view = np.array2string(obs, threshold=NUMBERS, max_line_width=self._size()[0])
         self._show(view)
@@ -221,14 +220,11 @@ class _Table(SyncVectorGame):
                 return answer.strip()
             self._write(f"An answer has at most {LONGEST_LINE:,} characters.")
 
-    def _view(self) -> str | None:
+    def _lines(self) -> str | None:
         """The game as lines; None where it does not show itself."""
-        try:
-            shown = self._game.render()
-        except NotImplementedError:
-            return None
-        if isinstance(shown, str):
-            return shown.rstrip("\n")
+        shown = self.view()
+        if shown is None or isinstance(shown, str):
+            return shown and shown.rstrip("\n")
         columns, rows = self._size()
         return ansi(fitted(shown, columns, max(rows - BELOW, 1)))
 
@@ -240,17 +236,7 @@ class _Table(SyncVectorGame):
 
 
 def fitted(picture: NDArray[np.uint8], columns: int, rows: int) -> NDArray[np.uint8]:
-    """A picture [H, W, 3] made smaller where it must be: two pixels a row of the terminal, one a column.
-
-    Raises:
-        GameError: no picture.
-    """
-    if (
-        not (isinstance(picture, np.ndarray) and picture.dtype == np.uint8 and picture.shape[2:] == (3,))
-        or not picture.size
-    ):
-        got = f"{picture.dtype} {picture.shape}" if isinstance(picture, np.ndarray) else type(picture).__name__
-        raise GameError(f"render() gave {got} (valid: text, or a picture as uint8 [H, W, 3])")
+    """A picture [H, W, 3] made smaller where it must be: two pixels a row of the terminal, one a column."""
     height, width, _ = picture.shape
     scale = min(columns / width, 2 * rows / height, 1.0)
     to = max(1, int(width * scale)), 2 * max(1, int(height * scale / 2))
