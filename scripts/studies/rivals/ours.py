@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from importlib.metadata import version
 
+from envs.distribution import version
 from scripts.studies.bench.loop import with_tree
 from scripts.studies.rivals.programs.job import Laps
 
@@ -13,7 +13,7 @@ def main() -> None:
     """Run one sample under the supervision tree, whose first iteration is not counted, and print the times."""
     games, iterations = map(int, sys.argv[1:])
     times = with_tree(games, iterations)
-    Laps(times.total, times.collect, times.update).answer(version("selfplay"))
+    Laps(times.total, times.collect, times.update).answer(version())
 
 
 if __name__ == "__main__":
