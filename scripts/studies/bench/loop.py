@@ -98,14 +98,15 @@ def make_session(folder: str, games: int = GAMES, iterations: int = ITERATIONS) 
 def with_tree(games: int = GAMES, iterations: int = ITERATIONS) -> Times:
     """One sample under the supervision tree, with TensorBoard, metrics, log and checkpoints."""
     with tempfile.TemporaryDirectory() as folder:
-        listener = asyncio.run(_supervised(make_session(folder, games, iterations)))
+        listener = asyncio.run(supervised(make_session(folder, games, iterations)))
     times = Times()
     for report in listener.reports[1:]:
         times.add(report.phase_s)
     return times
 
 
-async def _supervised(session: Session) -> _Listener:
+async def supervised(session: Session) -> _Listener:
+    """Run a session to its end under the supervision tree; a reporter with what it told."""
     listener = _Listener()
     outputs = reporters(session.run.path, io.StringIO(), live=False)
     feed = Feed(Tee([*outputs.values(), listener]))

@@ -9,7 +9,7 @@ import tempfile
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Any, Final
 
 from scripts.studies.rivals.jobs import iterations_of, job_of, session_of
 from scripts.studies.rivals.programs.job import as_argument
@@ -83,7 +83,14 @@ class Answer:
 
 
 def ask(words: list[str], variables: dict[str, str], timeout: float = HOUR) -> Answer:
-    """Run a program to its end in a temporary folder, since some leave files where they run. Blocks.
+    """The answer of a program, see ``ask_document``. Blocks."""
+    values = ask_document(words, variables, timeout)
+    with boundary(PeerError, "its last line is no answer"):
+        return Answer(values["total"], values["rollout"], values["update"], values["version"])
+
+
+def ask_document(words: list[str], variables: dict[str, str], timeout: float = HOUR) -> dict[str, Any]:
+    """Run a program to its end in a temporary folder, since some leave files where they run; its last line. Blocks.
 
     Raises:
         PeerError: it failed, took too long or printed no answer; with its last error message.
@@ -92,8 +99,7 @@ def ask(words: list[str], variables: dict[str, str], timeout: float = HOUR) -> A
     if code:
         raise PeerError(last_error(out + "\n" + err))
     with boundary(PeerError, "its last line is no answer"):
-        values = json.loads(out.strip().splitlines()[-1])
-        return Answer(values["total"], values["rollout"], values["update"], values["version"])
+        return dict(json.loads(out.strip().splitlines()[-1]))
 
 
 def _run(words: list[str], variables: dict[str, str], timeout: float) -> tuple[int, str, str]:

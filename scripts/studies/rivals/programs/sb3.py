@@ -69,11 +69,16 @@ class Environment(VecEnv):
 
 
 class Trunk(BaseFeaturesExtractor):
-    """Dense layers, each with tanh."""
+    """Dense layers, each with an activation."""
 
-    def __init__(self, observation_space: Any, hidden: tuple[int, ...]) -> None:  # noqa: ANN401
+    def __init__(
+        self,
+        observation_space: Any,  # noqa: ANN401
+        hidden: tuple[int, ...],
+        activation: type[torch.nn.Module] = torch.nn.Tanh,
+    ) -> None:
         super().__init__(observation_space, hidden[-1])
-        self.layers = dense(observation_space.shape[0], hidden)
+        self.layers = dense(observation_space.shape[0], hidden, activation)
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
         """Features."""

@@ -58,11 +58,11 @@ class Layers:
         os.replace(f"{path}.part", path)
 
 
-def dense(width: int, hidden: Sequence[int]) -> nn.Sequential:
-    """A trunk like ours: dense layers, each with tanh."""
+def dense(width: int, hidden: Sequence[int], activation: type[nn.Module] = nn.Tanh) -> nn.Sequential:
+    """A trunk like ours: dense layers, each with an activation."""
     layers: list[nn.Module] = []
     for fan_in, fan_out in pairwise((width, *hidden)):
-        layers += [nn.Linear(fan_in, fan_out), nn.Tanh()]
+        layers += [nn.Linear(fan_in, fan_out), activation()]
     return nn.Sequential(*layers)
 
 
