@@ -36,7 +36,7 @@ class TimedBlock(SyncVectorGame):
     step = timed("block", SyncVectorGame.step)
 
     def __init__(self, num_games: int) -> None:
-        super().__init__(lambda: adapted(TimedGame(), "connect_four_v3"), num_games)
+        super().__init__(lambda: adapted(TimedGame()), num_games)
 
 
 def session_of(folder: Path, games: int, threads: int, iterations: int, hooks: Hooks | None = None) -> Session:
