@@ -25,6 +25,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 BOARD: Final = (6, 7, 2)  # shape of an observation
 COLUMNS: Final = 7
+OBSERVATIONS: Final = spaces.Box(0.0, 1.0, (int(np.prod(BOARD)),), np.float32)
+ACTIONS: Final = spaces.Discrete(COLUMNS)
 PARTS: Final = ("environment", "adapter", "collect", "update", "rest")
 """Of an iteration: inside PettingZoo's game, in the block of games around it, the rest of the rollout, the update."""
 
@@ -77,8 +79,7 @@ class Boards:
     def __init__(self, games: int) -> None:
         self._games = [TimedGame() for _ in range(games)]
         self.num_streams = games
-        self.observation_space = spaces.Box(0.0, 1.0, (int(np.prod(BOARD)),), np.float32)
-        self.action_space = spaces.Discrete(COLUMNS)
+        self.observation_space, self.action_space = OBSERVATIONS, ACTIONS
         self.masks: Bool = np.zeros((games, COLUMNS), np.bool_)  # of the next decisions
 
     def reset(self) -> F32:
