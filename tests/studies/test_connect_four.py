@@ -297,7 +297,7 @@ class TestStudy:
         pytest.importorskip("pygame")
         small = Study(tmp_path_factory.mktemp("runs"), minutes=0.02, games=4)
         small.__dict__["_positions"] = [[after("303040"), after("6666663323")]]  # quick to solve
-        return small.measure("lines", 0)
+        return small.measure(0)
 
     def test_plays_every_generation(self, cell):
         assert cell["steps"] > 0
@@ -312,7 +312,7 @@ class TestStudy:
         (tmp_path / "docs" / "data").mkdir(parents=True)
         page.write_text("<!-- results: begin -->\n<!-- results: end -->\n", encoding="utf-8")
         study.write([cell])
-        assert "| `lines` | 0 |" in page.read_text(encoding="utf-8")
+        assert "| 0 |" in page.read_text(encoding="utf-8")
         assert (tmp_path / "docs" / "data" / "connect_four.svg").exists()
 
     def test_a_policy_sees_what_the_game_shows(self):

@@ -10,7 +10,6 @@ import json
 import sys
 from dataclasses import asdict
 from functools import cached_property, partial
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -38,13 +37,13 @@ if TYPE_CHECKING:
     from scripts.studies.connect_four.board import Choose, Position
 
 GAME: Final = "scripts.studies.connect_four.game:make"
-NETWORKS: Final = {"lines": "scripts.studies.connect_four.network:LineNetwork", "dense": "mlp"}
+NETWORK: Final = "scripts.studies.connect_four.network:LineNetwork"
 PARTS: Final = ("train", "page")
 SOLVED: Final = 40  # games of alpha-beta against itself whose positions are solved
 
 
 class Study:
-    """Cells ``NETWORK_SEED``.
+    """Cells by seed.
 
     Args:
         runs: Folder of the trainings.
@@ -56,15 +55,16 @@ class Study:
         self._runs, self._minutes, self._games = runs, minutes, games
         self._solver = Solver()
 
-    def measure(self, network: str, seed: int) -> Cell:
+    def measure(self, seed: int) -> Cell:
         """Train a run unless it is finished, and measure its generations. Blocks."""
-        run = RunDir(self._runs / f"{network}_{seed}")
+        run = RunDir(self._runs / f"seed_{seed}")
         selfplay.allow(GAME)
-        selfplay.allow(NETWORKS[network])
-        if not run.summary_json.exists():
+        selfplay.allow(NETWORK)
+        begun = run.summary_json.exists()
+        if not (begun and run.read_summary()["finished"]):
             tell(f"training {run.path}")
             settings = {"run": {"seed": seed, "max_minutes": self._minutes}}
-            selfplay.train(settings, game=GAME, network=NETWORKS[network], preset="board", checkpoint=run.path)
+            selfplay.train(settings, game=GAME, network=NETWORK, preset="board", checkpoint=run.path, resume=begun)
         rows = [json.loads(line) for line in run.metrics.read_text(encoding="utf-8").splitlines()]
         began = rows[0]["wall"] - rows[0]["time/collect_s"] - rows[0]["time/update_s"]
         minutes = {row["iteration"]: (row["wall"] - began) / 60 for row in rows}
@@ -78,7 +78,7 @@ class Study:
             tell(f"{generation.path}: {curve[-1]['minutes']} minutes, {interval(result)}")
         shares = share_of_optimal(greedy(load_policy(generation.path)), self._positions, self._solver)
         return {
-            "network": network, "seed": seed, "minutes": self._minutes, "games": self._games,
+            "seed": seed, "minutes": self._minutes, "games": self._games,
             "steps": rows[-1]["total_steps"], **machine(), "curve": curve, "optimal": [asdict(each) for each in shares],
         }  # fmt: skip
 
@@ -116,15 +116,15 @@ def write(cells: Sequence[Cell]) -> None:
     curves = []
     for cell in cells:
         x, y, low, high = ([point[name] for point in cell["curve"]] for name in ("minutes", "score", "low", "high"))
-        curves.append(Curve(cell["network"], x, y, low, high))
+        curves.append(Curve(f"seed {cell['seed']}", x, y, low, high))
     plot = Plot(curves, "minutes of training on two cores", "points against alpha-beta", [("80%", 0.8)])
     write_file(docs / "data" / "connect_four.svg", lines(plot).encode())
     rows = [
-        (f"`{cell['network']}`", cell["seed"], f"{cell['steps']:,}", interval(last), last["wins"], last["draws"],
+        (cell["seed"], f"{cell['steps']:,}", interval(last), last["wins"], last["draws"],
          last["losses"])
         for cell in cells for last in cell["curve"][-1:]
     ]  # fmt: skip
-    results = table(("network", "seed", "steps", "points", "won", "drawn", "lost"), rows)
+    results = table(("seed", "steps", "points", "won", "drawn", "lost"), rows)
     stones = sorted({(share["fewest"], share["most"]) for cell in cells for share in cell["optimal"]})
     columns = [{share["fewest"]: share for share in cell["optimal"]} for cell in cells]
     optimal = [
@@ -134,7 +134,7 @@ def write(cells: Sequence[Cell]) -> None:
         )
         for fewest, most in stones
     ]  # fmt: skip
-    names = [f"`{cell['network']}` {cell['seed']}" for cell in cells]
+    names = [f"seed {cell['seed']}" for cell in cells]
     shares = table(("stones", "positions", "random moves", *names), optimal)
     put_between(docs / "connect_four.md", "results", f"{results}\n\n{shares}")
 
@@ -143,7 +143,6 @@ def main() -> int:
     """Run the command; the exit code."""
     command = Command("connect_four", __doc__)
     command.add_seeds()
-    command.add_argument("--networks", default=",".join(NETWORKS), metavar="NAME,NAME", help="(default: %(default)s)")
     command.add_argument("--minutes", type=float, default=10.0, metavar="F", help="of a training (default 10)")
     command.add_argument("--games", type=int, default=200, metavar="N", help="of a generation (default 200)")
     command.add_parts(PARTS)
@@ -155,15 +154,15 @@ def main() -> int:
 
 def run(options: argparse.Namespace) -> None:
     parts = chosen("--parts", options.parts, PARTS)
-    pairs = list(product(chosen("--networks", options.networks, NETWORKS), options.seeds))
     cells = Cells(ROOT / "docs" / "data" / "connect_four")
     if "train" in parts:
         study = Study(options.runs, options.minutes, options.games)
-        for network, seed in pairs:
-            measure = partial(study.measure, network, seed)
-            cells.make(f"{network}_{seed}", measure, {"minutes": options.minutes})
+        for seed in options.seeds:
+            cells.make(
+                f"seed_{seed}", partial(study.measure, seed), {"minutes": options.minutes, "games": options.games}
+            )
     if "page" in parts:
-        write(cells.read(f"{network}_{seed}" for network, seed in pairs))
+        write(cells.read(f"seed_{seed}" for seed in options.seeds))
 
 
 if __name__ == "__main__":

@@ -39,7 +39,9 @@ class LineNetwork(nn.Module):
         self.line = nn.Linear(4 * 3, line)
         self.from_line = nn.Linear(line, 4 * square)
         self.from_square = nn.Linear(3, square)
-        self.hidden = nn.Linear(SQUARES * square, hidden)
+        self.hidden = nn.Sequential(
+            nn.Linear(SQUARES * square, hidden), nn.ReLU(), nn.Linear(hidden, hidden), nn.ReLU()
+        )
 
     def forward(self, obs: Tensor) -> Tensor:
         """Map observations [N, obs_width] to features [N, width]."""
@@ -55,4 +57,4 @@ class LineNetwork(nn.Module):
         added = added.index_add(1, self.squares, self.from_line(lines).view(games, 4 * len(LINES), -1))
         squares = torch.relu(added).view(games, ROWS, COLUMNS, -1)
         columns = torch.cat([(landing * squares).sum(1), (above * squares).sum(1)], 1)
-        return torch.cat([torch.relu(self.hidden(squares.flatten(1))), columns.flatten(1)], 1)
+        return torch.cat([self.hidden(squares.flatten(1)), columns.flatten(1)], 1)
