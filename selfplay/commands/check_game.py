@@ -137,7 +137,7 @@ def _timed(call: Callable[..., Any], name: str, spent: dict[str, float]) -> Call
 def _train(name: str, found: GameReport) -> None:
     """Train a little, and see where the time goes."""
     from selfplay.train.app import train
-    from selfplay.train.hooks import Hooks
+    from selfplay.train.fighting.session import Hooks
 
     reports: list[IterationReport] = []
     with TemporaryDirectory(prefix="check-game-") as folder:
