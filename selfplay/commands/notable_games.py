@@ -59,8 +59,9 @@ def notable(games: Sequence[Row], ratings: Ratings, rule: ResultRule = "stocks_p
     judged = [_Judged.of(game, elo, rule) for game in games]
     chosen = []
     for kind, key in KINDS.items():
-        best = sorted(judged, key=lambda one, key=key: (key(one), one.game.match))[:DEPTH]  # type: ignore[misc]
-        chosen.append([Notable(kind, one.sentence(kind), one.game) for one in best if math.isfinite(key(one))])
+        places = [(key(one), one.game.match, i) for i, one in enumerate(judged) if math.isfinite(key(one))]
+        best = [judged[i] for _, _, i in sorted(places)[:DEPTH]]
+        chosen.append([Notable(kind, one.sentence(kind), one.game) for one in best])
     return [kind for kind in chosen if kind]
 
 
