@@ -33,6 +33,7 @@ def gae(
     """
     everywhere = np.ones(value.shape, np.bool_)
     decides, learner = (everywhere if given is None else given for given in (decides, learner))
+    carry = np.float32(gamma * lam) * ~boundary
     advantage = np.zeros_like(value)
     rewards, last = np.zeros((2, value.shape[1]), np.float32)  # until the next decision; A of that one
     after = next_value[-1] if len(value) else last  # V of it
@@ -40,9 +41,8 @@ def gae(
         goes_on = ~boundary[t]
         rewards = reward[t] + goes_on * rewards
         after = np.where(goes_on, after, next_value[t])
-        last = goes_on * last
         decided = decides[t]
-        advantage[t] = learner[t] * (rewards + np.float32(gamma) * after - value[t] + np.float32(gamma * lam) * last)
+        advantage[t] = learner[t] * (rewards + np.float32(gamma) * after - value[t] + carry[t] * last)
         rewards = ~decided * rewards
-        after, last = np.where(decided, value[t], after), np.where(decided, advantage[t], last)
+        after, last = np.where(decided, value[t], after), np.where(decided, advantage[t], goes_on * last)
     return advantage

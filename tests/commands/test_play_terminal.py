@@ -179,6 +179,14 @@ def test_actions_of_several_parts_are_numbers_with_commas():
     ]
 
 
+def test_parts_without_a_choice_are_not_asked_for():
+    game = Parts()
+    game.legal = lambda seat: [seat == 1, True, False, True, True, True]
+    lines = played(game, "first", "1,3", "3", "n")
+    assert "Your action (1, 2, 3): 3" in lines
+    assert game.given == [[1, 3], [0, 2]]
+
+
 def test_a_game_ends_after_its_longest():
     game = Together()
     game.max_steps = 2

@@ -104,7 +104,7 @@ class _Table(SyncVectorGame):
         return stepped
 
     def _ask(self) -> NDArray[np.int8]:
-        """The legal action that the person chooses.
+        """The legal action that the person chooses; parts without a choice are not asked for.
 
         Raises:
             EOFError: the person ends the play.
@@ -113,13 +113,14 @@ class _Table(SyncVectorGame):
         self._write(str(self._obs[0, self.seat]) if shown is None else shown)
         parts = [np.flatnonzero(part).tolist() for part in np.split(legal, self._starts[1:])]
         name = self.games[0].action_name if self._single else str
-        names = [{name(action): action for action in part} for part in parts]
+        names = [{name(action): action for action in part} for part in parts if len(part) > 1]
         listed = ["|".join(part) for part in names] if len(names) > 1 else [*names[0]]
         valid = ", ".join(listed[:LISTED]) + ", ..." * (len(listed) > LISTED)
         while True:
             answer = self._read(f"Your action ({valid}): ").strip()
-            if (action := _chosen(answer, names)) is not None:
-                return np.array(action, np.int8)
+            if (chosen := _chosen(answer, names)) is not None:
+                left = iter(chosen)
+                return np.array([next(left) if len(part) > 1 else part[0] for part in parts], np.int8)
             if answer.casefold() == "quit":
                 raise EOFError
             self._write(f"That is no legal action (valid: {', '.join(listed)}; or quit).")
@@ -136,7 +137,7 @@ class _Table(SyncVectorGame):
 
 
 def _chosen(answer: str, names: Sequence[dict[str, int]]) -> list[int] | None:
-    """The action that is meant: the name of one of each part, with commas between them; None: none."""
+    """What is meant: the name of one of each part, with commas between them; None: nothing legal."""
     words = [word.strip() for word in answer.split(",")] if len(names) > 1 else [answer]
     folded = [{name.casefold(): action for name, action in part.items()} for part in names]
     found = [part.get(word, more.get(word.casefold())) for word, part, more in zip(words, names, folded, strict=False)]
