@@ -5,7 +5,6 @@ Letters in shapes: B games of a block, P seats, D observation features, A action
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -47,13 +46,6 @@ class ActionSpec:
     def starts(self) -> NDArray[np.int64]:
         """The first logit of each categorical."""
         return self.binary + np.cumsum((0, *self.sizes))[:-1]
-
-    def allows(self, legal: Bool, action: Sequence[int]) -> bool:
-        """Whether one action of categoricals alone is among those that a mask ``legal`` [logits] leaves."""
-        return len(action) == len(self.sizes) and all(
-            0 <= value < size and bool(legal[first + value])
-            for value, size, first in zip(action, self.sizes, self.starts.tolist(), strict=True)
-        )
 
     def checked(self, actions: Actions, legal: Bool) -> tuple[NDArray[np.int64], Bool]:
         """Actions [..., width] of categoricals as whole numbers, and which of them ``legal`` [..., logits] allows.

@@ -17,7 +17,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from envs.registry import DIALOGUE
 from selfplay.commands import evaluation
 from selfplay.commands.named_players import game_for, home_game
 from selfplay.commands.players import chosen_rules, contender
@@ -29,7 +28,7 @@ from selfplay.policy.played_game import can_play, game_of
 from selfplay.policy.policy import Policy, load_policy
 from selfplay.runner.match import Contender
 from selfplay.train import app
-from selfplay.train.hooks import Hooks
+from selfplay.train.fighting.session import Hooks
 
 if TYPE_CHECKING:
     from torch import nn
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from selfplay.checkpoint import RunDir
     from selfplay.commands.evaluation import Evaluation
     from selfplay.league.matchmaker import Choose
-    from selfplay.train.hooks import Callback
+    from selfplay.train.fighting.session import Callback
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +101,6 @@ def train(
         "run.checkpoint": None if checkpoint is None else str(checkpoint),
     }
     explicit |= {path: value for path, value in named.items() if value is not None}
-    if explicit.get("game.type") in DIALOGUE:
-        raise ConfigError(f"game: {explicit['game.type']} is a dialogue game, which only the command trains")
     call = invoke(PROGRAM, explicit, preset, resume=resume)
     runs: list[RunDir] = []
     stopped = threading.Event()
@@ -146,22 +143,19 @@ def evaluate(
         CheckpointError: a damaged policy.
         GameError: a game that cannot be used.
     """
-    given = [player for player in (a, b) if isinstance(player, Policy)]
-    names = [str(player) for player in (a, b) if not isinstance(player, Policy)]
-    kind = None if game is None else _name_of(game, "game")
-    if kind is not None:
+    kind = next((home_game(player.meta) for player in (a, b) if isinstance(player, Policy)), None)
+    if game is not None:
+        kind = _name_of(game, "game")
         check_game(kind)
-    elif given:
-        kind = home_game(given[0].meta)
-    kind = game_for(names, kind)
+    kind = game_for([str(player) for player in (a, b) if not isinstance(player, Policy)], kind)
     players = []
     for number, player in enumerate((a, b)):
         if not isinstance(player, Policy):
             players.append(contender(str(player), game=kind))
-            continue
-        if not can_play(player.meta, kind):
+        elif can_play(player.meta, kind):
+            players.append(Contender(f"policy-{number}", player))
+        else:
             raise ConfigError(f"{player.meta.id} plays {game_of(player.meta)}, not {kind}")
-        players.append(Contender(f"policy-{number}", player))
     characters, rules = chosen_rules(players, game=kind, greedy=greedy)
     return evaluation.evaluate(players[0], players[1], games, characters, rules, seed)
 

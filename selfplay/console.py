@@ -56,8 +56,8 @@ def _prepare() -> None:
         stream = getattr(sys, name)
         if stream is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115  (for the rest of the process)
-        elif number and isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors=ERRORS)
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=ERRORS if number else "replace")
 
 
 def _occupy(number: int) -> None:

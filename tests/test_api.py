@@ -83,7 +83,7 @@ def test_of_a_config_only_what_was_set_counts_as_given(tmp_path):
         ({}, {"preset": "labtop"}, "--preset labtop: unknown, did you mean laptop"),
         ({}, {"network": "gruu"}, "--backbone gruu: unknown, did you mean gru"),
         ({}, {"network": lambda width: None}, "network: '<lambda>' is not at the top level of a module"),
-        ({}, {"network": "tests.policy.bodies:Unused"}, "every parameter is trained"),
+        ({}, {"network": "tests.policy.bodies:Unused"}, "not have been used in the graph"),
         ({"net": {"hidden": [8]}}, {"network": wide}, "--hidden has no effect: --backbone tests.policy.bodies:wide"),
         ({"game": {"stage": "dream_land"}}, {"game": Nim}, "--stage is a setting of fights"),
     ],
@@ -95,7 +95,7 @@ def test_mistakes_leave_no_run(tmp_path, settings, named, words):
 
 
 def test_dialogue_games_have_a_command_alone():
-    with pytest.raises(ConfigError, match="game: matching is a dialogue game, which only the command trains"):
+    with pytest.raises(ConfigError, match="unknown game 'matching'"):
         selfplay.train(game="matching")
 
 
@@ -227,8 +227,8 @@ def test_a_resumed_run_needs_the_choice_again_and_goes_on_as_it_would_have(tmp_p
 @pytest.mark.parametrize(
     ("choose", "kind", "words"),
     [
-        (lambda candidates, count, rng: candidates[:1], LeagueError, "gave 1 for 8 games"),
-        (lambda candidates, count, rng: ["random"] * count, LeagueError, "gave 'random', which is none of"),
+        (lambda candidates, count, rng: candidates[:1], LeagueError, "must give 8 of the candidates"),
+        (lambda candidates, count, rng: ["random"] * count, LeagueError, "must give 8 of the candidates"),
         (lambda candidates, count, rng: candidates[count], IndexError, "out of range"),
     ],
 )

@@ -6,7 +6,7 @@ import io
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
@@ -16,7 +16,7 @@ import numpy as np
 from envs.check import check_game, random_step
 from envs.errors import ActionError, ContractError, GameError
 from envs.registry import find_game, make_game
-from envs.vector import SyncVectorGame, at_random
+from envs.vector import SyncVectorGame
 from selfplay.config.fighting import Config
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 GAMES: Final = 64
 LONGEST: Final = 3000  # steps in which an episode must end, to be checked
-STEPS: Final = 200  # of a measurement
+STEPS: Final = 200  # at least, of random play
 TRAINED: Final = 12  # iterations, of which the first third is not counted
 ROLLOUT: Final = 64
 METHODS: Final = ("step", "observe", "legal", "to_act")
@@ -53,7 +53,7 @@ def examine(name: str, tell: Callable[[str], object] = lambda _: None) -> GameRe
     """
     entry, found = find_game(name), GameReport(name)
     games = make_game(name, num_games=GAMES)
-    tell("Playing at random")
+    tell("Playing at random, and measuring")
     steps = _play(games, found)
     if not entry.repeats:
         found.broken.append(
@@ -70,8 +70,6 @@ def examine(name: str, tell: Callable[[str], object] = lambda _: None) -> GameRe
             found.broken.append(str(error))
         except ActionError as error:  # of random actions that were legal when the same games were played before
             found.broken.append(f"games of the same seeds go different ways: {error}")
-    tell("Measuring")
-    _measure(games, found)
     games.close()
     if not found.broken:
         tell("Training")
@@ -80,48 +78,31 @@ def examine(name: str, tell: Callable[[str], object] = lambda _: None) -> GameRe
 
 
 def _play(games: ScriptedGame, found: GameReport) -> int:
-    """Play random games; the number of steps that the check of the contract needs for an episode to end."""
-    lengths: list[int] = []
-    common, played = 0.0, 0
-    for batch in islice(at_random(games, np.arange(GAMES, dtype=np.uint64)), LONGEST):
-        played += 1
+    """Play at random and measure; the number of steps that the check of the contract needs for an episode to end."""
+    games.bots[:] = -1
+    games.reset(np.arange(GAMES, dtype=np.uint64))
+    spent, lengths = dict.fromkeys(METHODS, 0.0), list[int]()
+    if isinstance(games, SyncVectorGame):
+        for game, method in product(games.games, METHODS):
+            setattr(game, method, _timed(getattr(game, method), method, spent))
+    rng, common, seconds, steps = np.random.default_rng(0), 0.0, 0.0, 0
+    while steps < LONGEST and (steps < STEPS or len(lengths) < 2 * GAMES):
+        actions = random_step(games, rng)
+        start = time.perf_counter()
+        batch = games.step(actions)
+        seconds += time.perf_counter() - start
+        steps += 1
         common = max(common, float(np.abs(batch.reward.sum(1)).max()))
         lengths += batch.stats["frames"][batch.ended, 0].tolist()
-        if len(lengths) >= 2 * GAMES:
-            break
     if lengths:
         found.episode_length = float(np.mean(lengths))
     if common:
         found.notes.append(f"rewards of the seats do not always sum to zero (up to {common:g} in a step)")
-    return min(LONGEST, 2 * played + 20)
-
-
-def _measure(games: ScriptedGame, found: GameReport) -> None:
-    """Steps a second of the block with random actions, and the shares of the methods of a ``Game``."""
-    seconds = _seconds_a_step(games)
-    found.steps_per_s = 1 / seconds
-    if not isinstance(games, SyncVectorGame):
-        return
-    spent = dict.fromkeys(METHODS, 0.0)
-    for game in games.games:
-        for method in METHODS:
-            setattr(game, method, _timed(getattr(game, method), method, spent))
-    steps, seconds = STEPS * GAMES, _seconds_a_step(games)
-    found.shares = {name: total / (steps * seconds) for name, total in spent.items()}
-    found.shares["block"] = max(0.0, 1 - sum(found.shares.values()))
-
-
-def _seconds_a_step(games: ScriptedGame) -> float:
-    """Seconds of a step of one of the games, with random actions."""
-    games.bots[:] = -1
-    games.reset(np.arange(GAMES, dtype=np.uint64))
-    rng, spent = np.random.default_rng(0), 0.0
-    for _ in range(STEPS):
-        actions = random_step(games, rng)
-        start = time.perf_counter()
-        games.step(actions)
-        spent += time.perf_counter() - start
-    return spent / (STEPS * GAMES)
+    found.steps_per_s = steps * GAMES / seconds
+    if isinstance(games, SyncVectorGame):
+        found.shares = {name: total / seconds for name, total in spent.items()}
+        found.shares["block"] = 1 - sum(found.shares.values())
+    return min(LONGEST, 2 * max(lengths, default=0) + 20)
 
 
 def _timed(call: Callable[..., Any], name: str, spent: dict[str, float]) -> Callable[..., Any]:
@@ -137,7 +118,7 @@ def _timed(call: Callable[..., Any], name: str, spent: dict[str, float]) -> Call
 def _train(name: str, found: GameReport) -> None:
     """Train a little, and see where the time goes."""
     from selfplay.train.app import train
-    from selfplay.train.hooks import Hooks
+    from selfplay.train.fighting.session import Hooks
 
     reports: list[IterationReport] = []
     with TemporaryDirectory(prefix="check-game-") as folder:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from selfplay.league.records import MatchRecord
 
 PATIENCE: Final = 4  # games that are tried in vain before it is clear that this version plays none of the run's again
-MEASURED: Final = 64  # newest games of which the shortest and the longest are shown, where rows have no lengths
 
 
 def write_run(
@@ -115,21 +114,15 @@ def steps_of(
         return [], ["No game of a generation was rated."]
     try:
         replayer = StepReplayer(run)
-        tell(f"playing {counted(len(games[-MEASURED:]), 'game')} again for their lengths")
-        lengths = replayer.lengths(games[-MEASURED:])
     except (IncompatibleError, GameError) as error:
         return [], [f"No rated game can be played again: {error}"]
 
     def show(one: Notable[RewardRecord]) -> PageReplay:
         game = replayer.steps(one.game)
-        left_out = f" The first {counted(game.left_out, 'step')} of {game.steps} are left out here."
-        return PageReplay(one.kind, one.why + left_out * (game.left_out > 0), "", game.document)
+        left_out = f" The first {counted(game['first'], 'step')} are left out here."
+        return PageReplay(one.kind, one.why + left_out * (game["first"] > 0), "", game)
 
-    kinds = notable(games, study.ratings, lengths=lengths)
-    replays, notes = _played_again(kinds, show, tell, "and the result agrees")
-    if replays and len(games) > MEASURED:
-        notes.append(f"The fastest win and the longest game are those of the last {MEASURED} rated games.")
-    return replays, notes
+    return _played_again(notable(games, study.ratings), show, tell, "and the result agrees")
 
 
 def _played_again(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Final, Generic, TypeVar
 
 from selfplay.league.ratings import Ratings, expected_score
@@ -44,26 +43,20 @@ def rated(records: Sequence[Row], ratings: Ratings, group: str) -> list[Row]:
 
 def _finished(game: MatchRecord | RewardRecord) -> bool:
     if isinstance(game, RewardRecord):
-        return game.partner is None
+        return game.partner is None and game.steps is not None
     return game.ended == FINISHED and any(game.stocks)  # both may lose their last stock in one frame
 
 
-def notable(
-    games: Sequence[Row],
-    ratings: Ratings,
-    rule: ResultRule = "stocks_percent",
-    lengths: Mapping[str, int] = MappingProxyType({}),
-) -> list[list[Notable[Row]]]:
+def notable(games: Sequence[Row], ratings: Ratings, rule: ResultRule = "stocks_percent") -> list[list[Notable[Row]]]:
     """For each kind its games, the most notable first, at most ``DEPTH`` of them.
 
     Args:
         games: from ``rated``.
         ratings: of the players, for what was expected.
         rule: who wins a fight.
-        lengths: steps of games that are no fights, by match, as far as they are known.
     """
     elo = dict(zip(ratings.players, ratings.elo.tolist(), strict=True))
-    judged = [_Judged.of(game, elo, rule, lengths) for game in games]
+    judged = [_Judged.of(game, elo, rule) for game in games]
     chosen = []
     for kind, key in KINDS.items():
         places = [(key(one), one.game.match, i) for i, one in enumerate(judged) if math.isfinite(key(one))]
@@ -82,14 +75,14 @@ class _Judged(Generic[Row]):
     drawn: bool
     expected: float  # score of the winner
     weaker: float  # Elo of the lower rated of the two
-    length: float  # in frames or steps; infinite if unknown
+    length: int  # in frames or steps
 
     @classmethod
-    def of(cls, game: Row, elo: Mapping[str, float], rule: ResultRule, lengths: Mapping[str, int]) -> _Judged[Row]:
+    def of(cls, game: Row, elo: Mapping[str, float], rule: ResultRule) -> _Judged[Row]:
         first, second = (seat.player for seat in game.seats)
         if isinstance(game, RewardRecord):
             won, lost = counters(game.rewards)
-            points, length = (1 + won - lost) / 2, lengths.get(game.match, math.inf)
+            points, length = (1 + won - lost) / 2, game.steps or 0
         else:
             points, length = score(game, rule), game.frames
         winner, loser = (first, second) if points == 1.0 else (second, first)
@@ -104,7 +97,7 @@ class _Judged(Generic[Row]):
 
     def _how(self) -> str:
         if isinstance(self.game, RewardRecord):
-            return f" after {counted(int(self.length), 'step')}" if math.isfinite(self.length) else ""
+            return f" after {counted(self.length, 'step')}"
         left = max(self.game.stocks)
         return f" with {counted(left, 'stock')} left after {_clock(self.game.frames)}"
 

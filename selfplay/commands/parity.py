@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 PLAYERS: Final = (("edge_guarder", "rusher"), ("random", "counter_hitter"))  # of each fight
 GAMES: Final = 4  # of random players, that are no fights
-EPISODES: Final = 3  # minimum of each game, if there are enough steps
-MOST: Final = 3000  # steps beyond the number of observations, for games that are no fights to end
+EPISODES: Final = 3  # minimum of each fight, if there are enough steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +46,7 @@ def seen_in_games(meta: PolicyMeta, observations: int) -> Seen:
         GameError: the game failed.
     """
     name = game_of(meta)
-    is_fight = find_game(name).fighter
-    if is_fight:
+    if find_game(name).fighter:
         game = _fights(meta, observations)
     else:
         game = make_game(name, num_games=GAMES)
@@ -56,16 +54,13 @@ def seen_in_games(meta: PolicyMeta, observations: int) -> Seen:
     obs = game.reset(np.array([derive(0, "export", g) for g in range(game.num_games)], np.uint64))
     ended = np.ones(game.num_games, np.bool_)
     nothing = np.zeros((game.num_games, 2, game.actions.width), np.int8)  # scripted players have all seats
-    episodes, count = np.zeros(game.num_games, np.int64), 0
-    seen: list[NDArray[np.float32]] = []
-    fresh: list[NDArray[np.bool_]] = []
-    while (count < observations or not (is_fight or episodes.min() >= EPISODES)) and len(seen) < observations + MOST:
+    count, seen, fresh = 0, list[NDArray[np.float32]](), list[NDArray[np.bool_]]()
+    while count < observations and len(seen) < observations:  # in some steps nobody may have a choice
         seen.append(obs.reshape(2 * game.num_games, -1).copy())
         fresh.append(ended.repeat(2))
         count += 2 * game.num_games if game.legal is None else int(game.actions.choices(game.legal).sum())
         batch = game.step(nothing)
         obs, ended = batch.obs, batch.ended
-        episodes += ended
     game.close()
     return Seen(torch.from_numpy(np.stack(seen)), torch.from_numpy(np.stack(fresh)), count)
 

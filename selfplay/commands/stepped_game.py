@@ -6,10 +6,6 @@ import base64
 import io
 import json
 import re
-from collections import deque
-from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -20,7 +16,7 @@ from envs.vector import SyncVectorGame
 from selfplay.commands.replay import BECAUSE, Replayer
 from selfplay.errors import IncompatibleError, boundary
 from selfplay.league.schedule import Matchup
-from selfplay.runner.match import Contender, play, play_on
+from selfplay.runner.match import play_on
 
 if TYPE_CHECKING:
     from envs.api import Actions, Bool
@@ -28,20 +24,10 @@ if TYPE_CHECKING:
     from selfplay.checkpoint import RunDir
     from selfplay.league.rewards import RewardRecord
 
-LONGEST: Final = 200  # steps of a game that are kept: the last ones
-BYTES: Final = 400_000  # of a game on a page, in the same way
+BYTES: Final = 400_000  # of a game on a page: of longer ones only the last steps are kept
 WIDTH: Final = 480  # maximum width of a picture, and its height, in pixels
 COLOURS: Final = 32  # of a picture, so that it takes few bytes
 _COLOUR_CODES: Final = re.compile(r"\x1b\[[0-9;]*m")
-
-
-@dataclass(frozen=True, slots=True)
-class SteppedGame:
-    """A game step by step."""
-
-    document: dict[str, Any]  # for ``view/stepper.js``
-    steps: int
-    left_out: int  # steps at the start that the document leaves out
 
 
 class StepReplayer(Replayer):
@@ -54,30 +40,14 @@ class StepReplayer(Replayer):
             raise IncompatibleError(f"games of {self.settings.rules.game} are not shown step by step")
         self._single = self.entry.single
 
-    def lengths(self, games: Sequence[RewardRecord]) -> dict[str, int]:
-        """Steps of those games that end as their rows say, by match. Blocks.
-
-        Raises:
-            GameError: a game failed.
-        """
-        players: dict[str, Contender] = {}
-        again = []
-        for game in games:
-            with suppress(IncompatibleError):
-                players |= self.players_of(game)
-                again.append(game)
-        if not again:
-            return {}
-        played = zip(again, play([self._matchup(game) for game in again], players, self.settings.rules), strict=True)
-        return {game.match: int(one.stats[0]["frames"]) for game, one in played if one.score == game.rewards}
-
-    def steps(self, game: RewardRecord) -> SteppedGame:
-        """A game that was rated, step by step. Blocks.
+    def steps(self, game: RewardRecord) -> dict[str, Any]:
+        """A game that was rated, step by step, for ``view/stepper.js``. Blocks.
 
         Raises:
             IncompatibleError: it cannot be played again as it was; says why.
         """
-        players, matchup = self.players_of(game), self._matchup(game)
+        players, (first, second) = self.players_of(game), (seat.player for seat in game.seats)
+        matchup = Matchup((first, second), seed=game.seed).games(*self.settings.bodies)[0]
         with boundary(IncompatibleError, "played again it fails"):
             recorder = Recorder(self._single(True))
             try:
@@ -89,21 +59,16 @@ class StepReplayer(Replayer):
             raise IncompatibleError(f"played again it ends {a:g} to {b:g}, not {c:g} to {d:g}: {BECAUSE}")
         return recorder.recorded(matchup.players, score[0])
 
-    def _matchup(self, game: RewardRecord) -> Matchup:
-        first, second = (seat.player for seat in game.seats)
-        return Matchup((first, second), seed=game.seed).games(*self.settings.bodies)[0]
-
 
 class Recorder(SyncVectorGame):
     """One game that keeps what it shows at the start and after each step, and what was played, for one episode."""
 
     def __init__(self, game: Game) -> None:
         super().__init__(lambda: game, 1)
-        self._moments: deque[dict[str, Any]] = deque(maxlen=LONGEST + 1)
-        self._played = 0
+        self._moments: list[dict[str, Any]] = []
 
-    def recorded(self, names: tuple[str, str], score: float) -> SteppedGame:
-        """The last steps of the game; ``score`` is that of seat 0."""
+    def recorded(self, names: tuple[str, str], score: float) -> dict[str, Any]:
+        """The last steps of the game, and the number of the ``first``; ``score`` is that of seat 0."""
         size, kept = 0, list[dict[str, Any]]()
         for moment in reversed(self._moments):
             size += len(json.dumps(moment))
@@ -111,9 +76,7 @@ class Recorder(SyncVectorGame):
                 break
             kept.append(moment)
         result = "Draw" if score == 0.5 else f"{names[0] if score else names[1]} wins"
-        left_out = self._played + 1 - len(kept)
-        document = {"names": names, "result": result, "first": left_out, "moments": kept[::-1]}
-        return SteppedGame(document, self._played, left_out)
+        return {"names": names, "result": result, "first": len(self._moments) - len(kept), "moments": kept[::-1]}
 
     def _step_all(self, actions: Actions) -> tuple[NDArray[np.float64], Bool, Bool]:
         if not self._moments:
@@ -121,7 +84,6 @@ class Recorder(SyncVectorGame):
         played = [[seat, self.action_name(actions[0, seat].tolist())] for seat in self.games[0].to_act()]
         stepped = super()._step_all(actions)
         self._moments.append(_moment(self.view()) | {"played": played})
-        self._played += 1
         return stepped
 
 

@@ -74,7 +74,6 @@ class Matchmaker:
             are 0, categories of other modes are ignored.
         max_frozen: number of places on the bench.
         outsiders: players of the other seat in every game; the weights must name their category.
-        choose: chooses the opponents in place of mode and weights, see ``ask``.
 
     Attributes:
         results: the learner's scores by opponent.
@@ -91,7 +90,6 @@ class Matchmaker:
         weights: Mapping[str, float] | None = None,
         max_frozen: int = 16,
         outsiders: Iterable[str] = (),
-        choose: Choose | None = None,
     ) -> None:
         shares = {**MODES, **EXPLOITERS}.get(mode)
         if shares is None:
@@ -103,8 +101,7 @@ class Matchmaker:
         self._max_frozen = max_frozen
         self._pool = OpponentPool(scripted=tuple(sorted(scripted)), outsiders=tuple(outsiders))
         self._bench: tuple[BenchPlace, ...] = ()  # oldest entry first
-        self._choose = choose
-        self._chosen: list[Candidate] = []  # for the next draws
+        self._chosen: list[Candidate] | None = None  # for the next draws; None: ``Choose`` was not asked
         self._met: dict[str, Counter[str]] = {"category": Counter(), "id": Counter()}
         self.results = Results()
 
@@ -137,27 +134,23 @@ class Matchmaker:
         self.results = Results()
         self.results.admit(self._pool.generations)
 
-    def ask(self, count: int) -> None:
-        """Let ``choose`` choose the opponents of the next ``count`` games that are drawn. Blocks.
+    def ask(self, choose: Choose, count: int) -> None:
+        """Let a function choose the opponents of the next ``count`` games, in place of mode and weights. Blocks.
 
         Raises:
             LeagueError: it gave another number of them, strangers, or more than ``max_frozen`` frozen policies.
         """
-        if self._choose is None:
-            return
-        everyone = [self._known(CURRENT, "current")]
-        everyone += [self._known(name, "scripted") for name in self._pool.scripted]
-        everyone += [self._known(name, "generation") for name in self._pool.frozen]
-        chosen = list(self._choose(tuple(everyone), count, self._rng))
-        if strangers := [each for each in chosen if each not in everyone]:
-            raise LeagueError(f"the choice of opponents gave {strangers[0]!r}, which is none of the candidates")
-        if len(chosen) != count:
-            raise LeagueError(f"the choice of opponents gave {len(chosen)} for {count} games")
-        frozen = sorted({each.id for each in chosen if each.kind == "generation"})
-        if len(frozen) > self._max_frozen:
+        names: list[tuple[str, Kind]] = [(CURRENT, "current")]
+        names += [(name, "scripted") for name in self._pool.scripted]
+        names += [(name, "generation") for name in self._pool.frozen]
+        results = self.results
+        everyone = [Candidate(name, kind, results.score(name), results.games(name)) for name, kind in names]
+        chosen = list(choose(everyone, count, self._rng))
+        frozen = sorted({each.id for each in chosen if each in everyone and each.kind == "generation"})
+        if len(chosen) != count or not all(each in everyone for each in chosen) or len(frozen) > self._max_frozen:
             raise LeagueError(
-                f"the choice of opponents gave {len(frozen)} different frozen policies; at most {self._max_frozen} can "
-                "be met at once (league.max_frozen)"
+                f"the choice of opponents must give {count} of the candidates, of the frozen policies at most "
+                f"{self._max_frozen} different ones (league.max_frozen)"
             )
         self._bench, self._chosen = tuple(BenchPlace(name, CHOSEN) for name in frozen), chosen
 
@@ -171,7 +164,7 @@ class Matchmaker:
         Args:
             in_play: opponents of unfinished episodes; only frozen ones matter.
         """
-        if self._choose is not None:
+        if self._chosen is not None:
             return
         busy = set(in_play) - {CURRENT, MAIN, *self._pool.scripted, *self._pool.outsiders}
         redrawn = max(0, IN_PLAY * self._max_frozen - len(busy | {place.id for place in self._bench}))
@@ -185,9 +178,16 @@ class Matchmaker:
 
     def draw(self, count: int) -> list[Opponent]:
         """Draw opponents for ``count`` new games; the current policy if no other player is eligible."""
-        if self._choose is not None:
-            taken, self._chosen = self._chosen[:count], self._chosen[count:]
-            return self._counted([Opponent(each.kind, each.id, CHOSEN) for each in taken])
+        if self._chosen is None:
+            opponents = self._drawn(count)
+        else:
+            opponents = [Opponent(each.kind, each.id, CHOSEN) for each in self._chosen[:count]]
+            del self._chosen[:count]
+        self._met["category"].update(opponent.category for opponent in opponents)
+        self._met["id"].update(opponent.id for opponent in opponents)
+        return opponents
+
+    def _drawn(self, count: int) -> list[Opponent]:
         choices = {name: self._candidates(name) for name in self._weights}
         names = [name for name, members in choices.items() if members] or [CURRENT]
         shares = np.array([self._weights.get(name, 1.0) for name in names])
@@ -196,7 +196,7 @@ class Matchmaker:
         for name in (names[index] for index in drawn):
             members = choices.get(name) or (CURRENT,)
             opponents.append(Opponent(CATEGORIES[name].kind, members[int(self._rng.integers(len(members)))], name))
-        return self._counted(opponents)
+        return opponents
 
     def histogram(self) -> dict[str, dict[str, int]]:
         """Number of draws of each ``category`` and each available ``id`` since the start of the run."""
@@ -234,14 +234,6 @@ class Matchmaker:
         self._bench = tuple(place for place in saved.bench if place.category in self._weights)
         self._met = {key: Counter(saved.met.get(key, {})) for key in ("category", "id")}
         self.results = Results(saved.results)
-
-    def _known(self, name: str, kind: Kind) -> Candidate:
-        return Candidate(name, kind, self.results.score(name), self.results.games(name))
-
-    def _counted(self, opponents: list[Opponent]) -> list[Opponent]:
-        self._met["category"].update(opponent.category for opponent in opponents)
-        self._met["id"].update(opponent.id for opponent in opponents)
-        return opponents
 
     def _candidates(self, name: str) -> Sequence[str]:
         category = CATEGORIES[name]

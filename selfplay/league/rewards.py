@@ -42,6 +42,7 @@ class RewardRecord(LeagueRecord):
     seed: Count  # seed of the state
     rewards: tuple[float, float]  # of the two players
     reasons: tuple[Name, Name]  # how their games ended
+    steps: Count | None = None  # of the game, where they played each other; None: not counted
     settings: Name  # see settings_hash
     sampling: Sampling
     iteration: Count  # of the run, when the games were played

@@ -7,12 +7,9 @@ normalization. Several threads may call it at once.
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 
-from envs.errors import GameError
 from envs.plugins import load
 from selfplay.errors import ConfigError, boundary
 
@@ -25,36 +22,22 @@ def make_body(name: str, obs_width: int, seed: int = 0) -> tuple[nn.Module, int]
     Raises:
         ConfigError: it is not allowed to be imported, cannot be made, or cannot be trained.
     """
-    flag = "--backbone"
-    try:
-        make: Any = load(name, flag)
-    except GameError as error:
-        raise ConfigError(str(error)) from error
     with (
         torch.device("cpu"),  # on the meta device, where weights are only counted, code of others may not run
         torch.inference_mode(mode=False),
         torch.random.fork_rng(devices=[]),
-        boundary(ConfigError, f"{flag} {name}: it failed with obs_width={obs_width}"),
+        boundary(ConfigError, f"--backbone {name}"),
     ):
         torch.default_generator.manual_seed(seed)
-        body = make(obs_width)
+        body = load(name, "--backbone")(obs_width)
         if not isinstance(body, nn.Module):
-            raise ConfigError(f"{flag} {name}: it made {type(body).__name__}; a torch.nn.Module is needed")
-        out = body(torch.zeros(_ROWS, obs_width))
-        if not isinstance(out, Tensor) or out.dtype != torch.float32 or out.dim() != 2 or len(out) != _ROWS:
-            got = f"{out.dtype} {list(out.shape)}" if isinstance(out, Tensor) else type(out).__name__
+            raise ConfigError(f"--backbone {name}: it made {type(body).__name__}; a torch.nn.Module is needed")
+        out: Tensor = body(torch.zeros(_ROWS, obs_width))
+        if out.dtype != torch.float32 or out.shape[:-1] != (_ROWS,):
             raise ConfigError(
-                f"{flag} {name}: it made {got} of observations [{_ROWS}, {obs_width}]; "
+                f"--backbone {name}: it made {out.dtype} {list(out.shape)} of observations [{_ROWS}, {obs_width}]; "
                 f"torch.float32 [{_ROWS}, width] is needed"
             )
-        _refuse_untrainable(body, out, f"{flag} {name}")
-    return body, out.shape[1]
-
-
-def _refuse_untrainable(body: nn.Module, out: Tensor, where: str) -> None:
-    named = dict(body.named_parameters())
-    free = {name: parameter for name, parameter in named.items() if parameter.requires_grad}
-    found = torch.autograd.grad(out.sum(), list(free.values()), allow_unused=True) if free else ()
-    used = {name for name, gradient in zip(free, found, strict=True) if gradient is not None}
-    if unused := [name for name in named if name not in used]:
-        raise ConfigError(f"{where}: its outputs have no gradient for {unused[0]}; every parameter is trained")
+        if parameters := list(body.parameters()):
+            torch.autograd.grad(out.sum(), parameters)  # fails where one cannot be trained
+    return body, out.shape[-1]

@@ -32,8 +32,7 @@ from selfplay.report.reporter import Tee
 from selfplay.train.fighting.external_opponents import install_opponents, load_opponents
 from selfplay.train.fighting.family import FightingFamily
 from selfplay.train.fighting.population import OWN_CHOICE
-from selfplay.train.fighting.session import Session
-from selfplay.train.hooks import Hooks
+from selfplay.train.fighting.session import Hooks, Session
 from selfplay.train.imitation.export import GAME
 from selfplay.train.imitation.scripted import CACHE, Recipe, epochs_for, imitate_scripted
 from selfplay.train.rater import prepare_best

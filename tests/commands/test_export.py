@@ -13,7 +13,7 @@ from envs.registry import find_game
 from selfplay.checkpoint import NetworkSpec
 from selfplay.commands import export as exporting
 from selfplay.commands.export import described, export
-from selfplay.commands.parity import EPISODES, GAMES, largest_difference, seen_in_games
+from selfplay.commands.parity import GAMES, largest_difference, seen_in_games
 from selfplay.errors import CheckpointError
 from selfplay.policy.formats import FORMATS
 from selfplay.policy.policy import load_policy
@@ -140,25 +140,15 @@ def test_policies_of_other_games_are_compared_on_their_own_game(tmp_path, game, 
     assert parts == ([("part_0", 0, 3), ("part_1", 3, 2)] if game == DUEL else alone)
 
 
-def test_random_games_are_seen_for_several_episodes_and_those_who_wait_do_not_count(tmp_path):
+def test_random_games_are_seen_and_those_who_wait_do_not_count(tmp_path):
     meta = load_policy(save_other(tmp_path / "run", NIM)).meta
     seen = seen_in_games(meta, 200)
     chose = seen.obs.any(-1)  # one seat sees the stones, the other waits
     assert (chose.sum(1) == GAMES).all()
     several = seen.obs[:, :, 2:].any(-1)  # of one stone one is taken
     assert seen.count == several.sum() >= 200
-    assert seen.fresh.sum(0).min() >= EPISODES
-    few = seen_in_games(meta, 1)
-    assert few.fresh.sum(0).min() >= EPISODES
-    assert len(few.obs) < len(seen.obs)
-
-
-def test_games_that_do_not_end_are_left_after_a_while(tmp_path, monkeypatch):
-    monkeypatch.setattr("selfplay.commands.parity.MOST", 10)
-    monkeypatch.setattr("tests.envs.games.Nim.max_steps", 10**6)
-    monkeypatch.setattr("tests.envs.games.Endless.max_steps", 10**6)
-    meta = load_policy(save_other(tmp_path / "run", "tests.envs.games:Endless")).meta
-    assert len(seen_in_games(meta, 20).obs) == 30
+    assert seen.fresh.sum(0).min() > 1
+    assert len(seen_in_games(meta, 1).obs) == 1
 
 
 def test_code_that_a_run_names_is_not_imported_for_an_export(tmp_path, monkeypatch):

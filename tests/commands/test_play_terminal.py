@@ -1,7 +1,6 @@
 """Playing in the terminal: what is shown, asked, refused and told, and what a policy is fed."""
 
 import io
-import itertools
 import re
 import sys
 from dataclasses import replace
@@ -9,18 +8,19 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-import torch
 
-from envs.errors import GameError, UnknownNameError
+from envs.errors import GameError
 from envs.game import Game
 from envs.half_blocks import UPPER_HALF
+from envs.rated import RatedGame, ScriptedPlayer
 from envs.registry import GAMES
+from envs.vector import RANDOM
 from selfplay.checkpoint import ActionHeads, NetworkSpec, create_run, save_generation
 from selfplay.commands.cli import play as command
-from selfplay.commands.play.terminal import LONGEST_LINE, fitted, play_in_terminal, read_line
-from selfplay.errors import IncompatibleError
+from selfplay.commands.play.terminal import play_in_terminal
 from selfplay.policy.policy import Policy, parameters_of
 from selfplay.policy.recurrent_state import RecurrentState
+from selfplay.runner.match import Contender
 from tests.policy.networks import network, policy_meta
 
 
@@ -32,8 +32,14 @@ def policy_for(game, kind="mlp", **changes):
     return Policy(meta, network(1, spec=spec, heads=heads).requires_grad_(requires_grad=False).eval())
 
 
+@pytest.fixture(autouse=True)
+def _terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("LINES", "24")
+
+
 def played(game, opponent, *answers, seed=0, **options):
-    """The score and the lines of a play; prompts stand in the lines, with their answers."""
+    """The lines of a play; prompts stand in them, with their answers."""
     lines, left = [], iter(answers)
 
     def read(prompt):
@@ -44,9 +50,17 @@ def played(game, opponent, *answers, seed=0, **options):
         lines.append(f"{prompt}{answer[:20]}")
         return answer
 
-    score = play_in_terminal(game, opponent, read, lines.append, seed=seed, size=lambda: (80, 24), **options)
+    opponent = Contender(opponent) if isinstance(opponent, str) else Contender("path/of/it", opponent)
+    entry = replace(
+        GAMES["kuhn"],
+        single=lambda: game,
+        rated=RatedGame({name: ScriptedPlayer("1") for name in (RANDOM, *game.players)}, {}),
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(GAMES, "own", entry)
+        play_in_terminal("own", opponent, read, lines.append, seed=seed, **options)
     assert next(left, None) is None  # all was asked for
-    return score, lines
+    return lines
 
 
 class Count(Game):
@@ -99,56 +113,42 @@ class Parts(Together):
 
 
 def test_a_game_is_told_from_the_first_line_to_the_score():
-    score, lines = played(Together(), "slow", "two", "TWO", "n")
-    assert lines == [
-        "Game 1: you have seat 0, slow has seat 1. Type help or quit any time.",
+    assert played(Together(), "slow", "two", "TWO", "n") == [
+        "Game 1: you have seat 0, slow has seat 1. Type quit any time.",
         "[0. 0.]",
         "Your action (One, two): two",
-        "You: two",
         "slow: One",
         "[2. 1.]",
         "Your action (One, two): TWO",
-        "You: two",
         "slow: One",
         "You won. Rewards: 3 for you, 0 for slow. Score: 1 won, 0 lost, 0 drawn.",
         "Again? [Y/n] n",
     ]
-    assert (score.won, score.lost, score.drawn) == (1, 0, 0)
 
 
 def test_seats_swap_and_games_and_scores_go_on():
     game = Together()
-    score, lines = played(game, "slow", *["two", "two", ""], *["one"] * 4, "maybe", "y", "quit", seat=1)
-    assert (score.won, score.lost, score.drawn) == (1, 0, 1)
+    lines = played(game, "slow", *["two", "two", ""], *["one"] * 4, "y", "quit", seat=1)
     seats = [re.search(r"you have seat (\d)", line)[1] for line in lines if line.startswith("Game")]
     assert seats == ["1", "0", "1"]
-    assert "Answer y or n." in lines
-    assert lines[-1] == "Score: 1 won, 0 lost, 1 drawn."
+    assert lines[-1] == "\nScore: 1 won, 0 lost, 1 drawn."
     assert len(set(game.seeds)) == len(game.seeds)
 
 
 def test_in_turns_only_the_other_players_move_is_told_and_one_may_lose():
     policy = policy_for(Count())
-    score, lines = played(Count(), policy, "one", "one", "one", "n", seat=1)
-    assert score.lost == 1
-    assert not [line for line in lines if line.startswith("You:")]
+    lines = played(Count(), policy, "one", "one", "one", "n", seat=1, seed=1)
+    assert "1 lost" in lines[-2]
     assert 2 <= sum(line.startswith("gen_0: ") for line in lines) <= 4
 
 
 @pytest.mark.parametrize("wrong", ["none", "three", "", "1", "x" * 999])
 def test_what_is_not_legal_is_one_line_and_asked_again(wrong):
-    _, lines = played(Together(), "slow", wrong, "quit")
-    assert lines[3:] == [
-        "That is no legal action (valid: One, two; or help, quit).",
+    assert played(Together(), "slow", wrong, "quit")[3:] == [
+        "That is no legal action (valid: One, two; or quit).",
         "Your action (One, two): quit",
-        "Score: 0 won, 0 lost, 0 drawn.",
+        "\nScore: 0 won, 0 lost, 0 drawn.",
     ]
-
-
-def test_long_lines_are_refused_and_help_lists_the_actions():
-    _, lines = played(Together(), "slow", "two".ljust(LONGEST_LINE + 1), "HELP", "two", "two", "n")
-    assert lines[3] == "An answer has at most 1,000 characters."
-    assert lines[5] == "Actions: One, two. Others: help, quit."
 
 
 def test_a_name_in_its_own_case_comes_before_one_in_another():
@@ -156,22 +156,19 @@ def test_a_name_in_its_own_case_comes_before_one_in_another():
         def action_name(self, action):
             return "xnN"[action]
 
-    _, lines = played(Cased(), "slow", "N", "quit")
-    assert "You: N" in lines
-    _, lines = played(Cased(), "slow", "n", "quit")
-    assert "You: n" in lines
+    assert "1 won" in played(Cased(), "slow", "N", "N", "n")[-2]
+    assert "1 drawn" in played(Cased(), "slow", "n", "n", "n", "n", "n")[-2]
 
 
 def test_the_end_of_the_input_ends_it_anywhere():
-    for answers in ([], ["two", "two"]):
-        score, lines = played(Together(), "slow", *answers)
-        assert lines[-2:] == ["", f"Score: {score.won} won, 0 lost, 0 drawn."]
+    for won, answers in enumerate(([], ["two", "two"])):
+        assert played(Together(), "slow", *answers)[-1] == f"\nScore: {won} won, 0 lost, 0 drawn."
 
 
 def test_actions_of_several_parts_are_numbers_with_commas():
     game = Parts()
-    _, lines = played(game, "first", "1", "0,0", "0,1,1", "a,1", "-1,1", "1,²", " 1 , 2 ", "n")
-    asked = [line for line in lines if line.startswith("Your action (0-1,1-2): ")]
+    lines = played(game, "first", "1", "0,0", "0,1,1", "a,1", "-1,1", "1,²", " 1 , 2 ", "n")
+    asked = [line for line in lines if line.startswith("Your action (0|1, 1|2): ")]
     assert len(asked) == 7
     assert game.given == [[1, 2], [0, 2]]
     assert lines[-4:] == [
@@ -180,29 +177,35 @@ def test_actions_of_several_parts_are_numbers_with_commas():
         "You drew. Rewards: 0 for you, 0 for first. Score: 0 won, 0 lost, 1 drawn.",
         "Again? [Y/n] n",
     ]
-    _, lines = played(game, "first", "help", "quit")
-    assert "Actions: 0-1,1-2. Others: help, quit." in lines
+
+
+def test_parts_without_a_choice_are_not_asked_for():
+    game = Parts()
+    game.legal = lambda seat: [seat == 1, True, False, True, True, True]
+    lines = played(game, "first", "1,3", "3", "n")
+    assert "Your action (1, 2, 3): 3" in lines
+    assert game.given == [[1, 3], [0, 2]]
 
 
 def test_a_game_ends_after_its_longest():
     game = Together()
     game.max_steps = 2
-    _, lines = played(game, "slow", "one", "one", "n")
+    lines = played(game, "slow", "one", "one", "n")
     assert "The game was ended after 2 steps." in lines
 
 
-def test_text_is_shown_where_it_has_changed():
+def test_text_is_shown_before_each_action_and_at_the_end():
     game = Together()
     game.render = lambda: f"{max(game.sums) // 2}\n"
-    _, lines = played(game, "slow", "one", "one", "two", "n")
-    assert [line for line in lines if line.isdecimal()] == ["0", "1", "2"]
+    lines = played(game, "slow", "one", "one", "two", "n")
+    assert [line for line in lines if line.isdecimal()] == ["0", "0", "1", "2"]
 
 
 def test_a_picture_is_shown_in_the_size_of_the_terminal():
     game, pixels = Together(), np.zeros((400, 300, 3), np.uint8)
     pixels[:200] = (255, 0, 0)
     game.render = lambda: pixels
-    _, lines = played(game, "slow", "quit")
+    lines = played(game, "slow", "quit")
     rows = lines[1].split("\n")
     assert [row.count(UPPER_HALF) for row in rows] == [30] * 20
     assert all("255;0;0" in row for row in rows[:10])
@@ -210,17 +213,20 @@ def test_a_picture_is_shown_in_the_size_of_the_terminal():
 
 
 @pytest.mark.parametrize(
-    ("shape", "columns", "rows", "size"),
+    ("shape", "rows", "columns"),
     [
-        ((100, 200), 80, 100, (40, 80)),
-        ((100, 20), 80, 10, (20, 4)),
-        ((6, 8), 80, 24, (6, 8)),  # never larger
-        ((7, 8), 80, 24, (6, 8)),  # an even height
-        ((1, 900), 80, 24, (2, 80)),
+        ((100, 200), 20, 80),
+        ((100, 20), 20, 8),
+        ((6, 8), 3, 8),  # never larger
+        ((7, 8), 4, 8),  # an even height
+        ((1, 900), 1, 80),
     ],
 )
-def test_pictures_keep_their_shape(shape, columns, rows, size):
-    assert fitted(np.zeros((*shape, 3), np.uint8), columns, rows).shape == (*size, 3)
+def test_pictures_keep_their_shape(shape, rows, columns):
+    game = Together()
+    game.render = lambda: np.zeros((*shape, 3), np.uint8)
+    shown = played(game, "slow", "quit")[1].split("\n")
+    assert [row.count(UPPER_HALF) for row in shown] == [columns] * rows
 
 
 @pytest.mark.parametrize(
@@ -243,11 +249,11 @@ def test_many_numbers_and_many_actions_are_cut():
         def observe(self, seat):
             return np.zeros(5000)
 
-    _, lines = played(Wide(), "slow", "help", "99", "n")
+    lines = played(Wide(), "slow", "help", "99", "n")
     assert len(lines[1]) < 100
     assert "..." in lines[1]
     assert lines[2].endswith(" 22, 23, ...): help")
-    assert "97, 98, 99. Others" in lines[3]
+    assert "97, 98, 99; or quit" in lines[3]
 
 
 def test_games_that_break_the_rules_are_named():
@@ -262,64 +268,33 @@ def test_games_that_break_the_rules_are_named():
         played(game, "slow")
 
 
-def test_opponents_must_be_of_the_game():
-    with pytest.raises(UnknownNameError, match=r"unknown scripted player 'slw'; did you mean 'slow'"):
-        played(Together(), "slw")
-    with pytest.raises(IncompatibleError, match=r"of 13 numbers and gives actions of \(3,\) choices; this game has 2"):
-        played(Together(), policy_for(GAMES["kuhn"].single()))
-
-
 @pytest.mark.parametrize("opponent", ["random", "policy"])
 def test_a_seed_gives_the_same_games_and_another_gives_others(opponent):
     def told(seed):
         game = GAMES["mixup"].single()
         other = policy_for(game) if opponent == "policy" else opponent
-        return played(game, other, *itertools.islice(itertools.cycle(["attack", "shield"]), 1), "quit", seed=seed)[1]
+        return played(game, other, "attack", "quit", seed=seed)
 
     assert told(3) == told(3)
     assert len({tuple(told(seed)) for seed in range(12)}) > 1
 
 
-def test_a_policy_with_memory_also_decides_where_it_waits():
-    seen = []
+def test_a_policy_with_memory_also_decides_where_it_waits(monkeypatch):
+    seen, step = [], RecurrentState.step
 
-    class Recorder(Policy):
-        def act(self, obs, generator=None, legal=None, **options):
-            chosen = super().act(obs, generator, legal, **options)
-            seen.append((obs.copy(), legal[0].tolist(), options["memory"].all().clone()))
-            return chosen
+    def spied(memory, network, obs, rows):
+        found = step(memory, network, obs, rows)
+        seen.append(obs.any().item())
+        return found
 
-    game, memory = GAMES["kuhn"].single(), RecurrentState(1)
-    policy = policy_for(game, "gru")
-    played(game, Recorder(policy.meta, policy.network), "bet", "", "pass", "quit")
-    waits, answers, first, *_ = seen
-    assert [(obs.any(), legal) for obs, legal, _ in (waits, answers)] == [
-        (False, [True, False, False]),
-        (True, [False, True, True]),
-    ]
-    for obs, _, after in (waits, answers):
-        with torch.inference_mode():
-            memory.step(policy.network, torch.from_numpy(obs), slice(None))
-        torch.testing.assert_close(after, memory.all())
-    memory.forget([0])  # the next game begins
-    with torch.inference_mode():
-        memory.step(policy.network, torch.from_numpy(first[0]), slice(None))
-    torch.testing.assert_close(first[2], memory.all())
+    monkeypatch.setattr(RecurrentState, "step", spied)
+    game = GAMES["kuhn"].single()
+    played(game, policy_for(game, "gru"), "bet", "quit")
+    assert seen == [False, True]
 
 
 def source(data):
     return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8")
-
-
-def test_lines_are_read_whole_and_of_long_ones_a_part():
-    out = io.StringIO()
-    stdin = source("bét\r\n".encode() + b"x" * 50_000 + b"\n\xff\n\nlast")
-    first, long, broken, empty, last = (read_line("? ", out, stdin) for _ in range(5))
-    assert (first, broken, empty, last) == ("bét", "\ufffd", "", "last")
-    assert LONGEST_LINE < len(long) < 5 * LONGEST_LINE
-    with pytest.raises(EOFError):
-        read_line("? ", out, stdin)
-    assert out.getvalue() == "? " * 6
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 import base64
 import io
-import re
 
 import numpy as np
 import pytest
@@ -11,9 +10,9 @@ from envs.errors import GameError
 from envs.plugins import allow
 from selfplay.checkpoint import RunDir
 from selfplay.commands import stepped_game
-from selfplay.commands.leaderboard_page import MEASURED, steps_of, write_run
+from selfplay.commands.leaderboard_page import steps_of, write_run
 from selfplay.commands.notable_games import UPSET, notable, rated
-from selfplay.commands.stepped_game import LONGEST, WIDTH, Recorder, StepReplayer
+from selfplay.commands.stepped_game import WIDTH, Recorder, StepReplayer
 from selfplay.config.fighting import Config
 from selfplay.errors import IncompatibleError
 from selfplay.league.games import GameTable
@@ -46,11 +45,9 @@ def again(run):
 
 def test_a_rated_game_is_played_again_step_by_step(again):
     replayer, games = again
-    lengths = replayer.lengths(games)
-    assert lengths.keys() == {game.match for game in games}
     for game in games:
         found = replayer.steps(game)
-        first, *moments = found.document["moments"]
+        first, *moments = found["moments"]
         left = [len(moment["text"]) for moment in (first, *moments)]
         assert "played" not in first
         assert 8 <= left[0] <= 12
@@ -59,8 +56,8 @@ def test_a_rated_game_is_played_again_step_by_step(again):
             assert moment["played"] == [[t % 2, str(left[t] - left[t + 1] - 1)]]
         winner = 1 - len(moments) % 2
         assert game.rewards[winner] == 1.0
-        assert found.document["result"] == f"{game.seats[winner].player} wins"
-        assert (found.steps, found.left_out) == (lengths[game.match], 0)
+        assert found["result"] == f"{game.seats[winner].player} wins"
+        assert (len(moments), found["first"]) == (game.steps, 0)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +73,6 @@ def test_what_ends_otherwise_is_not_shown(again, changes, words):
     game = games[0].model_copy(update=changes)
     with pytest.raises(IncompatibleError, match=words):
         replayer.steps(game)
-    assert replayer.lengths([game]) == {}
 
 
 def test_a_page_shows_notable_games_and_says_where_they_are_from(run, tmp_path):
@@ -85,11 +81,8 @@ def test_a_page_shows_notable_games_and_says_where_they_are_from(run, tmp_path):
     told = []
     replays, notes = steps_of(run, of, told.append)
     assert {"Strongest pair", "Fastest win", "Longest game"} <= {replay.kind for replay in replays}
-    (games,) = re.findall("playing ([0-9]+) games again for their lengths", told[0])
-    assert int(games) <= MEASURED
-    assert len(told) == 1 + len(replays)
+    assert len(told) == len(replays)
     assert notes[0].endswith("and the result agrees with the ledger.")
-    assert f"of the last {games} rated games" in notes[-1]
     by_kind = {replay.kind: len(replay.film["moments"]) for replay in replays}
     assert by_kind["Fastest win"] < by_kind["Longest game"]
     path = tmp_path / "page.html"
@@ -105,11 +98,11 @@ def test_a_page_of_code_that_nobody_named_has_no_games_and_says_why(run, monkeyp
     assert f"add --game-type {NIM}" in notes[0]
 
 
-def row(first, second, score, seed, settings="abc"):
+def row(first, second, score, seed, settings="abc", steps=5):
     seats = tuple(RatedPlayer(player=name, version="1") for name in (first, second))
     return RewardRecord.played(
         seats=seats, partner=None, seat=0, seed=seed, settings=settings, rewards=(score, 1 - score),
-        reasons=("ended", "ended"), sampling="stochastic", iteration=1,
+        reasons=("ended", "ended"), steps=steps, sampling="stochastic", iteration=1,
     )  # fmt: skip
 
 
@@ -120,22 +113,21 @@ def test_games_of_tables_are_not_shown(tmp_path):
         StepReplayer(made)
 
 
-def test_draws_are_no_upsets_and_unknown_lengths_are_not_compared():
-    games = [row("gen_0", "random", 1.0, seed) for seed in range(6)]
-    games += [row("random", "gen_0", 1.0, 6), row("gen_0", "random", 0.5, 7)]
+def test_draws_are_no_upsets_and_no_wins():
+    games = [row("gen_0", "random", 1.0, seed, steps=9 - seed) for seed in range(6)]
+    games += [row("random", "gen_0", 1.0, 6), row("gen_0", "random", 0.5, 7, steps=30)]
     games += [row("gen_0", "random", 1.0, 8, "other"), row("random", "finisher", 1.0, 9)]
     of = analyse(GameTable.of(games), settings="abc")
     chosen = rated(games, of.ratings, of.board.settings)
     assert [game.seed for game in chosen] == list(range(8))
-    lengths = {chosen[i].match: steps for i, steps in ((0, 9), (1, 1), (7, 30))}
-    kinds = {kind[0].kind: kind for kind in notable(chosen, of.ratings, lengths=lengths)}
+    kinds = {kind[0].kind: kind for kind in notable(chosen, of.ratings)}
     seeds = {kind: [one.game.seed for one in found] for kind, found in kinds.items()}
     assert seeds[UPSET] == [6]
-    assert seeds["Fastest win"] == [1, 0]
+    assert seeds["Fastest win"][0] == 5
     assert seeds["Longest game"] == [7, 0, 1]
     assert kinds["Longest game"][0].why == "random drew with gen_0 after 30 steps."
-    assert kinds["Fastest win"][0].why == "gen_0 beat random after 1 step."
-    assert kinds[UPSET][0].why.startswith("random beat gen_0; the ratings gave it")
+    assert kinds["Fastest win"][0].why == "gen_0 beat random after 4 steps."
+    assert kinds[UPSET][0].why.startswith("random beat gen_0 after 5 steps; the ratings gave it")
 
 
 class Pictured(Duel):
@@ -175,21 +167,20 @@ def test_of_long_games_the_last_steps_are_kept_in_small_pictures(monkeypatch):
     made = recorded(Pictured(), 210)
     monkeypatch.setattr(stepped_game, "BYTES", 10**9)
     whole = made.recorded(("a", "b"), 0.5)
-    assert (whole.steps, whole.left_out, len(whole.document["moments"])) == (210, 210 - LONGEST, LONGEST + 1)
-    assert whole.document["first"] == whole.left_out
-    assert whole.document["result"] == "Draw"
-    picture = Image.open(io.BytesIO(base64.b64decode(whole.document["moments"][-1]["picture"].partition(",")[2])))
+    assert (whole["first"], len(whole["moments"])) == (0, 211)
+    assert whole["result"] == "Draw"
+    picture = Image.open(io.BytesIO(base64.b64decode(whole["moments"][-1]["picture"].partition(",")[2])))
     assert picture.size == (WIDTH, 10)
     monkeypatch.setattr(stepped_game, "BYTES", 50_000)
     short = made.recorded(("a", "b"), 1.0)
-    assert 1 < len(short.document["moments"]) < LONGEST
-    assert short.document["moments"][-1] == whole.document["moments"][-1]
-    assert short.left_out == 210 + 1 - len(short.document["moments"])
+    assert 1 < len(short["moments"]) < 210
+    assert short["moments"][-1] == whole["moments"][-1]
+    assert short["first"] == 210 + 1 - len(short["moments"])
 
 
 def test_without_a_picture_there_are_the_actions_of_both_seats_part_by_part():
     found = recorded(Duel(), 3).recorded(("a", "b"), 1.0)
-    first, *moments = found.document["moments"]
+    first, *moments = found["moments"]
     assert first == {}
     assert len(moments) == 3
     for moment in moments:
@@ -201,7 +192,7 @@ def test_without_a_picture_there_are_the_actions_of_both_seats_part_by_part():
 
 
 def test_text_has_no_colour_codes_and_what_is_no_picture_is_refused():
-    first, *_ = recorded(Coloured(), 1).recorded(("a", "b"), 1.0).document["moments"]
+    first, *_ = recorded(Coloured(), 1).recorded(("a", "b"), 1.0)["moments"]
     assert first["text"].isdigit()
     with pytest.raises(GameError, match=r"render\(\) gave float64 \(3, 3\) \(valid: text, or a picture"):
         recorded(Wrong(), 1)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from selfplay.learner.gae import gae, gae_of_decisions
+from selfplay.learner.gae import gae
 from selfplay.rollout.rollout import outcome_known
 
 GAMMA, LAM = 0.9, 0.8
@@ -152,7 +152,7 @@ def test_rewards_between_two_own_decisions_are_summed():
     next_value = np.array([[9, 9, 9, 0, 9, 4]], np.float32).T
     boundary = np.array([[0, 0, 0, 1, 0, 0]], bool).T
     decides = np.array([[1, 0, 1, 0, 0, 1]], bool).T
-    found = gae_of_decisions(reward, value, next_value, boundary, decides, decides, 0.5, 0.5)
+    found = gae(reward, value, next_value, boundary, 0.5, 0.5, decides, decides)
     # step 5: 32 + 0.5 * 4 - 2 = 32; step 2: 4 + 8 + 0 - 1 = 11, the end of the game
     # step 0: (1 + 2) + 0.5 * 1 - 0.5 = 3, and 0.25 * 11 of what follows
     np.testing.assert_array_equal(found[decides], np.array([5.75, 11, 32], np.float32))
@@ -163,7 +163,7 @@ def test_a_cut_game_is_bootstrapped_for_the_seat_that_waits():
     value = np.array([[3, 9]], np.float32).T
     next_value = np.array([[9, 10]], np.float32).T  # V of the last observation
     boundary, decides = np.array([[0, 1]], bool).T, np.array([[1, 0]], bool).T
-    found = gae_of_decisions(reward, value, next_value, boundary, decides, decides, 0.5, 0.5)
+    found = gae(reward, value, next_value, boundary, 0.5, 0.5, decides, decides)
     assert found[0, 0] == 1 + 2 + 0.5 * 10 - 3
 
 
@@ -174,16 +174,8 @@ def test_a_decision_whose_outcome_is_not_known_passes_nothing_on():
     boundary = np.zeros((3, 1), bool)
     known = outcome_known(decides, boundary, np.array([False]))
     assert known[:2, 0].tolist() == [True, False]
-    found = gae_of_decisions(reward, value, np.full((3, 1), 7, np.float32), boundary, decides, decides & known, 0.5, 1)
+    found = gae(reward, value, np.full((3, 1), 7, np.float32), boundary, 0.5, 1, decides, decides & known)
     assert found[0, 0] == 1 + 0.5 * 5 - 3
-
-
-@given(streams(), discounts, discounts)
-@settings(max_examples=100, deadline=None)
-def test_of_decisions_in_every_step_it_is_the_same(data, gamma, lam):
-    everywhere = np.ones(data[0].shape, bool)
-    found = gae_of_decisions(*data, everywhere, everywhere, gamma, lam)
-    np.testing.assert_allclose(found, gae(*data, gamma, lam), rtol=1e-5, atol=1e-5)
 
 
 @given(streams(columns=1), st.integers(0, 99), discounts, discounts)
@@ -204,7 +196,7 @@ def test_of_some_decisions_it_is_that_of_a_stream_of_them_alone(data, seed, gamm
             this[2] = following[1]
     if alone and not alone[-1][3]:
         alone[-1][2] = next_value[-1]
-    found = gae_of_decisions(*data, decides[:, None], decides[:, None], gamma, lam)[decides, 0]
+    found = gae(*data, gamma, lam, decides[:, None], decides[:, None])[decides, 0]
     columns = [np.array(column, np.float32)[:, None] for column in zip(*alone, strict=True)] if alone else []
     wanted = gae(*columns[:3], columns[3].astype(bool), gamma, lam)[:, 0] if alone else []
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)

@@ -99,11 +99,11 @@ def test_weights_of_another_network_are_refused():
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("Unused", "no gradient for spare.weight; every parameter is trained"),
+        ("Unused", "RuntimeError: .* appears to not have been used in the graph"),
         ("Flat", r"made torch.float32 \[2\] of observations \[2, 4\]; torch.float32 \[2, width\] is needed"),
-        ("failing", "it failed with obs_width=4: ValueError: no network for 4"),
+        ("failing", "ValueError: no network for 4"),
         ("none", "it made NoneType; a torch.nn.Module is needed"),
-        ("number", "it failed with obs_width=4: TypeError"),
+        ("number", "TypeError: "),
         ("absent", "tests.policy.bodies has no 'absent'"),
         ("unnamed", f"add --backbone {named('unnamed')}$"),
     ],

@@ -71,11 +71,11 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def check(options: argparse.Namespace, checkpoints: Path) -> Path | None:
+def check(options: argparse.Namespace, checkpoints: Path) -> tuple[Path | None, str]:
     """Refuse a run that is none and options that do not go together, before anything is loaded.
 
     Returns:
-        The run or policy to be played in the terminal; None where there will be a page.
+        The run or policy to be played in the terminal, None where there will be a page; and the game.
 
     Raises:
         ConfigError: says which.
@@ -101,7 +101,7 @@ def check(options: argparse.Namespace, checkpoints: Path) -> Path | None:
     if wrong := _given(options, _FOR_THE_TERMINAL if fight else (*_FOR_PAGES, "add")):
         where = "on a page, where all is chosen" if fight else "in the terminal"
         raise ConfigError(f"{wrong[0]} has no use here: {game} is played {where}")
-    return None if fight else folder
+    return None if fight else folder, game
 
 
 def _given(options: argparse.Namespace, names: Sequence[str]) -> list[str]:
@@ -159,39 +159,18 @@ def serve(options: argparse.Namespace, checkpoints: Path) -> None:
         host(home, content, folder, port, ready, lambda line: print(line, flush=True))
 
 
-def terminal(options: argparse.Namespace, folder: Path) -> None:
+def terminal(options: argparse.Namespace, folder: Path, game: str) -> None:
     """Play in the terminal against a policy, or a player of its game."""
     import secrets
 
-    from envs.registry import find_game
-    from selfplay.checkpoint import RunDir, is_policy, resolve_policy
-    from selfplay.checkpoint.generations import read_policy_meta
-    from selfplay.commands.named_players import policy_folder
-    from selfplay.policy.played_game import game_of
+    from selfplay.checkpoint import RunDir, is_policy
+    from selfplay.commands.play.terminal import play_in_terminal
+    from selfplay.commands.players import contender
 
-    own = resolve_policy(folder)
-    name = game_of(read_policy_meta(own))
-    entry = find_game(name)
-    if entry.single is None:
-        raise ConfigError(f"{name} has no game that a person could play")
     run = None if is_policy(folder) else RunDir(folder)
-    found = own if options.opponent is None else policy_folder(options.opponent, run, name)
-    from selfplay.commands.play.terminal import play_in_terminal, read_line
-    from selfplay.policy.policy import load_policy
-
-    opponent = options.opponent if found is None else load_policy(found)
-    game = entry.single()
-    try:
-        play_in_terminal(
-            game,
-            opponent,
-            lambda prompt: read_line(prompt, sys.stdout, sys.stdin),
-            lambda line: print(line, flush=True),
-            seed=secrets.randbits(32) if options.seed is None else options.seed,
-            seat=options.seat or 0,
-        )
-    finally:
-        game.close()
+    opponent = contender(options.opponent or str(folder.absolute()), run, game)
+    seed = secrets.randbits(32) if options.seed is None else options.seed
+    play_in_terminal(game, opponent, input, print, seed=seed, seat=options.seat or 0)
 
 
 def add(options: argparse.Namespace, checkpoints: Path) -> int:
@@ -232,11 +211,11 @@ def main(checkpoints: Path = Path("checkpoints")) -> int:
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # no work for threads here, and torch's spin
     options = parser().parse_args()
     try:
-        folder = check(options, checkpoints)
+        folder, game = check(options, checkpoints)
         if options.add:
             return 2 if add(options, checkpoints) else 0
         if folder is not None:
-            terminal(options, folder)
+            terminal(options, folder, game)
             return 0
         (serve if options.serve else write_page)(options, checkpoints)
     except (SelfPlayError, GameError) as error:

@@ -3,271 +3,143 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from PIL import Image
 
-from envs.errors import UnknownNameError
 from envs.half_blocks import ansi
-from envs.vector import SyncVectorGame
-from selfplay.errors import IncompatibleError
-from selfplay.policy.recurrent_state import RecurrentState
+from envs.registry import find_game
+from envs.vector import RANDOM, SyncVectorGame
+from selfplay.commands.players import home_rules
+from selfplay.errors import ConfigError
+from selfplay.league.schedule import Matchup
+from selfplay.runner.match import Contender, play_on
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
-    from envs.api import F32, Actions, Bool
+    from envs.api import Actions, Bool
     from envs.game import Game
-    from selfplay.policy.policy import Policy
-
-Parts = Sequence[NDArray[np.bool_]]
-"""Which choices are legal, for each part of an action."""
 
 Read = Callable[[str], str]
 Write = Callable[[str], None]
-Size = Callable[[], tuple[int, int]]
 
-LONGEST_LINE: Final = 1000  # characters of an answer
-LONGEST_BYTES: Final = 4 * LONGEST_LINE + 4  # a character has at most four
+YOU: Final = "you"
 LISTED: Final = 24  # actions that a prompt lists
-NUMBERS: Final = 200  # of an observation that are shown
 BELOW: Final = 4  # rows of the terminal that a picture leaves free
 
 
-class _Ended(Exception):
-    """The person ended the play."""
-
-
-@dataclass(slots=True)
-class Score:
-    """Games of the person so far."""
-
-    won: int = 0
-    lost: int = 0
-    drawn: int = 0
-
-    def __str__(self) -> str:
-        return f"Score: {self.won} won, {self.lost} lost, {self.drawn} drawn."
-
-
-def play_in_terminal(
-    game: Game,
-    opponent: Policy | str,
-    read: Read,
-    write: Write,
-    *,
-    seed: int,
-    seat: int = 0,
-    size: Size = shutil.get_terminal_size,
-) -> Score:
+def play_in_terminal(game: str, opponent: Contender, read: Read, write: Write, *, seed: int, seat: int = 0) -> None:
     """Play one game after the other until the person ends it; the seats swap each time.
 
     Args:
-        game: The game, which the caller closes.
-        opponent: A policy, which samples its actions, or the name of a scripted player.
+        game: Name of the game.
+        opponent: A policy samples its actions.
         read: Shows a prompt and returns an answer; EOFError is the end of the input.
         write: Shows lines.
         seed: Of the games and of the opponent's decisions.
         seat: Of the person in the first game.
-        size: Columns and rows of the terminal.
-
-    Returns:
-        The games that were finished.
 
     Raises:
-        GameError: the game does what no ``Game`` may do, or it has no such scripted player.
-        IncompatibleError: the policy has other observations or actions.
+        ConfigError: no person can play the game.
+        GameError: the game does what no ``Game`` may do.
     """
-    table, score = _Table(game, opponent, read, write, size), Score()
+    single = find_game(game).single
+    if single is None:
+        raise ConfigError(f"{game} has no game that a person could play")
+    name = opponent.id if opponent.policy is None else opponent.policy.meta.id
+    table, results = _Table(single(), name, read, write), Counter[str]()
+    characters, rules = home_rules([opponent], game)
+    players = {YOU: Contender(RANDOM), name: opponent}  # the table asks the person in place of the scripted player
     try:
         for number in count(1):
-            write(f"Game {number}: you have seat {seat}, {table.name} has seat {1 - seat}. Type help or quit any time.")
-            mine, others = table.play(derive(seed, "game", number), seat)
+            write(f"Game {number}: you have seat {seat}, {name} has seat {1 - seat}. Type quit any time.")
+            table.seat = seat
+            pair = (YOU, name) if seat == 0 else (name, YOU)
+            played = play_on(table, Matchup(pair, characters, derive(seed, "game", number)), players, rules)
+            mine, others = (played.stats["reward_payoff"][s] for s in (seat, 1 - seat))
             result = "won" if mine > others else "lost" if mine < others else "drew"
-            score.won += mine > others
-            score.lost += mine < others
-            score.drawn += mine == others
-            write(f"You {result}. Rewards: {mine:g} for you, {others:g} for {table.name}. {score}")
-            if not table.wants_another():
+            results[result] += 1
+            write(f"You {result}. Rewards: {mine:g} for you, {others:g} for {name}. {_score(results)}")
+            if read("Again? [Y/n] ").strip().casefold() in ("n", "no", "quit"):
                 break
             seat = 1 - seat
-    except _Ended:
-        write(str(score))
-    return score
+    except EOFError:
+        write(f"\n{_score(results)}")
+    finally:
+        table.close()
 
 
-def read_line(prompt: str, out: TextIO, source: TextIO) -> str:
-    """A line of ``source``, without its end. Of one that is too long only as much is kept as shows that it is.
-
-    Raises:
-        EOFError: there is no more.
-    """
-    out.write(prompt)
-    out.flush()
-    line = part = source.buffer.readline(LONGEST_BYTES)
-    if not line:
-        raise EOFError
-    while not part.endswith(b"\n") and (part := source.buffer.readline(LONGEST_BYTES)):
-        pass
-    return line.decode(source.encoding, "replace").rstrip("\r\n")
+def _score(results: Counter[str]) -> str:
+    return f"Score: {results['won']} won, {results['lost']} lost, {results['drew']} drawn."
 
 
 class _Table(SyncVectorGame):
-    """Where a person plays: a block of one game, which tells what was played and how the game ended."""
+    """Where a person plays: a block of one game, which asks the person and tells what the opponent played."""
 
-    def __init__(self, game: Game, opponent: Policy | str, read: Read, write: Write, size: Size) -> None:
+    seat = 0  # of the person
+
+    def __init__(self, game: Game, name: str, read: Read, write: Write) -> None:
         super().__init__(lambda: game, 1)
-        self._game, self._opponent, self._read, self._write, self._size = game, opponent, read, write, size
-        self._shown = ""
-        if isinstance(opponent, str):
-            if opponent not in self.bot_names:
-                raise UnknownNameError("scripted player", opponent, self.bot_names)
-            self.name = opponent
-            return
-        self.name, network = opponent.meta.id, opponent.network
-        theirs, ours = network.spec.obs_width, self.obs_width
-        if (theirs, network.heads.binary, network.heads.sizes) != (ours, 0, self.actions.sizes):
-            raise IncompatibleError(
-                f"{self.name} takes observations of {theirs} numbers and gives actions of {network.heads.sizes} "
-                f"choices; this game has {ours} and {self.actions.sizes}"
-            )
+        self._name, self._read, self._write = name, read, write
 
-    def play(self, seed: int, seat: int) -> tuple[float, float]:
-        """The sums of the rewards of an episode: of the person, who has that seat, and of the opponent."""
-        opponent, other = self._opponent, 1 - seat
-        self._shown, self._seat = "", seat
-        self.bots[:] = -1
-        if isinstance(opponent, str):
-            self.bots[0, other] = self.bot_names.index(opponent)
-        else:
-            memory, generator = RecurrentState(1), torch.Generator().manual_seed(derive(seed, "opponent"))
-        obs = self.reset(np.array([seed], np.uint64))
-        while True:
-            actions = self.actions.first_legal(self.legal)
-            if seat in self._game.to_act():
-                actions[0, seat] = self._ask(obs[0, seat], self.legal[0, seat])
-            if not isinstance(opponent, str) and (self._acts(other) or opponent.network.memory_width):
-                rows = obs[0, other][None], generator, self.legal[0, other][None]
-                actions[0, other] = opponent.act(*rows, memory=memory)[0]  # a memory goes on in every step
-            batch = self.step(actions)
-            if batch.ended[0]:
-                mine, others = (float(batch.stats["reward_payoff"][0, s]) for s in (seat, other))
-                return mine, others
-            obs = batch.obs
-
-    def _acts(self, seat: int) -> bool:
-        return seat in self._game.to_act()
+    def _bot_action(self, b: int, seat: int) -> NDArray[np.integer[Any]]:
+        return self._ask() if seat == self.seat else super()._bot_action(b, seat)
 
     def _step_all(self, actions: Actions) -> tuple[NDArray[np.float64], Bool, Bool]:
-        acting = [seat for seat in (self._seat, 1 - self._seat) if self._acts(seat)]
+        other = 1 - self.seat
+        acts = other in self.games[0].to_act()
         stepped = super()._step_all(actions)
-        if 1 - self._seat in acting:  # else only the person has moved, and knows how
-            for seat in acting:
-                self._write(
-                    f"{'You' if seat == self._seat else self.name}: {self.action_name(actions[0, seat].tolist())}"
-                )
+        if acts:
+            self._write(f"{self._name}: {self.action_name(actions[0, other].tolist())}")
         _, terminated, truncated = stepped
-        if terminated[0] or truncated[0]:
-            self._show(self._lines())
+        if (terminated[0] or truncated[0]) and (view := self._lines()) is not None:
+            self._write(view)
         if truncated[0]:
             self._write(f"The game was ended after {self._steps[0]} steps.")
         return stepped
 
-    def wants_another(self) -> bool:
-        """Whether the person wants another game."""
-        while (answer := self._answer("Again? [Y/n] ").casefold()) not in ("", "y", "yes"):
-            if answer in ("n", "no", "quit"):
-                return False
-            self._write("Answer y or n.")
-        return True
+    def _ask(self) -> NDArray[np.int8]:
+        """The legal action that the person chooses; parts without a choice are not asked for.
 
-    def _ask(self, obs: F32, legal: Bool) -> Sequence[int]:
-        """The action of the person."""
-        game = self._game
-        view = self._lines()
-        if view is None:
-            view = np.array2string(obs, threshold=NUMBERS, max_line_width=self._size()[0])
-        self._show(view)
-        parts = np.split(legal, self._starts[1:])
-        names = {game.action_name(action): action for action in np.flatnonzero(legal).tolist()} if self._single else {}
-        asked = [part for part in parts if part.sum() > 1] or parts
-        valid = ", ".join([*names][:LISTED]) + ", ..." * (len(names) > LISTED) if names else _spans(asked)
+        Raises:
+            EOFError: the person ends the play.
+        """
+        legal, shown = self.legal[0, self.seat], self._lines()
+        self._write(str(self._obs[0, self.seat]) if shown is None else shown)
+        parts = [np.flatnonzero(part).tolist() for part in np.split(legal, self._starts[1:])]
+        name = self.games[0].action_name if self._single else str
+        names = [{name(action): action for action in part} for part in parts if len(part) > 1]
+        listed = ["|".join(part) for part in names] if len(names) > 1 else [*names[0]]
+        valid = ", ".join(listed[:LISTED]) + ", ..." * (len(listed) > LISTED)
         while True:
-            answer = self._answer(f"Your action ({valid}): ")
-            action = _chosen(answer, names, parts)
-            if action is not None and self.actions.allows(legal, action):
-                return action
+            answer = self._read(f"Your action ({valid}): ").strip()
+            if (chosen := _chosen(answer, names)) is not None:
+                left = iter(chosen)
+                return np.array([next(left) if len(part) > 1 else part[0] for part in parts], np.int8)
             if answer.casefold() == "quit":
-                raise _Ended
-            if answer.casefold() == "help":
-                self._write(f"Actions: {', '.join(names) or _spans(asked)}. Others: help, quit.")
-            else:
-                self._write(f"That is no legal action (valid: {valid}; or help, quit).")
-
-    def _answer(self, prompt: str) -> str:
-        while True:
-            try:
-                answer = self._read(prompt)
-            except EOFError:
-                self._write("")  # the prompt has not ended its line
-                raise _Ended from None
-            if len(answer) <= LONGEST_LINE:
-                return answer.strip()
-            self._write(f"An answer has at most {LONGEST_LINE:,} characters.")
+                raise EOFError
+            self._write(f"That is no legal action (valid: {', '.join(listed)}; or quit).")
 
     def _lines(self) -> str | None:
         """The game as lines; None where it does not show itself."""
         shown = self.view()
-        if shown is None or isinstance(shown, str):
+        if not isinstance(shown, np.ndarray):
             return shown and shown.rstrip("\n")
-        columns, rows = self._size()
-        return ansi(fitted(shown, columns, max(rows - BELOW, 1)))
-
-    def _show(self, view: str | None) -> None:
-        """Write what has changed."""
-        if view is not None and view != self._shown:
-            self._write(view)
-            self._shown = view
+        columns, rows = shutil.get_terminal_size()
+        picture = Image.fromarray(shown)
+        picture.thumbnail((columns, 2 * max(rows - BELOW, 1)), Image.Resampling.BOX)
+        return ansi(np.asarray(picture.resize((picture.width, picture.height + picture.height % 2))))
 
 
-def fitted(picture: NDArray[np.uint8], columns: int, rows: int) -> NDArray[np.uint8]:
-    """A picture [H, W, 3] made smaller where it must be: two pixels a row of the terminal, one a column."""
-    height, width, _ = picture.shape
-    scale = min(columns / width, 2 * rows / height, 1.0)
-    to = max(1, int(width * scale)), 2 * max(1, int(height * scale / 2))
-    return np.asarray(Image.fromarray(picture).resize(to, Image.Resampling.BOX))
-
-
-def _chosen(answer: str, names: dict[str, int], parts: Parts) -> Sequence[int] | None:
-    """The action that is meant: a name, in any case where only one is alike, or numbers with commas.
-
-    Parts in which there is no choice may be left out.
-    """
-    if names:
-        alike = [answer] if answer in names else [name for name in names if name.casefold() == answer.casefold()]
-        return [names[alike[0]]] if len(alike) == 1 else None
-    words = [word.strip() for word in answer.split(",")]
-    numbers = [int(word) for word in words if word.isdecimal()]
-    if len(numbers) != len(words):
-        return None
-    if len(numbers) < len(parts):
-        left = iter(numbers)
-        numbers = [next(left, -1) if part.sum() > 1 else int(part.argmax()) for part in parts] + [*left]
-    return numbers
-
-
-def _spans(parts: Parts) -> str:
-    """The legal numbers of each part, such as ``0-4,1|3,0``."""
-    return ",".join(_span(np.flatnonzero(part).tolist()) for part in parts)
-
-
-def _span(numbers: Sequence[int]) -> str:
-    first, last = numbers[0], numbers[-1]
-    if len(numbers) > 1 and len(numbers) == last - first + 1:
-        return f"{first}-{last}"
-    return "|".join(map(str, numbers))
+def _chosen(answer: str, names: Sequence[dict[str, int]]) -> list[int] | None:
+    """What is meant: the name of one of each part, with commas between them; None: nothing legal."""
+    words = [word.strip() for word in answer.split(",")] if len(names) > 1 else [answer]
+    folded = [{name.casefold(): action for name, action in part.items()} for part in names]
+    found = [part.get(word, more.get(word.casefold())) for word, part, more in zip(words, names, folded, strict=False)]
+    action = [number for number in found if number is not None]
+    return action if len(words) == len(action) == len(names) else None

@@ -63,8 +63,7 @@ def make_matchmaker(session: Session, role: str, guests: bool) -> Matchmaker:
         shares = {name: float(getattr(league, name)) for name in shares}
     shares = with_guests(shares, league.opponent_share if guests else 0.0)
     rng = np.random.default_rng(derive(seed, "matchmaker"))
-    choose = session.hooks.opponents
-    return Matchmaker(league.mode, rng, session.training_bots, shares, league.max_frozen, choose=choose)
+    return Matchmaker(league.mode, rng, session.training_bots, shares, league.max_frozen)
 
 
 class Target(NamedTuple):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from envs.rated import FINISHED
 from selfplay.learner.batch import Batch
-from selfplay.learner.gae import gae, gae_of_decisions
+from selfplay.learner.gae import gae
 from selfplay.report.metrics import MIRROR, IterationReport, Pace, Play
 from selfplay.rollout.buffers import Workspace
 from selfplay.rollout.rollout import LEARNED
@@ -41,18 +41,14 @@ def make_batch(
     The batch has all decisions of the learner or, for a recurrent network, all columns with such decisions. Arrays on
     the CPU are in the workspace; the next batch overwrites them.
     """
-    parts = [(rollout, _advantages(rollout, gamma, lam)) for rollout in rollouts]
+    parts = [
+        (each, gae(each.reward, each.value, each.next_value, each.boundary, gamma, lam, each.decides, each.learner))
+        for each in rollouts
+    ]
     gather = _columns if rollouts[0].memory is not None else _decisions
     joined = gather(parts, Workspace() if workspace is None else workspace)
     tensors = {name: torch.from_numpy(array).to(device) for name, array in joined.items()}
     return Batch(**tensors, target=tensors["advantage"] + tensors["value"])
-
-
-def _advantages(rollout: Rollout, gamma: float, lam: float) -> F32:
-    arrays = rollout.reward, rollout.value, rollout.next_value, rollout.boundary
-    if rollout.decides is None:
-        return gae(*arrays, gamma, lam)
-    return gae_of_decisions(*arrays, rollout.decides, rollout.learner, gamma, lam)
 
 
 def _fields(rollout: Rollout, advantage: F32) -> dict[str, NDArray[Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from operator import methodcaller
@@ -109,8 +109,10 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
     async def collect(self) -> Segments | None:
         if self._teacher is None and self.session.config.run.pretrained is not None:  # of which the run has a copy
             self._teacher = await self._population.first_policy()
-        if self.session.hooks.opponents is not None:
-            await self._ask_for_opponents()
+        if (choose := self.session.hooks.opponents) is not None:
+            session, matchmaker = self.session, self._population.agents[MAIN].matchmaker
+            games = sum(count for runner, count in session.blocks.items() if session.roles[runner] == MAIN)
+            await self._ask("the choice of opponents", partial(matchmaker.ask, choose, games))
             if self.failure is not None:
                 return None
         orders = await self._orders()
@@ -139,14 +141,6 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
             raise RunnerError(f"every runner fails again and again; first cause: {why}")
         self._record(collected)
         return collected
-
-    async def _ask_for_opponents(self) -> None:
-        session = self.session
-        games = sum(count for runner, count in session.blocks.items() if session.roles[runner] == MAIN)
-        try:
-            await self.worker.submit(self._population.agents[MAIN].matchmaker.ask, games)
-        except Exception as error:
-            self._end("the choice of opponents", error)
 
     async def _orders(self) -> dict[str, SegmentOrder]:
         """What each runner plays: with the current weights, against opponents that are drawn now."""
@@ -206,17 +200,17 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
 
     async def after(self, report: IterationReport) -> None:
         for callback in self.session.hooks.callbacks:
-            try:
-                if await self.worker.submit(callback, report) is False:
-                    self._end("a callback")
-            except Exception as error:
-                self._end("a callback", error)
+            await self._ask("a callback", partial(callback, report))
 
-    def _end(self, by: str, failure: Exception | None = None) -> None:
-        """End the run after this iteration, saved; with a failure, which is then raised."""
-        self.progress.ended_by = by
-        self.failure = self.failure or failure
-        self.stop.set()
+    async def _ask(self, name: str, function: Callable[[], object]) -> None:
+        """Call a function of the caller's; if it returns False or fails, the run ends after this iteration, saved."""
+        try:
+            goes_on = await self.worker.submit(function) is not False
+        except Exception as error:
+            self.failure, goes_on = self.failure or error, False
+        if not goes_on:
+            self.progress.ended_by = name
+            self.stop.set()
 
     def release(self, collected: Segments) -> None:
         for part in chain.from_iterable(collected.values()):

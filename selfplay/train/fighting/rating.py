@@ -164,6 +164,7 @@ def _reward_record(
         settings=settings.settings,
         rewards=result.score,
         reasons=(ENDED, ENDED),
+        steps=int(result.stats[0]["frames"]),
         sampling=settings.sampling,
         iteration=iteration,
         wall=time.time(),

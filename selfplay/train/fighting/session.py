@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,12 +13,25 @@ from selfplay.config.game_options import game_options
 from selfplay.config.network import network_spec
 from selfplay.train.fighting.rating import RatingSettings, settings_of
 from selfplay.train.fighting.realtime import emulator_options
-from selfplay.train.hooks import Hooks
 
 if TYPE_CHECKING:
     from selfplay.config.fighting import Config
+    from selfplay.league.matchmaker import Choose
     from selfplay.policy.policy import Policy
+    from selfplay.report.metrics import IterationReport
     from selfplay.runner.ray_cluster import Cluster
+
+Callback = Callable[["IterationReport"], object]
+"""Called after each iteration; False ends the run, saved."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """Functions of the caller's, called one at a time in a thread of its own. An error ends the run, saved."""
+
+    opponents: Choose | None = None  # the main agent's choice of opponents; None: by the mode
+    callbacks: Sequence[Callback] = ()
+    opened: Callable[[RunDir], object] = lambda _: None  # told the folder of the run
 
 
 @dataclass(frozen=True, slots=True)
