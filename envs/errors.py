@@ -23,7 +23,7 @@ class GameError(Exception):
 
 
 @contextmanager
-def told(where: str | Callable[[], str]) -> Iterator[None]:
+def error_context(where: str | Callable[[], str]) -> Iterator[None]:
     """Raise errors of code from outside this package as a GameError that begins with the place."""
     try:
         yield

@@ -19,7 +19,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from envs.errors import GameError, told
+from envs.errors import GameError, error_context
 from envs.spelling import nearest
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def load(name: str, flag: str) -> Any:  # noqa: ANN401
             f"{name} is code that a file names, and files can be anybody's; if you want it to run, add {flag} {name}"
         )
     path, _, attribute = name.partition(":")
-    with told(f"{flag} {name}"):
+    with error_context(f"{flag} {name}"):
         module = import_module(path)
         if not hasattr(module, attribute):
             near = nearest(attribute, [each for each in vars(module) if not each.startswith("_")])
@@ -97,7 +97,7 @@ def find_block(name: str) -> Callable[..., ScriptedGame] | None:
         GameError: see ``find_single``.
     """
     factory = _factory(name)
-    with told(f"--game-type {name}"):
+    with error_context(f"--game-type {name}"):
         return factory if "num_games" in inspect.signature(factory).parameters else None
 
 
@@ -130,7 +130,7 @@ def find_single(name: str) -> MakeSingle:
 def _factory(name: str) -> Any:  # noqa: ANN401
     if is_code(name) and name not in installed():
         return load(name, "--game-type")
-    with told(f"--game-type {name}"):
+    with error_context(f"--game-type {name}"):
         if name in installed():
             return installed()[name].load()
         from envs.pettingzoo_games import find_factory

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from envs import plugins
 from envs.distribution import install_command
-from envs.errors import DolphinError, GameError, UnknownNameError, told
+from envs.errors import DolphinError, GameError, UnknownNameError, error_context
 from envs.melee import bot_names, rated
 from envs.melee.controller import ACTION_SPEC, FIELDS
 from envs.melee.dolphin import roster
@@ -95,7 +95,7 @@ def _outside(name: str) -> GameEntry:
     if make is None:
         single = plugins.find_single(name)
         make = partial(SyncVectorGame, partial(single, False))
-    with told(f"--game-type {name}"):
+    with error_context(f"--game-type {name}"):
         block = make(num_games=1)
         width, actions, players, seats = block.obs_width, block.actions, tuple(block.bot_names), block.num_seats
         block.close()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.api import F32, PAYOFF_STATS, Actions, ActionSpec, Bool, Seeds, StepBatch
-from envs.errors import ActionError, GameError, told
+from envs.errors import ActionError, GameError, error_context
 from envs.snapshots import copied, put_back
 from envs.splitmix import words
 
@@ -70,7 +70,7 @@ class SyncVectorGame:
     outsider: Final = None
 
     def __init__(self, make: Callable[[], Game], num_games: int) -> None:
-        with told("constructor"):
+        with error_context("constructor"):
             self.games = [make() for _ in range(num_games)]
         first = self.games[0]
         self.num_games = num_games
@@ -123,7 +123,7 @@ class SyncVectorGame:
         stats = np.zeros((self.num_games, 2), PAYOFF_STATS)
         stats["frames"], stats["reward_payoff"] = self._steps[:, None], self._return
         for b in np.flatnonzero(terminated | truncated).tolist():
-            with told(f"game {b}, last observation"):
+            with error_context(f"game {b}, last observation"):
                 for seat in range(2):
                     self._final_obs[b, seat] = self.games[b].observe(seat)
             if self.on_end is not None:
@@ -200,7 +200,7 @@ class SyncVectorGame:
 
     def _begin(self, b: int) -> None:
         """Begin the episode ``_episode`` of a game."""
-        with told(f"game {b}, reset"):
+        with error_context(f"game {b}, reset"):
             self.games[b].reset(self._seed(b))
         self._history[b] = 0
         self._return[b] = 0
@@ -219,10 +219,10 @@ class SyncVectorGame:
     def _step_all(self, actions: Actions) -> tuple[NDArray[np.float64], Bool, Bool]:
         """Step all games; rewards [B, P], terminated [B], truncated [B]."""
         played: list[tuple[Sequence[float], bool, bool]] = []
-        with told(lambda: f"game {len(played)}, step"):
+        with error_context(lambda: f"game {len(played)}, step"):
             for game, chosen in zip(self.games, self.as_taken(actions), strict=True):
                 played.append(game.step(chosen))
-        with told("what the steps returned"):
+        with error_context("what the steps returned"):
             rewards = np.array([each for each, _, _ in played], np.float64).reshape(self.num_games, 2)
             terminated, truncated = (np.array([each[i] for each in played], np.bool_) for i in (1, 2))
         if not np.isfinite(rewards).all():
@@ -238,7 +238,7 @@ class SyncVectorGame:
         obs[...] = 0
         legal[...] = self._waiting
         b = 0
-        with told(lambda: f"game {b}, observations"):
+        with error_context(lambda: f"game {b}, observations"):
             for b, game in enumerate(self.games):
                 seats = game.to_act()
                 if not seats:
@@ -261,7 +261,7 @@ class SyncVectorGame:
         rng = np.random.Generator(np.random.Philox(key=stream[0]))
         if bot == 0:
             return self.actions.first_highest(np.where(legal, rng.random(legal.shape), -1.0))
-        with told(f"game {b}, player {self.bot_names[bot]}"):
+        with error_context(f"game {b}, player {self.bot_names[bot]}"):
             chosen = np.atleast_1d(np.asarray(self._players[bot - 1](self.games[b], seat, rng)))
             action, allowed = self.actions.checked(chosen, legal)
             if not allowed.all():
