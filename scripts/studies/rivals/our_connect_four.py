@@ -20,8 +20,7 @@ from scripts.studies.rivals.programs.job import Laps
 from selfplay.checkpoint import RunDir
 from selfplay.config.fighting import Config
 from selfplay.config.presets import FIGHTING
-from selfplay.train.fighting.session import Session
-from selfplay.train.hooks import Hooks
+from selfplay.train.fighting.session import Hooks, Session
 
 if TYPE_CHECKING:
     from selfplay.report.metrics import IterationReport
