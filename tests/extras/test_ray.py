@@ -19,7 +19,7 @@ from tests.envs.melee.dolphin.emulators import Disc, write_stand_in
 from tests.support.processes import Process, finish
 
 ROOT = Path(__file__).parents[2]
-TRAIN = [sys.executable, str(ROOT / "scripts" / "train_self_play.py"), "--game-type", "mock"]
+TRAIN = [sys.executable, str(ROOT / "scripts" / "train_self_play.py")]
 PATIENCE_S = 300
 
 pytestmark = [
@@ -65,8 +65,9 @@ def processes(mark):
     return found
 
 
-def train(environment, *arguments, code=0):
-    done = finish([*TRAIN, *map(str, arguments)], env=environment, limit_s=PATIENCE_S)
+def train(environment, *arguments, game="mock", code=0):
+    command = [*TRAIN, "--game-type", game, *map(str, arguments)]
+    done = finish(command, env=environment, cwd=ROOT, limit_s=PATIENCE_S)
     assert done.returncode == code, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout + done.stderr
 
@@ -91,16 +92,17 @@ SMALL = ("--num-games", 6, "--rollout-length", 32, "--batch-size", 128, "--save-
 TO_THE_END = (*SMALL, "--timesteps", 6 * 32 * 6, "--mode", "simple_mix", "--deterministic")
 
 
-def test_actors_play_the_games_of_threads_bit_for_bit_and_leave_nothing(environment, tmp_path):
+@pytest.mark.parametrize("game", ["mock", "docs.examples.tic_tac_toe:TicTacToe"])
+def test_actors_play_the_games_of_threads_bit_for_bit_and_leave_nothing(environment, tmp_path, game):
     """Learner state, games in progress and opponents are equal after six iterations, and after going on elsewhere."""
-    train(environment, *TO_THE_END, "--runners", 2, "--checkpoint", tmp_path / "thread")
-    train(environment, *TO_THE_END, "--host", "ray", "--workers", 2, "--checkpoint", tmp_path / "ray")
+    train(environment, *TO_THE_END, "--runners", 2, "--checkpoint", tmp_path / "thread", game=game)
+    train(environment, *TO_THE_END, "--host", "ray", "--workers", 2, "--checkpoint", tmp_path / "ray", game=game)
     assert_equal_runs(tmp_path / "thread", tmp_path / "ray")
     summary = json.loads((tmp_path / "ray" / "summary.json").read_text())
     assert (summary["finished"], summary["restarts"]) == (True, 0)
     longer = ("--resume", "--timesteps", 6 * 32 * 10)
-    train(environment, *longer, "--checkpoint", tmp_path / "ray")
-    train(environment, *longer, "--checkpoint", tmp_path / "thread", "--host", "ray", "--workers", 2)
+    train(environment, *longer, "--checkpoint", tmp_path / "ray", game=game)
+    train(environment, *longer, "--checkpoint", tmp_path / "thread", "--host", "ray", "--workers", 2, game=game)
     assert_equal_runs(tmp_path / "thread", tmp_path / "ray")
     assert wait_for(lambda: not processes(environment["TMPDIR"]))
 
@@ -225,7 +227,7 @@ def test_emulators_live_in_actors_and_die_with_them(environment, tmp_path):
         "--rollout-length", 60, "--max-episode-frames", 600, "--timesteps", 10**6, "--max-minutes", 20, "--host", "ray",
         "--checkpoint", run,
     )  # fmt: skip
-    with logging([*TRAIN[:2], *map(str, arguments)], environment, tmp_path / "log") as (trainer, text):
+    with logging([*TRAIN, *map(str, arguments)], environment, tmp_path / "log") as (trainer, text):
         assert wait_for(lambda: "Iter 3:" in text(), PATIENCE_S), text()
         actors = processes("ray::BlockServer")
         assert len(actors) == 2
@@ -244,7 +246,7 @@ def test_actors_write_what_threads_write(environment, tmp_path):
         "--game-type", "kuhn_text", "--num-games", 32, "--games", 128, "--start-tokens", 20_000, "--evaluation-states",
         0, "--set", "run.save_interval=2",
     )  # fmt: skip
-    command = [*TRAIN[:2], *map(str, words)]
+    command = [*TRAIN, *map(str, words)]
     for name, host in (("thread", ("--runners", 2)), ("ray", ("--host", "ray", "--workers", 2, "--chaos", "kill=0.2"))):
         place = ("--checkpoint", tmp_path / name)
         finish([*command, *map(str, (*host, *place))], env=environment, cwd=tmp_path, check=True, limit_s=PATIENCE_S)
