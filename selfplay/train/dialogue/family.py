@@ -163,7 +163,10 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
         instances = [instance for game in played for instance in game.instances]
         if not self._noticed_unknown and any(not instance.known for instance in instances):
             self._noticed_unknown = True
-            self.feed.notice("The server gives no log-probabilities: the model before each update scores its replies")
+            self.feed.notice(
+                "The server gives no log-probabilities: the model before each update scores its replies, and the ratio "
+                "to the server is not measured"
+            )
         return learner.update(grouped(scored(instances, learner.logprobs)), self._generator)
 
     async def _publish(self) -> None:
