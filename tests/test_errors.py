@@ -1,6 +1,8 @@
 """The tree of errors is the one that its docstring draws; foreign errors are converted once."""
 
 import asyncio
+import atexit
+import gc
 import inspect
 import re
 
@@ -86,3 +88,11 @@ def test_memory_that_runs_out_is_one_short_line(capsys, allocate):
 def test_other_errors_are_not_taken_for_it():
     assert out_of_memory(RuntimeError("shapes do not match")) is None
     assert out_of_memory(OSError("no room")) is None
+
+
+def test_a_command_ends_without_a_search_for_cycles(monkeypatch):
+    """Among all objects of torch it takes a second of processor time."""
+    registered = []
+    monkeypatch.setattr(atexit, "register", registered.append)
+    assert exit_code("program.py", lambda: None) == 0
+    assert registered == [gc.freeze]

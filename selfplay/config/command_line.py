@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import atexit
+import gc
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -205,6 +207,7 @@ def _named(name: str) -> str:
 @console.command
 def exit_code(program: str, command: Callable[[], int | None]) -> int:
     """Run a command; its exit code, 0 where it returns none. What a user did wrong is one line, not a traceback."""
+    atexit.register(gc.freeze)  # otherwise Python looks for cycles among all objects of torch, for a second
     try:
         return command() or 0
     except SelfPlayError as error:

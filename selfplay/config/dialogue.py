@@ -75,6 +75,9 @@ class ServerConfig(Group):
     url: Annotated[str | None, Mark.STARTS_PROGRAM] = Field(
         None, description="URL of an SGLang or OpenAI-compatible server that writes the replies"
     )
+    frozen: Changeable[bool] = Field(
+        False, description="Train although the server of --server-url never gets the trained weights"
+    )
     program: Annotated[Literal["sglang", "vllm"] | None, Mark.STARTS_PROGRAM] = Field(
         None, description="Start `sglang` or `vllm` with the model, to write the replies"
     )
@@ -262,6 +265,7 @@ OPTIONS: Final = options(
         ),
         "Servers": (
             ("--server-url", "server.url", "URL"),
+            ("--server-frozen", "server.frozen", ""),
             ("--server", "server.program", "NAME"),
             ("--server-args", "server.arguments", "TEXT"),
             *flags("server", prefix="server-", start_timeout="F", in_flight="N", timeout="F", retries="N"),

@@ -27,6 +27,7 @@ from selfplay.config.memory import check_memory
 from selfplay.config.network import check_network
 from selfplay.config.pretrained import with_pretrained
 from selfplay.config.resume import resumed_fighting, saved_config, with_changes
+from selfplay.errors import ConfigError
 from selfplay.learner.advantages import refuse_single_games
 from selfplay.machine import be_deterministic, pick_device
 
@@ -82,6 +83,11 @@ def resolve_dialogue(
     """The same of a run of dialogue games; ``newest`` is the folder of the newest generation of a resumed run."""
     if resumed is not None:
         config = with_changes(saved_config(resumed, DialogueConfig), explicit, dialogue.OPTIONS)
+    if config.server.url is not None and not config.server.frozen:
+        raise ConfigError(
+            "--server-url: its server never gets the trained weights, so the games stay those of its own model; "
+            "--server sglang or vllm starts one that gets them, and --server-frozen trains without that"
+        )
     if newest is not None:
         config = with_embedded_folder(config, newest)
     check_host(config.run, config.states_per_iteration, explicit)

@@ -96,9 +96,10 @@ class DialogueReport(BaseModel):
     def lines(self) -> tuple[str, str]:
         games = max(self.games, 1)
         of = f"/{self.iterations}" if self.iterations else ""
+        agreed = f"agreed {self.agreement:.1%}, " if self.shared else ""
         played = (
             f"Iter {self.iteration}{of}: {self.games} games, {self.turns} turns ({self.total_steps} total steps): "
-            f"reward {self.reward:.3f}, agreed {self.agreement:.1%}, refused {self.refused:.3f} a game, "
+            f"reward {self.reward:.3f}, {agreed}refused {self.refused:.3f} a game, "
             f"{self.turns / games:.1f} turns, {self.tokens / games:.0f} tokens"
         )
         start = f", kl to start={self.update['kl']:.4f}" if self.update["kl"] > 0 else ""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 from typing import Any, Final
 
+from envs.dialogue.contract import CONTEXT, CUT_OFF, FAILED, LONG, REFUSED
 from selfplay.report.health import HealthMonitor
 
 MetricsRow = Mapping[str, Any]
@@ -24,7 +25,7 @@ class DialogueHealth(HealthMonitor[MetricsRow]):
     """Watches a run of a dialogue game."""
 
     def __init__(self) -> None:
-        super().__init__(RULES, lambda row: int(row["iteration"]))
+        super().__init__(RULES, lambda row: int(row["iteration"]), EARLY)
 
 
 def _figures(rows: Sequence[MetricsRow], name: str) -> list[float]:
@@ -36,9 +37,36 @@ def _mean(rows: Sequence[MetricsRow], name: str, otherwise: float) -> float:
     return fmean(found) if found else otherwise
 
 
+def _share(rows: Sequence[MetricsRow], reason: str) -> float:
+    """Share of the games that ended for a reason, which a row names only if a game did."""
+    return sum(_figures(rows, f"endings/{reason}")) / len(rows)
+
+
 def _growth(rows: Sequence[MetricsRow], name: str) -> float:
     found = _figures(rows, name)
     return found[-1] - found[0] if found else 0.0
+
+
+def _nothing_learned(rows: Sequence[MetricsRow]) -> str | None:
+    steps = _figures(rows, "losses/steps")
+    if not steps or sum(steps) > sum(_figures(rows, "losses/skipped")):
+        return None
+    return (
+        "Nothing is learned: no update changes the model. Groups of equal rewards do not train "
+        f"({_mean(rows, 'losses/zero_variance', 0.0):.0%} of the groups), nor do groups of one game. Raise "
+        "--games-per-state or --temperature, use other states, or teach the model the format first."
+    )
+
+
+def _no_game_ends(rows: Sequence[MetricsRow]) -> str | None:
+    shares = {reason: _share(rows, reason) for reason in (LONG, REFUSED, CUT_OFF, CONTEXT, FAILED)}
+    if sum(shares.values()) < 1 - 1e-6:
+        return None
+    found = ", ".join(f"{reason} {share:.0%}" for reason, share in shares.items() if share)
+    return (
+        f"No game reaches a result ({found}). Raise --max-new-tokens, --max-turns or --retries, set --error-penalty, "
+        "or teach the model the format first."
+    )
 
 
 def _entropy(rows: Sequence[MetricsRow]) -> str | None:
@@ -75,7 +103,7 @@ def _agreement(rows: Sequence[MetricsRow]) -> str | None:
 
 
 def _errors(rows: Sequence[MetricsRow]) -> str | None:
-    share = sum(_mean(rows, f"endings/{reason}", 0.0) for reason in ("refused", "cut_off", "context"))
+    share = sum(_share(rows, reason) for reason in (REFUSED, CUT_OFF, CONTEXT))
     if share <= BROKEN:
         return None
     return (
@@ -119,6 +147,8 @@ def _restarts(rows: Sequence[MetricsRow]) -> str | None:
 
 
 RULES: Final[dict[str, Callable[[Sequence[MetricsRow]], str | None]]] = {
+    "nothing_learned": _nothing_learned,
+    "no_game_ends": _no_game_ends,
     "entropy_collapse": _entropy,
     "nothing_to_compare": _zero_variance,
     "agreement_falls": _agreement,
@@ -129,3 +159,4 @@ RULES: Final[dict[str, Callable[[Sequence[MetricsRow]], str | None]]] = {
     "restarts": _restarts,
 }
 """All rules, by the name of the problem."""
+EARLY: Final = ("nothing_learned", "no_game_ends")

@@ -7,7 +7,7 @@ misfit, seats, islands) are warnings of the leaderboard.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 WINDOW: Final = 50  # number of last iterations that the rules look at
 ENOUGH: Final = 20  # minimum number of iterations
+SOON: Final = 3  # the same for early rules
 EPISODES: Final = 50  # minimum number of episodes to judge results
 MIRROR_GAMES: Final = 20  # minimum number of mirror games to judge how they end
 BEGINNING: Final = 150  # iterations whose mirror games are not judged: the first ones show how the first policy plays
@@ -42,12 +43,18 @@ class HealthMonitor(Generic[Report]):
     Args:
         rules: functions of the last reports, by problem; they return a text or None.
         number: returns the iteration of a report.
+        early: rules that need no more than ``SOON`` iterations: what they find makes a run useless.
     """
 
     def __init__(
-        self, rules: Mapping[str, Callable[[Sequence[Report]], str | None]], number: Callable[[Report], int]
+        self,
+        rules: Mapping[str, Callable[[Sequence[Report]], str | None]],
+        number: Callable[[Report], int],
+        early: Collection[str] = (),
     ) -> None:
         self._rules = rules
+        self._least = {name: SOON if name in early else ENOUGH for name in rules}
+        self._early = early
         self._number = number
         self._window: deque[Report] = deque(maxlen=WINDOW)
         self._known: set[str] = set()
@@ -61,11 +68,14 @@ class HealthMonitor(Generic[Report]):
         self._known = {finding.name for finding in found}
         return new
 
+    def end(self) -> tuple[HealthFinding, ...]:
+        """What the early rules find at the end of a run, however few iterations it had."""
+        self._least.update(dict.fromkeys(self._early, 1))
+        return tuple(finding for finding in self.findings() if finding.name in self._early)
+
     def findings(self) -> tuple[HealthFinding, ...]:
-        if len(self._window) < ENOUGH:
-            return ()
         reports = tuple(self._window)
-        texts = ((name, rule(reports)) for name, rule in self._rules.items())
+        texts = ((name, rule(reports)) for name, rule in self._rules.items() if len(reports) >= self._least[name])
         return tuple(HealthFinding(name, text) for name, text in texts if text is not None)
 
 

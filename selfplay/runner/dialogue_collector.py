@@ -43,6 +43,10 @@ class DialogueCollector:
         self._writer = writer
         self._cancelled = False
 
+    @property
+    def progress(self) -> int:
+        return self._writer.progress
+
     def collect(self, order: DialogueOrder) -> list[Played | Lost]:
         """Play an order to its end. Blocks."""
         games = game_specs(self._entry, self._rules, order, (self._writer, self._writer))

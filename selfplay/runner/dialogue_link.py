@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, astuple
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 import torch
@@ -37,10 +38,15 @@ if TYPE_CHECKING:
 
 Result = Played | Lost
 Files = Mapping[str, bytes]
+EVERY_S: Final = 10.0  # between two signs of progress of a server
 
 
 class DialogueGames(Resource, Protocol):
     """Dialogue games, in this process or another."""
+
+    @property
+    def progress(self) -> int:
+        """Grows while replies are being written."""
 
     def collect(self, order: DialogueOrder) -> list[Result]:
         """Play an order to its end. Blocks."""
@@ -85,6 +91,7 @@ class DialogueClient(LinkClient):
         self._document = document
         self._files = files
         self._sent = 0
+        self.progress = 0  # see ``DialogueGames``
 
     def open(self) -> None:
         """Load the model there. Blocks."""
@@ -94,9 +101,12 @@ class DialogueClient(LinkClient):
     def collect(self, order: DialogueOrder) -> list[Result]:
         version = self._weights.version
         new = () if version == self._sent else (self._weights.arrays,)
-        packed = self._link.call("collect", asdict(order), *new)
+        found = self._link.call("collect", asdict(order), *new)
         self._sent = version
-        return unpack_games(packed)
+        while isinstance(found, int):
+            self.progress = found
+            found = self._link.call("more")
+        return unpack_games(found)
 
 
 class DialogueServer:
@@ -105,6 +115,7 @@ class DialogueServer:
     def __init__(self) -> None:
         self._collector: DialogueCollector | None = None
         self._module: Any = None
+        self._playing: Future[list[Result]] = Future()
 
     @staticmethod
     def code() -> str:
@@ -134,14 +145,23 @@ class DialogueServer:
         self._module = model.module
         self._collector = DialogueCollector(entry, rules, LocalWriter(model, sampling))
 
-    def collect(self, order: Document, weights: Arrays | None = None) -> Packed:
-        """Play an order, first loading new ``weights`` if given."""
+    def collect(self, order: Document, weights: Arrays | None = None) -> Packed | int:
+        """Play an order, first loading new ``weights`` if given; see ``more``."""
         if self._collector is None:
             raise RunnerError("dialogue games were requested before their model was loaded")
         if weights is not None:
             set_parameters(self._module, copied(weights))
         unpacked = DialogueOrder(tuple(order["indices"]), tuple(order["seeds"]), order["games_each"])
-        return pack_games(self._collector.collect(unpacked))
+        thread = ThreadPoolExecutor(1, initializer=torch.set_num_threads, initargs=(1,))
+        self._playing = thread.submit(self._collector.collect, unpacked)
+        thread.shutdown(wait=False)  # it ends with the order
+        return self.more()
+
+    def more(self) -> Packed | int:
+        """The games of the order, or its progress so far if it goes on: call again."""
+        if self._collector is not None and not wait([self._playing], EVERY_S).done:
+            return self._collector.progress
+        return pack_games(self._playing.result())
 
 
 def pack_games(games: Sequence[Result]) -> Packed:

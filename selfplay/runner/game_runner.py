@@ -134,20 +134,31 @@ class GameRunner(Generic[R]):
         started = time.monotonic()
         timeout = self._queue.timeout_s
         late = f"{runner} gave no segment within {timeout:g} s and is replaced (--collect-timeout sets the limit)"
-        result = await _in_time(worker, resource, job.function, timeout, late)
+        if job.progress is not None:
+            late = f"no reply came to {runner} within {timeout:g} s; it is replaced"
+        result = await _in_time(worker, resource, job.function, timeout, late, job.progress or (lambda _: 0))
         self._queue.deliver(runner, job, result, time.monotonic() - started)
 
 
-async def _in_time(worker: Worker, resource: R, function: Callable[[R], T], limit_s: float, late: str) -> T:
-    """What a function gives in the worker's thread.
+async def _in_time(
+    worker: Worker,
+    resource: R,
+    function: Callable[[R], T],
+    limit_s: float,
+    late: str,
+    progress: Callable[[R], int] = lambda _: 0,
+) -> T:
+    """What a function gives in the worker's thread. The time limit starts again as long as ``progress`` grows.
 
     Raises:
         RunnerError: it hangs, and was killed, or its thread abandoned; ``late`` says so.
     """
-    done = worker.submit(function, resource)
-    await asyncio.wait([done], timeout=limit_s)
-    if not done.done():
-        if not resource.kill():
-            worker.abandon()
-        raise RunnerError(late)
+    done, seen = worker.submit(function, resource), -1
+    while not done.done():
+        if (now := progress(resource)) == seen:
+            if not resource.kill():
+                worker.abandon()
+            raise RunnerError(late)
+        seen = now
+        await asyncio.wait([done], timeout=limit_s)
     return done.result()

@@ -65,6 +65,8 @@ class Job(Generic[R]):
 
     function: Callable[[R], Any]
     timed: bool = True  # whether its duration counts for the median
+    progress: Callable[[R], int] | None = None
+    """Grows while the job makes progress. The job then counts as hung if it has not grown within the time limit."""
 
 
 class WorkQueue(Generic[R]):
@@ -72,7 +74,7 @@ class WorkQueue(Generic[R]):
 
     Args:
         runners: Ids that are expected to deliver.
-        timeout_s: ``--collect-timeout``; None follows the median.
+        timeout_s: ``--collect-timeout``, or between two signs of progress; None follows the median.
         limits: Bounds of the deadline that follows the median.
         leave_behind: Whether slow runners are left behind with jobs that are timed.
         patience: How long all may be given up.

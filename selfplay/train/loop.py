@@ -6,7 +6,7 @@ When it crashes, its supervisor starts it again and it continues from the last c
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from selfplay.train.progress import Phases
 from selfplay.train.saving import Saving
 
 if TYPE_CHECKING:
+    from selfplay.report.health import HealthFinding
     from selfplay.supervision import Context
     from selfplay.train.family import Family
     from selfplay.train.progress import Progress
@@ -111,6 +112,7 @@ class TrainingLoop:
         """Save the last state, whatever the interval, and rate it."""
         progress = self.progress
         await saving.save_last()
+        self._tell(progress.health.end())
         progress.finished = not self._stop.is_set() and self._family.failure is None
         if self._rater is not None and progress.finished:
             self._family.feed.notice(f"Rating {progress.newest}, the last generation")
@@ -136,8 +138,11 @@ class TrainingLoop:
         self.progress.tasks = len(asyncio.all_tasks())
         self._last = report = family.report(collected, update, phases, self._rater)
         family.feed.iteration(report)
-        for finding in self.progress.health.observe(family.observe(report)):
-            family.feed.notice(f"Health: {finding.text}")
+        self._tell(self.progress.health.observe(family.observe(report)))
+
+    def _tell(self, findings: Iterable[HealthFinding]) -> None:
+        for finding in findings:
+            self._family.feed.notice(f"Health: {finding.text}")
 
 
 def _latest(run: RunDir) -> LearnerState | None:

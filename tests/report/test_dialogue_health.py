@@ -20,6 +20,8 @@ def update(**changes):
 
 
 BAD = {
+    "nothing_learned": update(steps=0),
+    "no_game_ends": lambda i: {"agreement": 0.0, "endings": {"turns": 64}},
     "entropy_collapse": update(entropy=0.001),
     "nothing_to_compare": lambda i: {"zero_variance": 0.97},
     "agreement_falls": lambda i: {"agreement": 0.9 if i < 26 else 0.5},
@@ -42,6 +44,16 @@ def test_every_rule_has_a_case():
 @pytest.mark.parametrize("name", BAD)
 def test_each_ill_is_found_once(name):
     assert said(of=BAD[name]) == [name]
+
+
+@pytest.mark.parametrize("name", ["nothing_learned", "no_game_ends"])
+def test_runs_in_which_nothing_can_be_learned_are_told_after_three_iterations_and_at_the_end(name):
+    assert said(2, of=BAD[name]) == []
+    assert said(3, of=BAD[name]) == [name]
+    health = DialogueHealth()
+    assert said(1, health, BAD[name]) == []
+    assert [finding.name for finding in health.end()] == [name]
+    assert [finding.name for finding in health.findings()] == [name]
 
 
 def test_rows_of_a_file_may_lack_figures():

@@ -50,10 +50,13 @@ def test_the_time_left_falls_with_the_clock():
 def test_where_rewards_are_not_shared_their_mean_says_nothing():
     screen = Screen()
     screen.reporter.header([])
-    screen.reporter.iteration(dialogue_report(shared=False, reward=0.0, seat_rewards=(0.125, -0.125), agreement=0.0))
+    report = dialogue_report(shared=False, reward=0.0, seat_rewards=(0.125, -0.125), agreement=0.0)
+    screen.reporter.iteration(report)
     text = screen.final()
     assert "+0.125, -0.125" in text
     assert "agreed" not in text.replace("agreed   87.5%", "")
+    assert "agreed" not in report.lines()[0]
+    assert "agreed" in dialogue_report().lines()[0]
 
 
 def test_time_left_follows_what_ends_the_run():

@@ -25,6 +25,8 @@ def test_an_order_is_played_in_whole_groups():
     assert all(isinstance(game, Played) for game in games)
     assert [game.game_id for game in games] == ["4-0", "4-1", "4-2", "5-0", "5-1", "5-2"]
     assert len({game.seed for game in games}) == 6
+    tokens = [game.instances[seat].written for game in games for seat in range(2)]
+    assert collector.progress >= max(tokens) > 1
     collector.close()
 
 

@@ -10,6 +10,7 @@ pytest.importorskip("transformers", reason="needs the extra: pip install -e '.[d
 from selfplay.errors import RunnerError
 from selfplay.policy.language.writer import LocalWriter
 from selfplay.policy.policy import parameters_of
+from selfplay.runner import dialogue_link
 from selfplay.runner.dialogue import Lost, Played
 from selfplay.runner.dialogue_collector import DialogueCollector, DialogueOrder
 from selfplay.runner.dialogue_link import (
@@ -73,6 +74,16 @@ def test_a_planned_fault_strikes_there(remote):
     weights.publish(parameters_of(model.module, trainable=True))
     with pytest.raises(RunnerError, match="on purpose"):
         collector.collect(ORDER)
+
+
+def test_progress_there_is_told_while_games_are_played(remote, monkeypatch):
+    model, weights, link, collector = remote
+    monkeypatch.setattr(dialogue_link, "EVERY_S", 0.0)
+    weights.publish(parameters_of(model.module, trainable=True))
+    games = collector.collect(ORDER)
+    assert_same(DialogueCollector(*kuhn(), LocalWriter(model, GREEDY)).collect(ORDER), games)
+    assert ("more", 0) in link.sent
+    assert collector.progress > 0
 
 
 def test_lost_games_cross_too():

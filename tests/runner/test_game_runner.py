@@ -162,6 +162,29 @@ def test_a_hang_in_a_thread_is_abandoned_counted_and_replaced():
     assert resources.log.count(("kill", "a", 1)) == 1
 
 
+def test_who_makes_progress_is_waited_for_and_who_makes_none_is_replaced():
+    def progress(resource):
+        looks.append(resource.name)
+        if len(looks) == 3:
+            resource.gate.set()
+        return len(looks)
+
+    looks = []
+
+    async def main():
+        board = WorkQueue(["a"], timeout_s=0.01)
+        async with runners(board, Resources(can_kill=True), "a") as (_, reports):
+            assert await board.ask({"a": Job(lambda resource: resource.hang(), progress=progress)}) == {"a": "late"}
+            assert failures(reports) == []
+        board = WorkQueue(["b"], timeout_s=1.0)
+        async with runners(board, Resources(can_kill=True), "b") as (_, reports):
+            assert await board.ask({"b": Job(hangs_first, progress=lambda resource: 7)}) == {"b": ("b", 2)}
+            (message,) = failures(reports)
+            assert message.endswith("no reply came to b within 1 s; it is replaced")
+
+    asyncio.run(main())
+
+
 def test_a_hang_that_a_kill_ends_leaves_nothing():
     resources = Resources(can_kill=True)
     before = Worker.abandoned

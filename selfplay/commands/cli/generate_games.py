@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> None:
     folder, device, resume = (values.pop(name) for name in ("folder", "device", "resume"))
     values["games"] = values.pop("num_games")
     settings = make_settings(values)
-    print(announce(settings), flush=True)
+    print(announce(settings, options.max_length), flush=True)
     from selfplay.commands.dialogue_files.generation import generate
 
     generate(folder, settings, device, resume, lambda line: print(line, flush=True))

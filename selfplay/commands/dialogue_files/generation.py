@@ -88,7 +88,8 @@ def play(settings: FileSettings, counts: Sequence[int], model: LanguageModel, no
                 lost.append(game)
             else:
                 games.append(line_of(game, replica, settings, model.chat))
-        notify(_progress(games, first + len(part), len(wanted), time.monotonic() - began))
+        done = first + len(part)
+        notify(_progress(games, done, len(wanted), time.monotonic() - began, game_of(settings.config)[0].shared_reward))
     if lost:
         message = f"{len(lost)} of {len(wanted)} games failed and are left out; {lost[0].game_id}: {lost[0].why}"
         if not games:
@@ -115,12 +116,11 @@ def _specs(settings: FileSettings, part: Sequence[tuple[int, int]], writer: Loca
     ]
 
 
-def _progress(games: Sequence[GameLine], done: int, wanted: int, seconds: float) -> str:
+def _progress(games: Sequence[GameLine], done: int, wanted: int, seconds: float, shared: bool) -> str:
     reward = sum(sum(game.outcome.rewards) for game in games) / max(2 * len(games), 1)
     agreed = sum(game.outcome.agreed for game in games) / max(len(games), 1)
-    return (
-        f"{done} of {wanted} games, reward {reward:.3f}, agreed {agreed:.0%}, {done / max(seconds, 1e-9):.1f} games/s"
-    )
+    ends = f", agreed {agreed:.0%}" if shared else ""
+    return f"{done} of {wanted} games, reward {reward:.3f}{ends}, {done / max(seconds, 1e-9):.1f} games/s"
 
 
 def set_aside(folder: Path) -> None:

@@ -129,10 +129,14 @@ def user_error(error: ValidationError) -> ConfigError:
 _FLAGS: Final = {"type": "game", "size": "game_size", "tokens": "start_tokens", "games": "num_games"}
 
 
-def announce(settings: FileSettings) -> str:
+def announce(settings: FileSettings, max_length: int) -> str:
+    turns = settings.rules.get("max_turns", max_length)
+    less = "" if turns == max_length else f". Games end after {turns} turns, the embedded model's limit"
     if settings.model == TINY:
-        return f"Model: {TINY}, the embedded default; on a machine with GPUs MODEL_NAME={EXAMPLE_MODEL}, the seed's"
-    return f"Model: {settings.model}; the default is {TINY}, the seed's was {EXAMPLE_MODEL}"
+        return (
+            f"Model: {TINY}, the embedded default; on a machine with GPUs MODEL_NAME={EXAMPLE_MODEL}, the seed's{less}"
+        )
+    return f"Model: {settings.model}; the default is {TINY}, the seed's was {EXAMPLE_MODEL}{less}"
 
 
 def _absolute(model: str) -> str:

@@ -6,7 +6,7 @@ Letters in shapes: R rows, N new tokens of each, L columns, H heads, K of them f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import torch
@@ -94,12 +94,14 @@ def pad_left(pieces: Sequence[Sequence[int]], firsts: Sequence[int], padding: in
 class ColumnCache(Cache):
     """Keys and values of R conversations, one column per position (a ``Cache`` of transformers).
 
-    ``parts`` are keys and values of each layer in turn, [R, L, K, D] each. Call ``place`` before each forward pass.
+    ``parts`` are keys and values of each layer in turn, [R, L, K, D] each. Call ``place`` before each forward pass;
+    each layer then calls ``tick``.
     """
 
-    def __init__(self, parts: Sequence[Tensor]) -> None:
+    def __init__(self, parts: Sequence[Tensor], tick: Callable[[], object] = lambda: None) -> None:
         super().__init__(layers=[])
         self.parts = parts
+        self._tick = tick
         self._rows = torch.arange(parts[0].shape[0], device=parts[0].device)[:, None]
         self._at = self._rows
         self._width = 0
@@ -113,6 +115,7 @@ class ColumnCache(Cache):
         self, key_states: Tensor, value_states: Tensor, layer_idx: int, *_: object, **__: object
     ) -> tuple[Tensor, Tensor]:
         """Write [R, K, N, D]; returns all columns in use, [R, K, L, D]."""
+        self._tick()
         seen = []
         for kept, new in zip(self.parts[2 * layer_idx : 2 * layer_idx + 2], (key_states, value_states), strict=True):
             kept[self._rows, self._at] = new.transpose(1, 2)

@@ -1,7 +1,8 @@
 """Chat templates: the token ids of a conversation before its first reply and after each.
 
-A conversation only grows: sampled ids are never encoded again from text. The template must allow that, which ``Chat``
-checks. Other templates can be used with one row per turn, each with the conversation so far as its prompt.
+A conversation only grows: sampled ids are never encoded again from text, also where the template trims replies. It
+must allow that, which ``Chat`` checks. Other templates can be used with one row per turn, each with the conversation so
+far as its prompt.
 
 Observations are text and never tokens of the template: a partner who writes the end-of-turn token does not end a turn.
 """
@@ -21,6 +22,8 @@ Ids = list[int]
 Message = dict[str, Any]
 Rows: TypeAlias = Literal["conversation", "turn"]
 _MINE, _YOURS, _RULES = "\u2042mine\u2042", "\u2042yours\u2042", "\u2042rules\u2042"  # placeholders
+_NAMES: Final = ("the first prompt", "the first reply", "the second prompt", "the second reply", "the third prompt")
+_SHOWN: Final = 60  # characters of a changed message
 PROBES: Final = ("Hello there.", "<think>A thought.</think>[message] Good day.", "Another.", "And so on.")
 
 
@@ -51,14 +54,11 @@ class Chat:
         self._spelled = re.compile("|".join(re.escape(t) for t in reversed(spelled)) or "(?!)")
         self._in_parts = not self._shows(in_parts=False) and self._shows(in_parts=True)
         self._folds = not self._has_system_role()
-        self._opening = {
-            rules: self._around([_RULES, _YOURS] if rules else ["", _YOURS], (_RULES, _YOURS)[not rules :])
-            for rules in (False, True)
-        }
         later = self._render(["", _YOURS, _MINE, _YOURS])
         between = later.split(_MINE)[-1].split(_YOURS)
-        if len(between) != 2 or later.count(_MINE) != 1:
+        if len(between) != 2 or (later.count(_MINE), later.count(_YOURS)) != (1, 2):
             raise self._refused("its chat template does not show every message once")
+        self._trims = self._render(["", _YOURS, _MINE, f" \n{_YOURS}\n "]) == later
         self._before, self._after = between
         self.end = (self._encode([self._before])[0] or [-1])[0]
         if self.end not in ends:
@@ -68,11 +68,11 @@ class Chat:
 
     def open(self, system: str, observation: str) -> Ids:
         """Ids of a new conversation up to the start of the first reply. Unknown words become the unknown token."""
-        return self._encode([self._opened(self._as_text(system), self._as_text(observation))])[0]
+        return self.whole([system, observation])
 
     def go_on(self, observations: Sequence[str]) -> list[Ids]:
         """Ids between the end of a reply and the start of the next, for each observation."""
-        texts = [f"{self._before}{self._as_text(said)}{self._after}" for said in observations]
+        texts = [self._later(said) for said in observations]
         return [ids[1:] for ids in self._encode(texts)]
 
     def whole(self, said: Sequence[str]) -> Ids:
@@ -120,20 +120,10 @@ class Chat:
             return False
         return shown.count(_RULES) == 1
 
-    def _opened(self, system: str, observation: str) -> str:
-        parts = self._opening[bool(system)]
-        texts = (system, observation) if system else (observation,)
-        return parts[0] + "".join(text + part for text, part in zip(texts, parts[1:], strict=True))
-
-    def _around(self, said: Sequence[str], marks: Sequence[str]) -> tuple[str, ...]:
-        """The template's text before, between and after the texts of the messages."""
-        rest, parts = self._render(said), []
-        for mark in marks:
-            part, found, rest = rest.partition(mark)
-            if not found:
-                raise self._refused("its chat template does not show every message once")
-            parts.append(part)
-        return (*parts, rest)
+    def _later(self, observation: str) -> str:
+        """The text between the end of a reply and the start of the next."""
+        said = observation.strip() if self._trims else observation
+        return f"{self._before}{self._as_text(said)}{self._after}"
 
     def messages(self, said: Sequence[str]) -> list[Message]:
         """Messages from the rules, which may be empty, then observations and replies in turn."""
@@ -167,16 +157,17 @@ class Chat:
         """Check that a conversation equals the concatenation of its pieces."""
         first, reply, second, other = PROBES
         for system in ("", second):
-            whole = self._render([system, first, reply, second, other, first])
-            pieces = "".join(
-                (self._opened(system, first), reply, self._before, second, self._after, other, self._before, first)
-            )
-            if whole != pieces + self._after:
-                raise self._refused(
-                    "its chat template changes earlier messages when later ones come (as templates do that drop "
-                    "thoughts), so that what was sampled is not what would be learned from; --rows turn learns from "
-                    "each turn by itself"
-                )
+            said = [system, first, reply, second, other, first]
+            whole = self._render(said)
+            pieces = (self._render(said[:2]), reply, self._later(second), other, self._later(first))
+            for name, piece in zip(_NAMES, pieces, strict=True):
+                shown, whole = (whole, "") if name == _NAMES[-1] else (whole[: len(piece)], whole[len(piece) :])
+                if shown != piece:
+                    raise self._refused(
+                        f"its chat template changes {name} when later ones come, from {piece[-_SHOWN:]!r} to "
+                        f"{shown[-_SHOWN:]!r}, so that what was sampled is not what would be learned from; --rows turn "
+                        "learns from each turn by itself"
+                    )
 
     def _refused(self, why: str) -> ConfigError:
         return ConfigError(f"model {self.tokenizer.name_or_path or 'without a name'}: {why}")

@@ -86,6 +86,7 @@ class Writer:
 
     def __init__(self, chat: Chat) -> None:
         self._chat = chat
+        self.progress = 0  # grows while replies are being written
 
     def open(self, seed: int, system: str, observation: str) -> Conversation:
         """A new conversation, up to the start of the first reply."""

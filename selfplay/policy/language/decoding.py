@@ -5,7 +5,7 @@ Letters in shapes: R rows, L columns, V tokens of the vocabulary.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, final
 
@@ -38,9 +38,17 @@ class DecodingRow:
 class DecodingBatch:
     """A batch of rows, with their keys and values from the store."""
 
-    def __init__(self, model: LanguageModel, store: KVStore, rows: Sequence[DecodingRow], longest_reply: int) -> None:
+    def __init__(
+        self,
+        model: LanguageModel,
+        store: KVStore,
+        rows: Sequence[DecodingRow],
+        longest_reply: int,
+        tick: Callable[[], object],
+    ) -> None:
         self._model = model
         self._store = store
+        self._tick = tick
         known = [store.known(row.slot) for row in rows]
         prefixes = shared_prefixes(
             [row.conversation.ids if not columns else [] for row, columns in zip(rows, known, strict=True)]
@@ -58,7 +66,7 @@ class DecodingBatch:
         self._length = torch.tensor(lengths, device=model.device)
         self._longest = max(lengths)
         self._columns = self._longest + longest_reply + 1  # the last one is for padding
-        self._cache = ColumnCache(store.take([row.slot for row in self.rows], self._columns))
+        self._cache = ColumnCache(store.take([row.slot for row in self.rows], self._columns), tick)
 
     def read(self) -> Tensor:
         """Read the new tokens of every row; logits [R, V] of the first token of its reply."""
@@ -67,7 +75,7 @@ class DecodingBatch:
         logits = []
         for start in range(0, len(self.rows), PREFILL_ROWS):
             rows = slice(start, start + PREFILL_ROWS)
-            cache = ColumnCache([part[rows] for part in self._cache.parts])
+            cache = ColumnCache([part[rows] for part in self._cache.parts], self._tick)
             logits.append(self._forward(cache, new[rows], self._known[rows]))
         return torch.cat(logits)
 
@@ -76,7 +84,7 @@ class DecodingBatch:
         for start in range(0, len(self._prefixes), PREFILL_ROWS):
             groups = self._prefixes[start : start + PREFILL_ROWS]
             first = torch.tensor([members[0] for members, _ in groups], device=self._model.device)
-            cache = ColumnCache([part[first] for part in self._cache.parts])
+            cache = ColumnCache([part[first] for part in self._cache.parts], self._tick)
             pieces = [self.rows[members[0]].conversation.ids[:length] for members, length in groups]
             self._forward(cache, pieces, [0] * len(groups))
             for whole, read in zip(self._cache.parts, cache.parts, strict=True):
@@ -103,7 +111,7 @@ class DecodingBatch:
         self.rows = [self.rows[i] for i in stays]
         self._length = self._length[at]
         self._longest = max(len(row.conversation.ids) + len(row.ids) for row in self.rows) - 1
-        self._cache = ColumnCache([part[at] for part in self._cache.parts])
+        self._cache = ColumnCache([part[at] for part in self._cache.parts], self._tick)
         return drawn[at]
 
     def finish(self) -> None:

@@ -98,11 +98,17 @@ def _certificates(trust_env: bool) -> ssl.SSLContext:
 
 
 async def exchange(
-    client: httpx.AsyncClient, method: str, url: str, body: Json | None = None, within_s: float | None = None
+    client: httpx.AsyncClient,
+    method: str,
+    url: str,
+    body: Json | None = None,
+    within_s: float | None = None,
+    limit: int = MAX_BYTES,
 ) -> tuple[int, bytes]:
-    """Status and content of one response, within ``within_s`` seconds in all; by default the client's timeout.
+    """Status and content of one response of at most ``limit`` bytes.
 
-    The client's own timeouts start again with each byte.
+    It must be complete within ``within_s`` seconds, by default the client's timeout; the client's own timeouts start
+    again with each byte.
 
     Raises:
         RequestError: no complete response.
@@ -113,8 +119,8 @@ async def exchange(
         async with asyncio.timeout(within_s), client.stream(method, url, json=body) as response:
             async for part in response.aiter_bytes():
                 data += part
-                if len(data) > MAX_BYTES:
-                    raise RequestError(f"an answer of more than {MAX_BYTES} bytes")
+                if len(data) > limit:
+                    raise RequestError(f"an answer of more than {limit} bytes")
     except (TimeoutError, httpx.TimeoutException) as error:
         raise RequestError(f"no whole answer within {within_s:g} s") from error
     except httpx.HTTPError as error:
@@ -122,13 +128,13 @@ async def exchange(
     return response.status_code, bytes(data)
 
 
-async def post(client: httpx.AsyncClient, url: str, body: Json) -> Json:
+async def post(client: httpx.AsyncClient, url: str, body: Json, limit: int = MAX_BYTES) -> Json:
     """Post JSON once.
 
     Raises:
         RequestError: no valid response.
     """
-    code, data = await exchange(client, "POST", url, body)
+    code, data = await exchange(client, "POST", url, body, limit=limit)
     if code != httpx.codes.OK:
         said = " ".join(data[: 4 * _SHOWN].decode(errors="replace").split())[:_SHOWN]
         raise RequestError(f"HTTP {code}{f': {said}' if said else ''}", retryable=code >= 500 or code in _RETRYABLE)

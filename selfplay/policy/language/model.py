@@ -31,6 +31,7 @@ _OF_LOGITS: Final = (
     "logits_scaling",
     "logit_scale",
 )  # of heads that do more than a linear layer
+SLIDING: Final = "sliding_attention"  # kind of a layer that sees only the last ``sliding_window`` tokens
 
 
 @final
@@ -95,14 +96,24 @@ class LanguageModel:
     def next_logits(self, cache: ColumnCache, ids: Tensor, at: Tensor, width: int) -> Tensor:
         """[R, V] logits after the last of the tokens [R, N] at columns ``at`` [R, N]; ``width`` columns are in use."""
         cache.place(at, width)
-        seen = torch.arange(width, device=at.device) <= at[:, None, :, None]
         with self.autocast():
             out = self.module(
-                input_ids=ids, attention_mask=seen, position_ids=at.clamp(max=self.context - 1),
+                input_ids=ids, attention_mask=self._masks(at, width), position_ids=at.clamp(max=self.context - 1),
                 past_key_values=cache, use_cache=True, logits_to_keep=1,
             )  # fmt: skip
         last: Tensor = out.logits[:, -1]
         return last
+
+    def _masks(self, at: Tensor, width: int) -> Tensor | dict[str, Tensor]:
+        """[R, 1, N, L] columns that the tokens see, by kind of layer if only some have a window."""
+        columns, places = torch.arange(width, device=at.device), at[:, None, :, None]
+        seen = columns <= places
+        kinds = getattr(self.config, "layer_types", None) or [SLIDING]
+        window = getattr(self.config, "sliding_window", None)
+        if not window or SLIDING not in kinds:
+            return seen
+        near = seen & (columns > places.clamp(max=width - 1) - window)  # padding too sees a column, or would be NaN
+        return {**dict.fromkeys(kinds, seen), SLIDING: near} if set(kinds) != {SLIDING} else near
 
     def save(self, folder: Path) -> None:
         """Save as a Hugging Face folder: the whole model, or only its adapter."""
@@ -172,15 +183,10 @@ class FrozenReference:
 
 
 def _context(config: Any) -> int:  # noqa: ANN401
-    """Maximum number of tokens that every layer sees whole."""
-    limit = getattr(config, "max_position_embeddings", None)
-    lengths = [int(limit)] if limit else []
+    """Maximum number of tokens of a conversation. Chunks of attention bound it; sliding windows do not."""
     kinds = getattr(config, "layer_types", None)
-    for name, kind in (("sliding_window", "sliding_attention"), ("attention_chunk_size", "chunked_attention")):
-        window = getattr(config, name, None)
-        if window and (kinds is None or kind in kinds):
-            lengths.append(int(window))
-    return min(lengths, default=2**31)
+    chunk = getattr(config, "attention_chunk_size", None) if kinds is None or "chunked_attention" in kinds else None
+    return min(int(limit) for limit in (getattr(config, "max_position_embeddings", None), chunk, 2**31) if limit)
 
 
 def _ends(module: Any, tokenizer: PreTrainedTokenizerFast) -> frozenset[int]:  # noqa: ANN401

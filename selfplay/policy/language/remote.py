@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
@@ -17,7 +18,7 @@ import httpx
 from selfplay.errors import RunnerError, ServerError
 from selfplay.policy.language.conversation import NO_ROOM, Conversation, Reply, Writer
 from selfplay.policy.language.endpoint import Endpoint, RequestError, client_options, post
-from selfplay.policy.language.wire import InvalidResponse, PromptMessages
+from selfplay.policy.language.wire import TOKEN_BYTES, InvalidResponse, PromptMessages
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ LINGER_S: Final = 5.0
 """Time for requests in flight to end before they are cancelled: cancelling a connection attempt may leave a socket
 open."""
 POLL_S: Final = 0.25  # while a server that was started here is not ready
+_OTHER_BYTES: Final = 2**16  # of a response, besides those of the reply and of the ids of the prompt
+_ID_BYTES: Final = 16  # of a token of the prompt in a response: vLLM repeats the ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,7 @@ class RemoteWriter(Writer):
         self._limits = limits or RequestLimits()
         self._sleep = sleep
         self._runner = asyncio.Runner()
+        self._reader = ThreadPoolExecutor(1, "reads replies")  # tokenizing would block the loop
         self._client = httpx.AsyncClient(
             **client_options(self._limits.timeout_s, self._limits.in_flight, endpoint.loopback)
         )
@@ -113,6 +117,7 @@ class RemoteWriter(Writer):
     def disconnect(self) -> None:
         self._runner.run(self._client.aclose())
         self._runner.close()
+        self._reader.shutdown(wait=False, cancel_futures=True)
 
     async def _all(self, conversations: Sequence[Conversation]) -> list[Reply]:
         """Replies in the order of the conversations; ends early if the server is given up."""
@@ -155,6 +160,8 @@ class RemoteWriter(Writer):
                 else:
                     self._failing = 0
                     return reply
+                finally:
+                    self.progress += 1
                 if not retryable:
                     break
             return self._give_up(why)
@@ -163,8 +170,10 @@ class RemoteWriter(Writer):
         wire = self._endpoint.wire
         url = await self._url()
         prompt = PromptMessages(conversation.ids, self._chat.messages(conversation.said))
-        answer = await post(self._client, url + wire.path, wire.body(prompt, self._sampling, self._chat))
-        return wire.read(answer, self._sampling, self._chat)
+        limit = TOKEN_BYTES * self._sampling.max_new_tokens + _ID_BYTES * len(conversation.ids) + _OTHER_BYTES
+        answer = await post(self._client, url + wire.path, wire.body(prompt, self._sampling, self._chat), limit)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._reader, wire.read, answer, self._sampling, self._chat)
 
     async def _url(self) -> str:
         waited = 0.0
@@ -172,6 +181,7 @@ class RemoteWriter(Writer):
             if waited >= self._limits.absent_s:
                 raise RequestError(f"the server was not back within {self._limits.absent_s:g} s")
             await self._sleep(POLL_S)
+            self.progress += 1  # a wait with a limit of its own
             waited += POLL_S
         return url
 

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 LENGTH, STOP = "length", "stop"
 MAX_BYTES: Final = 1 << 26  # of a response
+TOKEN_BYTES: Final = 1024  # at most of a token in a response: its text several times, escaped, and its numbers
+TEXT_BYTES: Final = 256  # at most of a token's text
 _ROUNDING: Final = 1e-3  # maximum of a rounded log-probability
+_LEAST: Final = -1e30  # minimum of a log-probability: more than any has, and a float32
 
 
 class InvalidResponse(Exception):
@@ -171,7 +174,7 @@ def reply_of(ids: list[Any], logprobs: list[Any] | None, reason: str, sampling: 
         logprobs = [math.nan] * len(ids)
     elif len(logprobs) != len(ids):
         raise InvalidResponse(f"{len(ids)} tokens with {len(logprobs)} log-probabilities")
-    elif not all(type(one) in (int, float) and -math.inf < one <= _ROUNDING for one in logprobs):
+    elif not all(type(one) in (int, float) and _LEAST < one <= _ROUNDING for one in logprobs):
         raise InvalidResponse("log-probabilities that are none")
     return Reply(chat.text_of([ids])[0], ids, [float(one) for one in logprobs], ended)
 
@@ -180,8 +183,15 @@ def text_reply(text: str, reason: str, sampling: Sampling, chat: Chat) -> Reply:
     """A reply from text, which is encoded here; its log-probabilities are unknown.
 
     Raises:
-        InvalidResponse: the text has special tokens or words that the tokenizer lacks.
+        InvalidResponse: the text is not Unicode, is longer than ``max_new_tokens`` tokens can be, or has special
+            tokens or words that the tokenizer lacks.
     """
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError as error:
+        raise InvalidResponse(f"text that is not Unicode: {error.reason}") from error
+    if size > TEXT_BYTES * sampling.max_new_tokens:
+        raise InvalidResponse(f"{size} bytes of text, but at most {sampling.max_new_tokens} tokens were requested")
     ids = chat.ids_of([text])[0]
     if not chat.marks.isdisjoint(ids[:-1]):
         raise InvalidResponse("text with tokens that are no text, or that the model has no token for")

@@ -80,7 +80,7 @@ class LocalWriter(Writer):
 
     def _round(self, conversations: list[Conversation]) -> dict[int, Reply]:
         rows = [DecodingRow(c, self._store.slot(c)) for c in conversations]
-        batch = DecodingBatch(self._model, self._store, rows, self._sampling.max_new_tokens)
+        batch = DecodingBatch(self._model, self._store, rows, self._sampling.max_new_tokens, self._tick)
         logits = batch.read()
         for left in range(self._sampling.max_new_tokens, 0, -1):
             drawn = self._draw(logits, batch.rows)
@@ -96,6 +96,9 @@ class LocalWriter(Writer):
             id(row.conversation): Reply(text, row.ids, row.logprob, row.ended)
             for row, text in zip(rows, texts, strict=True)
         }
+
+    def _tick(self) -> None:
+        self.progress += 1
 
     def _draw(self, logits: Tensor, rows: list[DecodingRow]) -> Tensor:
         """Draw a token for each row [R]; rows that have not ended append it."""

@@ -18,7 +18,7 @@ from selfplay.report import header
 from selfplay.report.dialogue import dialogue_reporters
 from selfplay.report.plain import PlainReporter, StreamSink
 from selfplay.train.dialogue.family import DialogueFamily
-from selfplay.train.dialogue.players import endpoint_of, open_model, reopen, sampling_of, server_of
+from selfplay.train.dialogue.players import check_opening, endpoint_of, open_model, reopen, sampling_of, server_of
 from selfplay.train.dialogue.session import DialogueSession, runners
 from selfplay.train.run import cluster_for, run_to_end
 
@@ -60,7 +60,9 @@ def train(
     # Before the folder is made: a mistake leaves none.
     threads = config.run.threads or usable_cores()
     opened = open_model(config, device, threads, lines.notice, show_header=lines.header)
-    endpoint_of(config, opened[0].chat)
+    endpoint = endpoint_of(config, opened[0].chat)
+    if endpoint is not None and endpoint.context is not None:
+        check_opening(config, opened[0], endpoint.context)
     with cluster_for(config.run, runners(config, device)) as cluster:
         run = create_run(Path(config.run.checkpoint), is_default="run.checkpoint" not in explicit)
         with run.lock():

@@ -172,7 +172,8 @@ def pretrain(
                 if not entry.shared_reward or snapshots[-1] == max(snapshots, key=lambda one: one.reward):
                     best = {name: value.clone() for name, value in model.module.state_dict().items()}
                 last = snapshots[-1]
-                notify(f"  reward in self-play {last.reward:.3f}, {last.agreed:.0%} agreed")
+                agreed = f", {last.agreed:.0%} agreed" if entry.shared_reward else ""
+                notify(f"  reward in self-play {last.reward:.3f}{agreed}")
         total_s = before.seconds + time.monotonic() - began
         if len(snapshots) < SNAPSHOTS:
             partial = Partial(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import torch
@@ -74,7 +75,8 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
         park = PARK if cluster is None else PARK_ELSEWHERE
         queue: WorkQueue[DialogueGames] = WorkQueue(
             session.runners,
-            limits=Limits(FIRST_TIMEOUT_S, FIRST_TIMEOUT_S),
+            # Attempts to get a server's reply end within ``--server-timeout``, after a wait of 30 s at most.
+            max(FIRST_TIMEOUT_S, 2 * session.config.server.timeout),
             patience=patience(park, session.config.run.ray_address),
         )
         super().__init__(session, queue, park, feed, stop, DialogueHealth())
@@ -119,7 +121,7 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
             await self.worker.submit(self._weights.publish, moving)
         chaos = self.progress.chaos
         jobs = {
-            runner: Job(partial(_play, runner=runner, order=order, chaos=chaos))
+            runner: Job(partial(_play, runner=runner, order=order, chaos=chaos), progress=attrgetter("progress"))
             for runner, order in self.session.orders(self.progress.iteration).items()
         }
         results = await self.board.ask(jobs)
@@ -161,7 +163,10 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
         instances = [instance for game in played for instance in game.instances]
         if not self._noticed_unknown and any(not instance.known for instance in instances):
             self._noticed_unknown = True
-            self.feed.notice("The server gives no log-probabilities: the model before each update scores its replies")
+            self.feed.notice(
+                "The server gives no log-probabilities: the model before each update scores its replies, and the ratio "
+                "to the server is not measured"
+            )
         return learner.update(grouped(scored(instances, learner.logprobs)), self._generator)
 
     async def _publish(self) -> None:

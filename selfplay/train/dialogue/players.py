@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from selfplay.checkpoint.models import is_model, read_model
 from selfplay.checkpoint.run_dir import CHECKPOINTS
@@ -20,7 +20,6 @@ from selfplay.runner.serving import ReplyServer, find_program, refuse_reserved
 from selfplay.train.dialogue.embedded import Recipe, embedded_model
 
 if TYPE_CHECKING:
-    from envs.dialogue.contract import DialogueEntry
     from selfplay.config.dialogue import DialogueConfig
     from selfplay.policy.language.chat import Chat
     from selfplay.policy.language.model import LanguageModel
@@ -46,7 +45,7 @@ def open_model(
     """The initial model and its name or folder; an embedded model is made if necessary. Blocks.
 
     Raises:
-        ConfigError: the model does not exist or is not supported.
+        ConfigError: the model does not exist, is not supported, or does not fit the game.
         CheckpointError: its folder is damaged.
     """
     if config.embedded:
@@ -58,14 +57,26 @@ def open_model(
         where = config.model.name
         find(where)  # fails early
     model = reopen(config, where, device, fresh=True)
-    _check_vocabulary(*game_of(config), model)
+    check_opening(config, model, model.context)
     return model, where
 
 
-def _check_vocabulary(entry: DialogueEntry, rules: Any, model: LanguageModel) -> None:  # noqa: ANN401
-    """Refuse a model whose tokenizer lacks words of the game."""
+def check_opening(config: DialogueConfig, model: LanguageModel, context: int) -> None:
+    """Refuse a game whose words the tokenizer lacks, or whose first prompt and a reply exceed ``context`` tokens.
+
+    Raises:
+        ConfigError: shows the words, or the numbers of tokens.
+    """
+    entry, rules = game_of(config)
     game = entry.start(rules, entry.states(rules, [0])[0])
-    model.chat.refuse_unknown(model.chat.open(game.system(game.mover), game.observe(game.mover)))
+    prompt = model.chat.open(game.system(game.mover), game.observe(game.mover))
+    model.chat.refuse_unknown(prompt)
+    reply = sampling_of(config).max_new_tokens
+    if len(prompt) + reply > context:
+        raise ConfigError(
+            f"model {config.model.name}: needs {len(prompt)} + {reply} tokens for the first prompt and a reply, sees "
+            f"{context}; lower --max-new-tokens or --game-size, or use a model with a longer context"
+        )
 
 
 def reopen(config: DialogueConfig, where: str, device: str, *, fresh: bool = False) -> LanguageModel:

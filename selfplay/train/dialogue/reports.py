@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 
 _COUNTS: Final = frozenset({"rows", "groups", "singletons", "zero_variance", "tokens"})  # have fields of their own
+_RATIO: Final = frozenset({"drift", "importance"})  # to the sampler, whose log-probabilities they need
 
 
 def iteration_report(
@@ -45,6 +46,8 @@ def iteration_report(
     run = session.config.run
     rewards = np.array([game.outcome.rewards for game in played])
     seats = rewards.mean(0)
+    known = all(instance.known for game in played for instance in game.instances)
+    left_out = _COUNTS if known else _COUNTS | _RATIO
     return DialogueReport(
         iteration=progress.iteration,
         iterations=session.config.iterations,
@@ -63,7 +66,7 @@ def iteration_report(
         lost=progress.lost,
         rows=update.rows,
         zero_variance=update.zero_variance_share,
-        update={name: value for name, value in asdict(update).items() if name not in _COUNTS},
+        update={name: value for name, value in asdict(update).items() if name not in left_out},
         restarts=progress.restarts,
         tasks=progress.tasks,
         shared=session.entry.shared_reward,

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from selfplay.commands.dialogue_files.games import GAMES, read_games, write_games
-from selfplay.commands.dialogue_files.settings import SETTINGS, read_settings, write_settings
+from selfplay.commands.dialogue_files.settings import SETTINGS, announce, read_settings, write_settings
 from selfplay.errors import ConfigError, CorruptError
 from tests.commands.dialogue_files.written import lines
 from tests.train.dialogue.chats import byte_chat
@@ -98,7 +98,9 @@ def test_settings_come_back(tmp_path):
 
 def test_the_embedded_game_keeps_its_turns_and_others_take_the_given():
     assert settings_of(max_length=100).rules["max_turns"] == 8
+    assert "Games end after 8 turns" in announce(settings_of(max_length=100), 100)
     assert settings_of(max_length=5).rules["max_turns"] == 5
+    assert "turns" not in announce(settings_of(max_length=5), 5)
     assert settings_of(model="some/model", max_length=100).rules["max_turns"] == 100
     assert settings_of(model="some/model").rules["size"] == 8
     assert settings_of().config.game.size == 4

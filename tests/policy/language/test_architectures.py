@@ -1,7 +1,9 @@
 import pytest
+import torch
 import transformers as hf
 
 from selfplay.errors import ConfigError
+from selfplay.policy.language.model import LanguageModel
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.writer import LocalWriter
 from tests.policy.language.models import converse, of_config, recomputed, sampled
@@ -10,22 +12,21 @@ SIZES = {
     "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 3, "num_attention_heads": 4,
     "num_key_value_heads": 2, "head_dim": 8, "max_position_embeddings": 160, "tie_word_embeddings": True,
 }  # fmt: skip
-NO_WINDOW = {"sliding_window": 4096}
 CONFIGS = {
     "qwen2": lambda: hf.Qwen2Config(**SIZES),
-    "qwen3": lambda: hf.Qwen3Config(**SIZES),
-    "mistral": lambda: hf.MistralConfig(**SIZES, **NO_WINDOW),
+    "qwen3": lambda: hf.Qwen3Config(**SIZES, use_sliding_window=True, sliding_window=20, max_window_layers=1),
+    "mistral": lambda: hf.MistralConfig(**SIZES, sliding_window=20),
     "gemma2": lambda: hf.Gemma2Config(
-        **SIZES, sliding_window=120, attn_logit_softcapping=5.0, final_logit_softcapping=3.0
+        **SIZES, sliding_window=20, attn_logit_softcapping=5.0, final_logit_softcapping=3.0
     ),
-    "gemma3": lambda: hf.Gemma3TextConfig(**SIZES, sliding_window=120),
+    "gemma3": lambda: hf.Gemma3TextConfig(**SIZES, sliding_window=20),
     "gpt_neox": lambda: hf.GPTNeoXConfig(**SIZES),
     "phi": lambda: hf.PhiConfig(**SIZES),
     "phi3": lambda: hf.Phi3Config(**SIZES),
     "gpt2": lambda: hf.GPT2Config(n_embd=32, n_layer=2, n_head=4, n_positions=160),
     "granite": lambda: hf.GraniteConfig(**SIZES, logits_scaling=2.0),
     # all experts of each token: which one is the best may hang on rounding, and so on the processor
-    "gpt_oss": lambda: hf.GptOssConfig(**SIZES, sliding_window=120, num_local_experts=2, num_experts_per_tok=2),
+    "gpt_oss": lambda: hf.GptOssConfig(**SIZES, sliding_window=20, num_local_experts=2, num_experts_per_tok=2),
     "deepseek": lambda: hf.DeepseekV3Config(
 **{**SIZES, "num_key_value_heads": 4, "head_dim": 4}, first_k_dense_replace=9,
         q_lora_rank=None, kv_lora_rank=8, qk_rope_head_dim=4, qk_nope_head_dim=8, v_head_dim=6,
@@ -37,6 +38,7 @@ CONFIGS = {
 def test_any_causal_model_with_keys_and_values_can_write(name):
     model = of_config(CONFIGS[name]())
     sampling = Sampling(1.0, 0.95, 8)
+    assert model.context == 160  # a sliding window, shorter than the conversations, does not bound it
     made, replies = converse(LocalWriter(model, sampling))
     assert all(reply.room for of_one in replies for reply in of_one)
     for conversation in made:
@@ -44,22 +46,16 @@ def test_any_causal_model_with_keys_and_values_can_write(name):
         assert told == pytest.approx(recomputed(model, conversation, sampling), abs=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("config", "context"),
-    [
-        (lambda: hf.MistralConfig(**SIZES, sliding_window=40), 40),
-        (lambda: hf.Gemma3TextConfig(**SIZES, sliding_window=50), 50),
-        (lambda: hf.Qwen2Config(**SIZES, use_sliding_window=False, sliding_window=40), 160),
-        (lambda: hf.Qwen2Config(**SIZES, use_sliding_window=True, sliding_window=40, max_window_layers=1), 40),
-    ],
-)
-def test_a_window_bounds_the_context(config, context):
-    model = of_config(config())
-    assert model.context == context
-    writer = LocalWriter(model, Sampling(max_new_tokens=8))
-    full = writer.open(0, "", "Ann" * (context - 8 - 2))
-    over = writer.open(0, "", "Ann" * (context - 8 - 1))
-    assert [reply.room for reply in writer.reply([full, over])] == [True, False]
+def test_chunks_of_attention_bound_the_context():
+    chunks = hf.Llama4TextConfig(**SIZES, attention_chunk_size=40, num_local_experts=2, intermediate_size_mlp=32)
+    assert of_config(chunks).context == 40
+
+
+def test_a_window_that_is_left_out_is_found(monkeypatch):
+    """The check shrinks the window, so that a few tokens reach beyond it."""
+    monkeypatch.setattr(LanguageModel, "_masks", lambda _, at, width: torch.arange(width) <= at[:, None, :, None])
+    with pytest.raises(ConfigError, match="attend in a way of their own"):
+        of_config(CONFIGS["gemma3"]())
 
 
 @pytest.mark.parametrize(

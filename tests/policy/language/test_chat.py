@@ -67,10 +67,26 @@ def test_every_conversation_begins_with_the_one_before():
         known = ids
 
 
-def test_a_template_that_changes_earlier_messages_is_refused():
-    with pytest.raises(ConfigError, match="--rows turn") as refused:
-        chat(DROPS)
+@pytest.mark.parametrize(
+    ("template", "changed"),
+    [
+        (DROPS, r"the first reply when later ones come, from '<think>A thought.*' to '\[message\] Good day"),
+        (PLAIN + "{% if add_generation_prompt %}<thought>{% endif %}", "the first prompt .*<thought>' to"),
+        (PLAIN.replace("{{ m.content }}", "{{ loop.length - loop.index }}{{ m.content }}"), "the first prompt"),
+        (PLAIN.replace("{{ m.content }}", "{{ m.content[:9] }}"), "the first reply"),
+    ],
+)
+def test_a_template_that_changes_earlier_messages_is_refused(template, changed):
+    with pytest.raises(ConfigError, match=rf"changes {changed}.* --rows turn") as refused:
+        chat(template)
     assert refused.value.exit_code == 2
+
+
+@pytest.mark.parametrize("system", ["", RULES + "\n"])
+def test_outer_white_space_is_as_the_template_gives_it(system):
+    of, talk = chat(PLAIN.replace("m.content", "(m.content | trim)")), ["\nPaper 4 ", "[accept]", " \nBob 7\n"]
+    assert pieced(of, system, talk) == rendered(of, system, talk)
+    assert pieced(chat(), system, talk) == rendered(chat(), system, talk) != pieced(of, system, talk)
 
 
 def test_such_a_template_shows_each_turn_anew():

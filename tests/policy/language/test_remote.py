@@ -257,6 +257,7 @@ def test_a_failure_is_tried_again_until_it_goes(model, trouble):
             games = play_games(hands(writer, 3))
         assert [told(game) for game in games] == [told(game) for game in local(model, 3)]
         assert writer.lost == 0
+        assert writer.progress == len(stub.bodies)
         first = derive(0, "words", 0)  # the seed of the first conversation
         assert asking.naps.slept == [wait_s(first, 1), wait_s(first, 2)]
 
@@ -431,6 +432,33 @@ def test_text_that_only_a_template_writes_or_that_has_no_tokens_is_refused(model
         (game,) = play_games(hands(writer, 1))
     assert isinstance(game, Lost)
     assert "text with tokens that are no text" in game.why
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "why"), [(CHAT, "\ud800", "not Unicode"), (TEXT, "[pass]" * 5 * 10**6, "an answer of more than")]
+)
+def test_text_that_nobody_can_read_costs_its_game_alone(model, kind, text, why):
+    answer = answering(model)
+    ruined = [text]
+
+    def once(asked):
+        reply = answer(asked)
+        return replace(reply, text=ruined.pop()) if ruined else reply
+
+    with Stub(kind, once) as stub, Asking(model, stub, retries=0, in_flight=1) as writer:
+        lost, *others = play_games(hands(writer, 3))
+    assert isinstance(lost, Lost)
+    assert why in lost.why
+    assert all(isinstance(game, Played) for game in others)
+
+
+def test_text_is_made_into_tokens_beside_the_event_loop(model, monkeypatch):
+    threads, ids_of = set(), model.chat.ids_of
+    with Stub(TEXT, answering(model)) as stub, Asking(model, stub) as writer:
+        monkeypatch.setattr(model.chat, "ids_of", lambda said: threads.add(threading.current_thread()) or ids_of(said))
+        play_games(hands(writer, 1))
+    assert threads
+    assert threading.main_thread() not in threads
 
 
 # ---- who answers

@@ -171,6 +171,15 @@ def test_a_resumed_run_is_the_same_although_its_model_came_from_a_folder_that_is
     assert kept[0].base == kept[1].base == "tiny"
 
 
+def test_a_run_in_vain_says_so(tmp_path):
+    model = model_folder(tmp_path / "model", "matching")
+    code, shown = run(tmp_path / "run", model, "--games", 32, "--kl", 0, "--evaluation-states", 0, game="matching")
+    assert code == 0
+    found = [finding["name"] for finding in json.loads((tmp_path / "run" / "summary.json").read_text())["health"]]
+    assert found == ["nothing_learned", "no_game_ends"]
+    assert shown.count("Health: ") == 2
+
+
 def test_what_may_not_change_is_refused(whole):
     folder, _ = whole
     with pytest.raises(ConfigError, match=r"--advantage is rloo, but the run to resume was started with dr_grpo"):

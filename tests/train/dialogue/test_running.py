@@ -2,6 +2,8 @@
 
 import os
 import signal
+import threading
+from itertools import count
 
 import pytest
 
@@ -44,6 +46,22 @@ def test_a_second_signal_ends_the_process_at_once(kuhn_start, tmp_path, monkeypa
     before(monkeypatch, DialogueFamily, "_update", 2, twice)
     code, _ = run(tmp_path / "run", kuhn_start, *LONG)
     assert sorted((*codes, code)) == [130, 143]  # it went on, as it did not really end
+
+
+def test_a_collection_longer_than_the_limit_that_makes_progress_is_not_replaced(kuhn_start, tmp_path, monkeypatch):
+    looks, seen = count(), threading.Event()
+
+    def progress(_):
+        if (look := next(looks)) == 5:
+            seen.set()
+        return look
+
+    monkeypatch.setattr(family, "FIRST_TIMEOUT_S", 0.01)
+    monkeypatch.setattr(DialogueCollector, "progress", property(progress), raising=False)
+    before(monkeypatch, DialogueCollector, "collect", 1, lambda: seen.wait(LIMIT_S))
+    code, _ = run(tmp_path / "run", kuhn_start, "--games", 64, "--evaluation-states", 0, "--server-timeout", 0.001)
+    assert (code, RunDir(tmp_path / "run").read_summary()["restarts"]) == (0, 0)
+    assert seen.is_set()
 
 
 def test_threads_that_hang_end_the_run_saved_and_crashes_are_written_down(kuhn_start, tmp_path, monkeypatch):
