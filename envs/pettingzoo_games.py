@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 MASK: Final = "action_mask"
 RENDER_MODES: Final = ("ansi", "rgb_array")  # of PettingZoo; ``human`` opens windows
 SEEDS: Final = (1 << 31) - 1  # what every generator takes
+_SEAT: Final = ((0,), (1,))
 
 
 class _PettingZooGame(Game):
@@ -77,19 +78,23 @@ class _PettingZooGame(Game):
         key, space = self._sees[seat]
         value, width = self._seen(seat), self._widths[seat]
         try:
-            flat: Any = spaces.flatten(space, value if key is None else value[key])
-            row[:width] = flat.reshape(width)
+            if key is not None:
+                value = value[key]
+            # ``flatten`` would copy the numbers of a Box twice.
+            flat: Any = value if type(space) is spaces.Box else spaces.flatten(space, value)
+            row[:width] = np.asarray(flat).reshape(width)
         except (ValueError, TypeError, LookupError) as error:
             raise GameError(f"{self._agents[seat]} sees what is not in {one_line(space)}: {error}") from error
         return row
 
-    def legal(self, seat: int) -> Bool:
+    def legal(self, seat: int) -> NDArray[Any]:
         has, place = self._has[seat], self._own[seat]
-        seen, info = self._seen(seat), self._infos.get(self._agents[seat], {})
-        mask = seen[MASK] if isinstance(seen, dict) and MASK in seen else info.get(MASK)
-        if mask is None:
+        seen = self._seen(seat)
+        if isinstance(seen, dict) and MASK in seen:
+            mask = seen[MASK]
+        elif (mask := self._infos.get(self._agents[seat], {}).get(MASK)) is None:
             return has
-        own: Bool = (np.hstack(mask) if isinstance(mask, (list, tuple)) else np.asarray(mask).ravel()).astype(bool)
+        own = np.hstack(mask) if isinstance(mask, (list, tuple)) else np.asarray(mask).ravel()
         if own.size != place.size:
             raise GameError(f"the {MASK} of {self._agents[seat]} has {own.size} entries (valid: {place.size})")
         if own.size == has.size:
@@ -158,13 +163,14 @@ class AecGame(_PettingZooGame):
 
     def reset(self, seed: int) -> None:
         self.env.reset(seed=seed & SEEDS)
-        self._observations = {}
+        self._last: dict[Any, Any] = {}
         self._finish_step()
 
     def step(self, actions: Sequence[Action]) -> tuple[Sequence[float], bool, bool]:
         (seat,) = self._acting
         self._core.step(self._given(seat, actions[seat]))
-        gained = [float(self._core.rewards.get(agent, 0.0)) for agent in self._agents]
+        rewards = self._core.rewards
+        gained = [float(rewards.get(agent, 0.0)) for agent in self._agents]
         terminated = self._finish_step()
         over = not self._acting
         return gained, over and terminated, over and not terminated
@@ -172,17 +178,19 @@ class AecGame(_PettingZooGame):
     def _finish_step(self) -> bool:
         """Make the steps of agents that are done; whether one of them was terminated."""
         core, terminated = self._core, False
-        while True:
-            self._observations = {gone: seen for gone, seen in self._observations.items() if gone not in core.agents}
+        self._observations, self._acting = self._last.copy(), ()
+        while core.agents:
             agent = core.agent_selection
-            if not core.agents or not (core.terminations[agent] or core.truncations[agent]):
+            seat = self._agents.index(agent)
+            if not (core.terminations[agent] or core.truncations[agent]):
+                self._acting = _SEAT[seat]
                 break
             terminated = terminated or bool(core.terminations[agent])
-            self._seen(self._agents.index(agent))  # many environments show nothing to an agent that is removed
+            self._last[agent] = self._seen(seat)  # many environments show nothing to an agent that is removed
             core.step(None)
             if agent in core.agents:
                 raise GameError(f"{agent} is done, but step(None) does not remove it from agents")
-        self._acting = [self._agents.index(agent)] if core.agents else []
+            self._observations = self._last.copy()
         self._infos = core.infos
         return terminated
 
