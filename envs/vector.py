@@ -70,6 +70,8 @@ class SyncVectorGame:
     outsider: Final = None
 
     def __init__(self, make: Callable[[], Game], num_games: int) -> None:
+        if num_games < 1:
+            raise GameError("num_games must be at least 1")
         with error_context("constructor"):
             self.games = [make() for _ in range(num_games)]
         first = self.games[0]

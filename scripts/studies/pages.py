@@ -27,10 +27,15 @@ def versions() -> dict[str, int]:
     return {"rules": RULES_VERSION, "bots": bots.VERSION, "encoder": find_game("mock").encoder_version}
 
 
-def measured_here() -> dict[str, Any]:
-    """Date, machine and versions of a measurement, with which a document of results begins."""
+def machine_here() -> dict[str, Any]:
+    """Date and machine of a measurement."""
     when = datetime.now(UTC).date().isoformat()
-    return {"date": when, "processor": processor(), "cores": usable_cores(), "versions": versions()}
+    return {"date": when, "processor": processor(), "cores": usable_cores()}
+
+
+def measured_here() -> dict[str, Any]:
+    """Date, machine and versions of a measurement of fights, with which a document of results begins."""
+    return {**machine_here(), "versions": versions()}
 
 
 def this_command(name: str, without: Iterable[str] = ()) -> str:

@@ -20,7 +20,7 @@ from envs.vector import SyncVectorGame
 from selfplay.config.fighting import Config
 
 if TYPE_CHECKING:
-    from envs.api import ScriptedGame
+    from envs.api import ScriptedGame, StepBatch
     from selfplay.report.metrics import IterationReport
 
 GAMES: Final = 64
@@ -83,10 +83,8 @@ def _play(games: ScriptedGame, found: GameReport) -> int:
     games.reset(np.arange(GAMES, dtype=np.uint64))
     rng, lengths, common, seconds, steps = np.random.default_rng(0), list[int](), 0.0, 0.0, 0
     while steps < LONGEST and (steps < STEPS or len(lengths) < 2 * GAMES):
-        actions = random_step(games, rng)
-        start = time.perf_counter()
-        batch = games.step(actions)
-        seconds += time.perf_counter() - start
+        batch, taken = _timed_step(games, rng)
+        seconds += taken
         steps += 1
         common = max(common, float(np.abs(batch.reward.sum(1)).max()))
         lengths += batch.stats["frames"][batch.ended, 0].tolist()
@@ -100,16 +98,20 @@ def _play(games: ScriptedGame, found: GameReport) -> int:
     return min(LONGEST, 2 * max(lengths, default=0) + 20)
 
 
+def _timed_step(games: ScriptedGame, rng: np.random.Generator) -> tuple[StepBatch, float]:
+    """A step with random actions, and its seconds."""
+    actions = random_step(games, rng)
+    start = time.perf_counter()
+    return games.step(actions), time.perf_counter() - start
+
+
 def _shares(games: SyncVectorGame, rng: np.random.Generator) -> dict[str, float]:
     """Shares of the methods of a ``Game`` in the time of a step; after the speed, since to time them takes time."""
     spent, seconds = dict.fromkeys(METHODS, 0.0), 0.0
     for game, method in product(games.games, METHODS):
         setattr(game, method, _timed(getattr(game, method), method, spent))
     for _ in range(STEPS):
-        actions = random_step(games, rng)
-        start = time.perf_counter()
-        games.step(actions)
-        seconds += time.perf_counter() - start
+        seconds += _timed_step(games, rng)[1]
     shares = {name: total / seconds for name, total in spent.items()}
     return shares | {"block": 1 - sum(shares.values())}
 

@@ -55,7 +55,7 @@ def seen_in_games(meta: PolicyMeta, observations: int) -> Seen:
     ended = np.ones(game.num_games, np.bool_)
     nothing = np.zeros((game.num_games, 2, game.actions.width), np.int8)  # scripted players have all seats
     count, seen, fresh = 0, list[NDArray[np.float32]](), list[NDArray[np.bool_]]()
-    while count < observations and len(seen) < observations:  # in some steps nobody may have a choice
+    while count < observations and len(seen) < observations:  # a step may leave no seat a choice
         seen.append(obs.reshape(2 * game.num_games, -1).copy())
         fresh.append(ended.repeat(2))
         count += 2 * game.num_games if game.legal is None else int(game.actions.choices(game.legal).sum())

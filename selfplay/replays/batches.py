@@ -137,12 +137,18 @@ class _Walk:
 
 
 def _empty(lanes: int, length: int, rows: Examples) -> WindowBatch:
-    columns: list[Any] = [
-        None if column is None else np.zeros((lanes, length, *column.shape[1:]), column.dtype)
-        for column in (rows.obs, rows.action, rows.last, rows.fresh, rows.fresh, rows.legal)
-    ]
-    columns.insert(5, np.full(lanes, NO_GAME))
-    return WindowBatch(*columns)
+    def zeros(column: NDArray[Any]) -> NDArray[Any]:
+        return np.zeros((lanes, length, *column.shape[1:]), column.dtype)
+
+    return WindowBatch(
+        zeros(rows.obs),
+        zeros(rows.action),
+        zeros(rows.last),
+        mask=zeros(rows.fresh),
+        fresh=zeros(rows.fresh),
+        game=np.full(lanes, NO_GAME),
+        legal=None if rows.legal is None else zeros(rows.legal),
+    )
 
 
 def _joined(parts: Sequence[FrameBatch]) -> FrameBatch:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from selfplay.replays.library import Progress
 
 MAX_BYTES: Final = 2**25  # of a file; its decisions take a multiple of that in memory
-NOBODY: Final = "none"  # the character of a player, and the stage, where there are none
+NO_CHARACTER: Final = "none"  # the character and the stage, in games without them
 Part = Annotated[int, Field(ge=0, lt=2**7)]
 Chosen = Part | tuple[Part, ...]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -81,13 +81,13 @@ class RecordedGames(Library):
                 self.bad.append((place, str(error)))
                 continue
             seats = tuple(
-                SeatInfo(seat=i, port=i, character=NOBODY, name=name[:MAX_NAME], code="", rows=len(both[i]))
+                SeatInfo(seat=i, port=i, character=NO_CHARACTER, name=name[:MAX_NAME], code="", rows=len(both[i]))
                 for i, name in enumerate(record.players)
             )
             seats = tuple(seat for seat in seats if seat.rows and self._wants(seat))
             if seats:
                 self._made[place] = [both[seat.seat] for seat in seats]
-                games.append(Game(place, str(record.seed), NOBODY, seats))
+                games.append(Game(place, str(record.seed), NO_CHARACTER, seats))
             else:
                 self.unwanted += 1
             if len(games) == self._max_files:

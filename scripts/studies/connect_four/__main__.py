@@ -11,7 +11,7 @@ import sys
 from dataclasses import asdict
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from scripts.studies.connect_four.game import DEPTH
 from scripts.studies.connect_four.positions import collect, share_of_optimal
 from scripts.studies.connect_four.search import COLUMNS
 from scripts.studies.connect_four.solver import Solver
-from scripts.studies.pages import interval, measured_here, put_between, table
+from scripts.studies.pages import interval, machine_here, put_between, table
 from selfplay.checkpoint import RunDir, list_generations
 from selfplay.checkpoint.store import write_file
 from selfplay.policy.policy import Policy, load_policy
@@ -79,7 +79,8 @@ class Study:
         shares = share_of_optimal(greedy(load_policy(generation.path)), self._positions, self._solver)
         return {
             "seed": seed, "minutes": self._minutes, "games": self._games,
-            "steps": rows[-1]["total_steps"], **machine(), "curve": curve, "optimal": [asdict(each) for each in shares],
+            "steps": rows[-1]["total_steps"], **machine_here(),
+            "curve": curve, "optimal": [asdict(each) for each in shares],
         }  # fmt: skip
 
     @cached_property
@@ -91,11 +92,6 @@ class Study:
             return alpha_beta.choose(position, DEPTH, rng)
 
         return collect([(search, search)] * SOLVED)
-
-
-def machine() -> dict[str, Any]:
-    """Date and machine of a measurement. The versions of the mock say nothing about this game."""
-    return {name: value for name, value in measured_here().items() if name != "versions"}
 
 
 def greedy(policy: Policy) -> Choose:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from scripts.studies import ROOT
 from scripts.studies.command_line import Command, exit_on_signals, tell_error
-from scripts.studies.pages import measured_here, put_between, write_json
+from scripts.studies.pages import machine_here, put_between, write_json
 from scripts.studies.pages import table as markdown
 from scripts.studies.rivals.jobs import job_of
 from scripts.studies.rivals.our_connect_four import session_of
@@ -128,8 +128,13 @@ def _run(options: argparse.Namespace) -> None:
     exit_on_signals()  # ends the running trainer with this process
     samples = programs(prepared(MASKABLE, options.venvs.absolute()), options.games, ITERATIONS)
     rows = measure(samples, options.rounds, tell_error)
-    here = {name: value for name, value in measured_here().items() if name != "versions"}  # of another game
-    document = {**here, "games": options.games, "rounds": options.rounds, "ratios": ratios(rows), "rows": rows}
+    document = {
+        **machine_here(),
+        "games": options.games,
+        "rounds": options.rounds,
+        "ratios": ratios(rows),
+        "rows": rows,
+    }
     print(table(document))
     if options.write:
         write(ROOT / "docs", document)

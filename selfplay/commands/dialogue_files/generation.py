@@ -81,6 +81,7 @@ def play(settings: FileSettings, counts: Sequence[int], model: LanguageModel, no
     writer = LocalWriter(model, sampling_of(settings.config))
     wanted = [(index, replica) for index, count in enumerate(counts) for replica in range(count)]
     began, lost, games = time.monotonic(), [], list[GameLine]()
+    shared = game_of(settings.config)[0].shared_reward
     for first in range(0, len(wanted), IN_PLAY):
         part = wanted[first : first + IN_PLAY]
         for (_, replica), game in zip(part, play_games(_specs(settings, part, writer)), strict=True):
@@ -89,7 +90,7 @@ def play(settings: FileSettings, counts: Sequence[int], model: LanguageModel, no
             else:
                 games.append(line_of(game, replica, settings, model.chat))
         done = first + len(part)
-        notify(_progress(games, done, len(wanted), time.monotonic() - began, game_of(settings.config)[0].shared_reward))
+        notify(_progress(games, done, len(wanted), time.monotonic() - began, shared))
     if lost:
         message = f"{len(lost)} of {len(wanted)} games failed and are left out; {lost[0].game_id}: {lost[0].why}"
         if not games:

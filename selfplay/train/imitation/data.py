@@ -18,7 +18,7 @@ from selfplay.learner.baselines import ActionCounts
 from selfplay.learner.imitation import Lesson
 from selfplay.replays.batches import frames, windows
 from selfplay.replays.library import Library
-from selfplay.replays.recorded_games import NOBODY, RecordedGames
+from selfplay.replays.recorded_games import NO_CHARACTER, RecordedGames
 from selfplay.replays.split import split
 
 if TYPE_CHECKING:
@@ -113,8 +113,8 @@ class Games:
 
     @property
     def characters(self) -> tuple[str, ...]:
-        """Characters of the players that have a table, the most frequent first; ``NOBODY`` in other games."""
-        return tuple(name for name in self._rows_by_character() if name in (*CHARACTERS, NOBODY))
+        """Characters of the players that have a table, the most frequent first; ``NO_CHARACTER`` in other games."""
+        return tuple(name for name in self._rows_by_character() if name in (*CHARACTERS, NO_CHARACTER))
 
     @property
     def stage(self) -> str:

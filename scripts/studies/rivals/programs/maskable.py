@@ -15,12 +15,11 @@ import torch
 from numpy.typing import NDArray
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.env_util import make_vec_env
-from stable_baselines3.common.vec_env import DummyVecEnv
+from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
 from scripts.studies.rivals.programs.boards import ACTIONS, OBSERVATIONS, SPENT, Boards, TimedGame, answer, timed
 from scripts.studies.rivals.programs.job import Laps, asked
-from scripts.studies.rivals.programs.sb3 import Environment, Timer, Trunk
-from scripts.studies.rivals.programs.weights import Layers, linear
+from scripts.studies.rivals.programs.sb3 import Environment, Timer, arguments, layers_of
 
 
 class MaskedEnvironment(Environment):
@@ -96,34 +95,13 @@ def main() -> None:
     """Train and print the times."""
     job = asked()
     torch.set_num_threads(job.threads)
-    model = MaskablePPO(
-        "MlpPolicy",
-        make_vec_env(OneGame, job.games, vec_env_cls=TimedVecEnv)
-        if job.variant
-        else MaskedEnvironment(Boards(job.games)),
-        learning_rate=job.learning_rate,
-        n_steps=job.rollout,
-        batch_size=job.minibatch,
-        n_epochs=job.epochs,
-        gamma=-job.gamma,  # see ``Boards``
-        gae_lambda=job.gae_lambda,
-        clip_range=job.clip,
-        clip_range_vf=job.value_clip,
-        ent_coef=job.entropy_coefficient,
-        vf_coef=job.value_coefficient / 2,  # its loss has no factor 1/2
-        max_grad_norm=job.max_grad_norm,
-        policy_kwargs={
-            "features_extractor_class": Trunk,
-            "features_extractor_kwargs": {"hidden": job.hidden, "activation": torch.nn.ReLU},
-            "net_arch": [],
-        },
-        seed=job.seed,
-        device="cpu",
-    )
-    policy: Any = model.policy
+    games: VecEnv = MaskedEnvironment(Boards(job.games))
+    if job.variant:
+        games = make_vec_env(OneGame, job.games, vec_env_cls=TimedVecEnv)
+    given = arguments(job, torch.nn.ReLU) | {"gamma": -job.gamma}  # see ``Boards``
+    model = MaskablePPO("MlpPolicy", games, **given)
     laps = Laps()
-    layers = Layers(linear(policy.features_extractor.layers), policy.action_net, policy.value_net)
-    timer = PartTimer(laps, layers, None)
+    timer = PartTimer(laps, layers_of(model.policy), None)
     model.learn(job.steps, callback=timer)
     timer.end()
     answer(sb3_contrib.__version__, [job.rows] * job.iterations, laps)

@@ -17,7 +17,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.common.vec_env import VecEnv
 
-from scripts.studies.rivals.programs.job import Laps, asked
+from scripts.studies.rivals.programs.job import Job, Laps, asked
 from scripts.studies.rivals.programs.streams import Streams
 from scripts.studies.rivals.programs.weights import Layers, dense, linear
 
@@ -111,34 +111,41 @@ class Timer(BaseCallback):
         self._laps.end()
 
 
+def arguments(job: Job, activation: type[torch.nn.Module] = torch.nn.Tanh) -> dict[str, Any]:
+    """Arguments of their algorithms for the coefficients and the network of a job."""
+    return {
+        "learning_rate": job.learning_rate,
+        "n_steps": job.rollout,
+        "batch_size": job.minibatch,
+        "n_epochs": job.epochs,
+        "gamma": job.gamma,
+        "gae_lambda": job.gae_lambda,
+        "clip_range": job.clip,
+        "clip_range_vf": job.value_clip,
+        "ent_coef": job.entropy_coefficient,
+        "vf_coef": job.value_coefficient / 2,  # its loss has no factor 1/2
+        "max_grad_norm": job.max_grad_norm,
+        "policy_kwargs": {
+            "features_extractor_class": Trunk,
+            "features_extractor_kwargs": {"hidden": job.hidden, "activation": activation},
+            "net_arch": [],
+        },
+        "seed": job.seed,
+        "device": "cpu",
+    }
+
+
+def layers_of(policy: Any) -> Layers:  # noqa: ANN401
+    """The layers of a policy with a ``Trunk``."""
+    return Layers(linear(policy.features_extractor.layers), policy.action_net, policy.value_net)
+
+
 def main() -> None:
     """Train and print the times."""
     job = asked()
     torch.set_num_threads(job.threads)
-    model = PPO(
-        "MlpPolicy",
-        Environment(Streams(job.games, job.seats, job.seed, **job.game)),
-        learning_rate=job.learning_rate,
-        n_steps=job.rollout,
-        batch_size=job.minibatch,
-        n_epochs=job.epochs,
-        gamma=job.gamma,
-        gae_lambda=job.gae_lambda,
-        clip_range=job.clip,
-        clip_range_vf=job.value_clip,
-        ent_coef=job.entropy_coefficient,
-        vf_coef=job.value_coefficient / 2,  # its loss has no factor 1/2
-        max_grad_norm=job.max_grad_norm,
-        policy_kwargs={
-            "features_extractor_class": Trunk,
-            "features_extractor_kwargs": {"hidden": job.hidden},
-            "net_arch": [],
-        },
-        seed=job.seed,
-        device="cpu",
-    )
-    policy: Any = model.policy
-    layers = Layers(linear(policy.features_extractor.layers), policy.action_net, policy.value_net)
+    model = PPO("MlpPolicy", Environment(Streams(job.games, job.seats, job.seed, **job.game)), **arguments(job))
+    layers = layers_of(model.policy)
     layers.read(job.weights)
     laps = Laps()
     timer = Timer(laps, layers, job.latest)
