@@ -32,7 +32,7 @@ DATED = {
     "selfplay/train/imitation/export.py": "export",
     "selfplay/train/imitation/standing.py": "save",
     "selfplay/train/fighting/learner.py": "policy",
-    "scripts/studies/pages.py": "measured_here",
+    "scripts/studies/pages.py": "machine_here",
     "selfplay/train/fighting/rating.py": "fight_record _reward_record",
     "selfplay/train/saving.py": "write_state",
     "selfplay/commands/play/people.py": "_keep",
