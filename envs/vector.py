@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.api import F32, PAYOFF_STATS, Actions, ActionSpec, Bool, Seeds, StepBatch
-from envs.errors import ActionError, GameError, error_context
-from envs.snapshots import copied, put_back
-from envs.splitmix import words
+from envs.api import F32, Actions, ActionSpec, Bool, Seeds, StepBatch
+from envs.block import RANDOM, Block
+from envs.errors import GameError, error_context
+from envs.snapshots import put_back
 
 if TYPE_CHECKING:
     from envs.game import Game
 
     Ended = Callable[[int, int, Actions, NDArray[np.float64]], object]
-
-RANDOM: Final = "random"
-"""The scripted player that every game has: uniform over the legal actions."""
-_BOTS: Final = np.uint64(0x5C21B7ED)  # sets their random numbers apart from the seeds of episodes
-_SEEDS: Final = np.uint64(33)  # bits dropped from a word: C code takes seeds below 2^31
 
 
 def action_spec(game: Game) -> ActionSpec:
@@ -53,7 +48,7 @@ def repeats_itself(make: Callable[[], Game], steps: int = 30) -> bool:
     return alike
 
 
-class SyncVectorGame:
+class SyncVectorGame(Block):
     """B games that are stepped one after the other (``ScriptedGame``).
 
     A seat that does not act has one legal action, 0 in each part, and observations of zeros. A snapshot has the seeds
@@ -65,37 +60,18 @@ class SyncVectorGame:
         num_games: B.
     """
 
-    num_seats: Final = 2
-    stats_dtype: Final = PAYOFF_STATS
-    outsider: Final = None
-
     def __init__(self, make: Callable[[], Game], num_games: int) -> None:
         if num_games < 1:
             raise GameError("num_games must be at least 1")
         with error_context("constructor"):
             self.games = [make() for _ in range(num_games)]
         first = self.games[0]
-        self.num_games = num_games
-        self.obs_width = first.obs_width
-        self.actions = action_spec(first)
-        self.bot_names = (RANDOM, *first.players)
-        self.bots = np.full((num_games, 2), -1, np.int8)
-        self.notes: list[str] = []
+        super().__init__(num_games, first.obs_width, action_spec(first), tuple(first.players))
         self.on_end: Ended | None = None
         """Called at the end of an episode: number of the game, seed, actions [T, P, A], sums of rewards [P]."""
         self._players = tuple(first.players.values())
         self._single = isinstance(first.num_actions, int)
         self._max_steps = first.max_steps
-        self._starts = self.actions.starts
-        self._waiting = np.isin(np.arange(self.actions.logits), self._starts)
-        shape = (num_games, 2)
-        self.legal: Bool = np.zeros((*shape, self.actions.logits), np.bool_)
-        self._obs = np.zeros((*shape, self.obs_width), np.float32)
-        self._final_obs = np.zeros_like(self._obs)
-        self._seeds = np.zeros(num_games, np.uint64)
-        self._episode = np.zeros(num_games, np.uint64)
-        self._steps = np.zeros(num_games, np.int64)
-        self._return = np.zeros(shape)
         self._history = np.zeros((num_games, self._max_steps, 2, self.actions.width), np.int8)
 
     def reset(self, seeds: Seeds) -> F32:
@@ -112,18 +88,9 @@ class SyncVectorGame:
             ActionError: not an action, or one that the seat does not have now; nothing has changed then.
             GameError: a game failed.
         """
-        if acts is not None:
-            actions = np.where(acts[..., None], actions, self.actions.first_legal(self.legal))
-        actions = self._checked(actions)
-        for b, seat in np.argwhere(self.bots >= 0).tolist():
-            legal = self.legal[b, seat]
-            decides = self.actions.choices(legal)
-            actions[b, seat] = self._bot_action(b, seat) if decides else self.actions.first_legal(legal)
-        rewards, terminated, truncated = self._step_all(actions)
+        rewards, terminated, truncated = self._step_all(self._chosen(actions, acts))
         self._return += rewards
-        score = (np.sign(self._return - self._return[:, ::-1]) + 1) / 2
-        stats = np.zeros((self.num_games, 2), PAYOFF_STATS)
-        stats["frames"], stats["reward_payoff"] = self._steps[:, None], self._return
+        score, stats = self._standing()
         for b in np.flatnonzero(terminated | truncated).tolist():
             with error_context(f"game {b}, last observation"):
                 for seat in range(2):
@@ -134,10 +101,7 @@ class SyncVectorGame:
             self._begin(b)
         obs = self._see_all()
         as_f32 = rewards.astype(np.float32)
-        return StepBatch(obs, as_f32, terminated, truncated, self._final_obs, score.astype(np.float32), stats)
-
-    def snapshot(self) -> dict[str, NDArray[Any]]:
-        return copied(self._parts())
+        return StepBatch(obs, as_f32, terminated, truncated, self._final_obs, score, stats)
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> F32:
         """See ``VectorGame.restore``.
@@ -182,23 +146,15 @@ class SyncVectorGame:
             raise GameError(f"render() gave {got} (valid: text, or a picture as uint8 [H, W, 3])")
         return shown
 
-    def kill(self) -> bool:
-        """Nothing to end by force: the games live in this process."""
-        return False
-
     def close(self) -> None:
         """Close all games."""
         for game in self.games:
             game.close()
 
     def _parts(self) -> dict[str, NDArray[Any]]:
-        return {
-            "seeds": self._seeds, "episode": self._episode, "steps": self._steps, "return": self._return,
-            "history": self._history, "obs": self._obs, "legal": self.legal,
+        return super()._parts() | {
+            "return": self._return, "history": self._history, "obs": self._obs, "legal": self.legal,
         }  # fmt: skip
-
-    def _seed(self, b: int) -> int:
-        return int(words(self._seeds[b : b + 1], self._episode[b : b + 1])[0] >> _SEEDS)
 
     def _begin(self, b: int) -> None:
         """Begin the episode ``_episode`` of a game."""
@@ -227,9 +183,7 @@ class SyncVectorGame:
         with error_context("what the steps returned"):
             rewards = np.array([each for each, _, _ in played], np.float64).reshape(self.num_games, 2)
             terminated, truncated = (np.array([each[i] for each in played], np.bool_) for i in (1, 2))
-        if not np.isfinite(rewards).all():
-            b = int(np.argwhere(~np.isfinite(rewards))[0, 0])
-            raise GameError(f"game {b}: step {self._steps[b]} gave the rewards {rewards[b].tolist()}")
+        self._finite(rewards)
         self._history[np.arange(self.num_games), self._steps] = actions
         self._steps += 1
         return rewards, terminated, (truncated | (self._steps >= self._max_steps)) & ~terminated
@@ -256,30 +210,12 @@ class SyncVectorGame:
         return obs
 
     def _bot_action(self, b: int, seat: int) -> NDArray[np.integer[Any]]:
-        """What the scripted player of a seat plays, legal. Its draws follow from seed, episode, step and seat."""
-        bot, legal = int(self.bots[b, seat]), self.legal[b, seat]
-        number = np.array(2 * self._steps[b] + seat, np.uint64)
-        stream = words(words(self._seeds[b : b + 1] ^ _BOTS, self._episode[b : b + 1]), number)
-        rng = np.random.Generator(np.random.Philox(key=stream[0]))
-        if bot == 0:
-            return self.actions.first_highest(np.where(legal, rng.random(legal.shape), -1.0))
+        if (bot := int(self.bots[b, seat])) == 0:
+            return super()._bot_action(b, seat)
         with error_context(f"game {b}, player {self.bot_names[bot]}"):
-            chosen = np.atleast_1d(np.asarray(self._players[bot - 1](self.games[b], seat, rng)))
-            action, allowed = self.actions.checked(chosen, legal)
+            player = self._players[bot - 1]
+            chosen = np.atleast_1d(np.asarray(player(self.games[b], seat, self._rng(b, seat))))
+            action, allowed = self.actions.checked(chosen, self.legal[b, seat])
             if not allowed.all():
                 raise GameError(f"{chosen.tolist()} is not legal")
         return action
-
-    def _checked(self, actions: Actions) -> Actions:
-        """A copy of the actions [B, P, A], all of them legal now or of seats that scripted players have."""
-        whole, allowed = self.actions.checked(actions, self.legal)
-        wrong = ~allowed & (self.bots < 0)[..., None]
-        if wrong.any():
-            b, seat, part = np.argwhere(wrong)[0].tolist()
-            first = int(self._starts[part])
-            valid = np.flatnonzero(self.legal[b, seat, first : first + self.actions.sizes[part]])
-            raise ActionError(
-                f"game {b}, seat {seat}: {actions[b, seat, part]:g} in part {part} of the action is not legal now "
-                f"(valid: {', '.join(map(str, valid))})"
-            )
-        return whole.astype(np.int8)
