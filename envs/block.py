@@ -15,7 +15,7 @@ from envs.splitmix import words
 RANDOM: Final = "random"
 """The scripted player that every game has: uniform over the legal actions."""
 _BOTS: Final = np.uint64(0x5C21B7ED)  # sets their random numbers apart from the seeds of episodes
-_SEEDS: Final = np.uint64(33)  # bits dropped from a word: C code takes seeds below 2^31
+SEED_BITS: Final = np.uint64(33)  # bits dropped from a word: C code takes seeds below 2^31
 
 
 class Block:
@@ -56,10 +56,10 @@ class Block:
 
     def _seed(self, b: int) -> int:
         """Of the episode of a game."""
-        return int(words(self._seeds[b : b + 1], self._episode[b : b + 1])[0] >> _SEEDS)
+        return int(words(self._seeds[b : b + 1], self._episode[b : b + 1])[0] >> SEED_BITS)
 
     def _chosen(self, actions: Actions, acts: Bool | None) -> Actions:
-        """What all seats play, a copy [B, P, A]: scripted players theirs, seats that do not act their first legal action.
+        """What all seats play, a copy [B, P, A]; a seat that does not act plays its first legal action.
 
         Raises:
             ActionError: not an action, or one that the seat does not have now.

@@ -21,12 +21,11 @@ from numpy.typing import NDArray
 from envs.distribution import install_command
 from envs.errors import GameError, UnknownNameError
 from envs.game import BOTH, Action, Game
-from envs.spaces import choices, features, given, one_line
+from envs.spaces import MASK, choices, features, given, joined_mask, one_line, without_mask
 
 if TYPE_CHECKING:
     from envs.api import F32, Bool
 
-MASK: Final = "action_mask"
 RENDER_MODES: Final = ("ansi", "rgb_array")  # of PettingZoo; ``human`` opens windows
 SEEDS: Final = (1 << 31) - 1  # what every generator takes
 _SEAT: Final = ((0,), (1,))
@@ -46,7 +45,7 @@ class _PettingZooGame(Game):
     def __init__(self, env: Any) -> None:  # noqa: ANN401
         self.env = env
         self._agents = _agents(env)
-        self._sees = [_without_mask(env.observation_space(agent)) for agent in self._agents]
+        self._sees = [without_mask(env.observation_space(agent)) for agent in self._agents]
         self._widths = [
             features(space, f"{agent} sees") for (_, space), agent in zip(self._sees, self._agents, strict=True)
         ]
@@ -94,9 +93,7 @@ class _PettingZooGame(Game):
             mask = seen[MASK]
         elif (mask := self._infos.get(self._agents[seat], {}).get(MASK)) is None:
             return has
-        own = np.hstack(mask) if isinstance(mask, (list, tuple)) else np.asarray(mask).ravel()
-        if own.size != place.size:
-            raise GameError(f"the {MASK} of {self._agents[seat]} has {own.size} entries (valid: {place.size})")
+        own = joined_mask(mask, place.size, str(self._agents[seat])).ravel()
         if own.size == has.size:
             return own
         legal = has.copy()
@@ -274,14 +271,6 @@ def _without_checks(env: Any) -> Any:  # noqa: ANN401
     while type(env) in checks:
         env = env.env
     return env
-
-
-def _without_mask(space: Any) -> tuple[Any, Any]:  # noqa: ANN401
-    """The key and the space of the one thing that is seen beside a mask; of anything else, None and the whole space."""
-    if not isinstance(space, spaces.Dict):
-        return None, space
-    rest = {key: part for key, part in space.spaces.items() if key != MASK}
-    return next(iter(rest.items())) if len(rest) == 1 else (None, spaces.Dict(rest))
 
 
 def _classes_of(own: Sequence[int], sizes: Sequence[int]) -> Bool:

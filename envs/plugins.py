@@ -2,7 +2,8 @@
 
     pettingzoo:pettingzoo.classic.connect_four_v3    a module of PettingZoo
     my_package.my_game:make                          a module, and in it a ``Game`` or what makes a game; with a
-                                                     parameter ``num_games``, what makes a block of games
+                                                     parameter ``num_games``, what makes a block of games, or a
+                                                     ``VectorEnv`` of Gymnasium with both seats of each game
     my_game                                          an entry point of the group ``selfplay.games``
 
 Nothing is imported before a game is asked for by its name. Networks of your own are imported by the same rules.
@@ -14,7 +15,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -98,7 +99,19 @@ def find_block(name: str) -> Callable[..., ScriptedGame] | None:
     """
     factory = _factory(name)
     with error_context(f"--game-type {name}"):
-        return factory if "num_games" in inspect.signature(factory).parameters else None
+        return partial(_block, factory) if "num_games" in inspect.signature(factory).parameters else None
+
+
+def _block(factory: Callable[..., Any], num_games: int, **options: Any) -> ScriptedGame:  # noqa: ANN401
+    made: ScriptedGame = factory(num_games=num_games, **options)
+    if "gymnasium" in sys.modules:  # nothing can be its environment before
+        from gymnasium.vector import VectorEnv
+
+        if isinstance(made, VectorEnv):
+            from envs.gymnasium_games import GymnasiumGames
+
+            return GymnasiumGames(made, num_games)
+    return made
 
 
 def find_single(name: str) -> MakeSingle:

@@ -105,7 +105,7 @@ def _outside(name: str) -> GameEntry:
                 f"it has {seats} seats and the scripted players {', '.join(players) or 'none'}; "
                 f"2 seats and a player {RANDOM!r} are needed"
             )
-        repeats = single is None or repeats_itself(partial(single, False))
+        repeats = getattr(block, "repeats", True) if single is None else repeats_itself(partial(single, False))
     game = block.games[0] if isinstance(block, SyncVectorGame) else None
     version, held_out = getattr(game, "version", 1), tuple(getattr(game, "held_out", ()))
     if strangers := set(held_out) - set(players):

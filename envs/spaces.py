@@ -8,10 +8,12 @@ from typing import Any, Final
 
 import numpy as np
 from gymnasium import spaces
+from numpy.typing import NDArray
 
 from envs.errors import GameError
 
 MOST_CHOICES: Final = 127  # an action is an int8
+MASK: Final = "action_mask"  # which actions are legal: its key in observations and in infos
 WIDEST: Final = 1 << 16  # features; a Discrete of billions is a number, not a one-hot
 _NUMBERS: Final = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)
 
@@ -63,6 +65,26 @@ def given(space: Space, classes: Sequence[int]) -> Any:  # noqa: ANN401
         return int(classes[0]) + int(space.start)
     shape: tuple[int, ...] = space.shape or ()
     return np.array(classes[: math.prod(shape)], space.dtype).reshape(shape) + getattr(space, "start", 0)
+
+
+def without_mask(space: Space) -> tuple[Any, Space]:
+    """The key and the space of the one thing that is seen beside a mask; of anything else, None and the whole space."""
+    if not isinstance(space, spaces.Dict):
+        return None, space
+    rest = {key: part for key, part in space.spaces.items() if key != MASK}
+    return next(iter(rest.items())) if len(rest) == 1 else (None, spaces.Dict(rest))
+
+
+def joined_mask(mask: Any, size: int, whose: str) -> NDArray[Any]:  # noqa: ANN401
+    """A mask of several parts, or of one.
+
+    Raises:
+        GameError: another number of entries.
+    """
+    own = np.hstack(mask) if isinstance(mask, (list, tuple)) else np.asarray(mask)
+    if own.size != size:
+        raise GameError(f"the {MASK} of {whose} has {own.size} entries (valid: {size})")
+    return own
 
 
 def one_line(space: Space) -> str:

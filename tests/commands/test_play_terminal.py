@@ -14,7 +14,7 @@ from envs.game import Game
 from envs.half_blocks import UPPER_HALF
 from envs.rated import RatedGame, ScriptedPlayer
 from envs.registry import GAMES
-from envs.vector import RANDOM
+from envs.block import RANDOM
 from selfplay.checkpoint import ActionHeads, NetworkSpec, create_run, save_generation
 from selfplay.commands.cli import play as command
 from selfplay.commands.play.terminal import play_in_terminal
