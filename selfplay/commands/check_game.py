@@ -55,7 +55,11 @@ def examine(name: str, tell: Callable[[str], object] = lambda _: None) -> GameRe
     games = make_game(name, num_games=GAMES)
     tell("Playing at random, and measuring")
     steps = _play(games, found)
-    if not entry.repeats:
+    if entry.single is None and not entry.repeats:
+        found.notes.append(
+            "its games cannot be copied, so the contract was not checked; a resumed run begins them anew"
+        )
+    elif not entry.repeats:
         found.broken.append(
             "the same seed and the same actions do not give the same game: reset(seed) must fix all randomness "
             "(a resumed run begins its games anew, the rest works)"

@@ -37,6 +37,15 @@ def test_what_is_no_mistake_is_noted(monkeypatch, capsys):
     assert "the contract is kept" in shown.out
 
 
+def test_games_that_cannot_be_copied_are_measured(monkeypatch, capsys):
+    code, shown = check(monkeypatch, capsys, "tests.envs.vector_environments:Duels")
+    assert code == 0
+    assert "its games cannot be copied, so the contract was not checked" in shown.out
+    assert "the contract is kept" not in shown.out
+    assert "random games last 3.0 steps" in shown.out
+    assert "in training" in shown.out
+
+
 @pytest.mark.parametrize(
     ("game", "message"),
     [

@@ -18,6 +18,7 @@ from selfplay.league.modes import MODES
 from tests.train.runs import assert_equal_runs, train
 
 NIM, DUEL, UNCOUNTED = (f"tests.envs.games:{name}" for name in ("Nim", "Duel", "Uncounted"))
+DUELS, CLIMBS = (f"tests.envs.vector_environments:{name}" for name in ("Duels", "next_step"))
 SMALL = ("--num-games", 8, "--rollout-length", 16, "--hidden", "16", "--batch-size", "64", "--save-interval", 2)
 ITERATION = 8 * 16
 
@@ -33,13 +34,34 @@ def test_a_resumed_run_equals_one_that_was_not_stopped(tmp_path, game, host):
     assert_equal_runs(tmp_path / "whole", tmp_path / "parts", generations=[f"gen_{i}" for i in range(0, 9, 2)])
 
 
-def test_games_that_do_not_repeat_themselves_begin_anew_and_the_header_says_so(tmp_path):
-    flags = ("--game-type", UNCOUNTED, "--timesteps", ITERATION)
+@pytest.mark.parametrize("game", [UNCOUNTED, DUELS, CLIMBS])
+def test_games_that_do_not_repeat_themselves_begin_anew_and_the_header_says_so(tmp_path, game):
+    flags = ("--game-type", game, "--timesteps", ITERATION, "--mode", "simple_mix")
     _, shown = train(tmp_path / "run", *flags, size=SMALL)
     assert "Resume: games in progress begin anew" in " ".join(shown.split())
-    code, shown = train(tmp_path / "run", "--timesteps", 2 * ITERATION, "--game-type", UNCOUNTED, resume=True)
+    code, shown = train(tmp_path / "run", "--timesteps", 2 * ITERATION, "--game-type", game, resume=True)
     assert code == 0
     assert "began anew" in shown
+
+
+@pytest.mark.parametrize(("game", "host", "least"), [(DUELS, "thread", 0.2), (CLIMBS, "process", 0.6)])
+def test_seats_of_a_vector_environment_are_trained_rated_and_evaluated(tmp_path, game, host, least):
+    flags = ("--game-type", game, "--host", host, "--mode", "simple_mix", "--learning-rate", 0.003)
+    flags += ("--track-elo", "--rating-share", "1", "--timesteps", 60 * ITERATION, "--save-interval", "20")
+    code, shown = train(tmp_path / "run", *flags, size=SMALL)
+    assert code == 0
+    assert "random (bot)" in shown
+    pair, named = contenders((str(tmp_path / "run"), "random"), game)
+    found = evaluate(*pair, 200, *chosen_rules(pair, game=named))
+    assert found.games == 200
+    assert found.score > least
+
+
+def test_steps_that_only_begin_a_game_are_no_experiences(tmp_path):
+    flags = ("--game-type", CLIMBS, "--timesteps", 2 * ITERATION, "--mode", "latest")
+    train(tmp_path / "run", *flags, size=SMALL)
+    rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    assert [row["charts/experiences"] for row in rows] == [2 * ITERATION * 3 / 4] * 2  # each fourth step begins one
 
 
 def test_a_run_does_not_name_its_own_code(tmp_path, monkeypatch):

@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
     print(f"{found.game}: {entry.obs_width} features, actions {parts}, players {', '.join(entry.ladder)}")
     for text in found.broken:
         print(f"  broken: {text}")
-    if not found.broken:
+    if not found.broken and entry.repeats and found.episode_length is not None:
         print("  the contract is kept: seeds, blocks, snapshots, masks and refused actions, bit for bit")
     for text in found.notes:
         print(f"  note: {text}")
