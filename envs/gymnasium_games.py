@@ -122,8 +122,10 @@ class GymnasiumGames(Block):
 
     def _see(self, obs: Any, infos: dict[str, Any], games: Bool | slice = slice(None)) -> F32:  # noqa: ANN401
         """Take over what the seats of some games see and may do; what all see."""
-        self._obs[games, :, :-2] = self._flat_all(obs).reshape(self.num_games, 2, -1)[games]
+        self._obs[games, :, :-2] = self._flat_all(obs)[games]
         self._obs[games, :, -2:] = np.eye(2)
+        if not isinstance(infos, dict):
+            raise GameError(f"infos is a {type(infos).__name__} (valid: a dict of arrays, as Gymnasium 1.x has it)")
         legal = np.ones((2 * self.num_games, self.actions.logits), np.bool_)
         mask = obs[MASK] if isinstance(obs, dict) and MASK in obs else infos.get(MASK)
         if mask is not None:
@@ -134,13 +136,13 @@ class GymnasiumGames(Block):
         return self._obs
 
     def _flat_all(self, obs: Any) -> F32:  # noqa: ANN401
-        """A batch of observations, [2 B, width]."""
+        """A batch of observations, [B, P, width]."""
         with error_context(lambda: f"seats see what is not in {one_line(self._sees)}"):
             if type(self._sees) is spaces.Box:
                 seen = obs if self._key is None else obs[self._key]
             else:
                 seen = [self._flat(each) for each in iterate(self.env.observation_space, obs)]
-            return np.asarray(seen, np.float32).reshape(self.env.num_envs, -1)
+            return np.asarray(seen, np.float32).reshape(-1, 2, self.obs_width - 2)
 
     def _flat(self, obs: Any) -> Any:  # noqa: ANN401
         return spaces.flatten(self._sees, obs if self._key is None else obs[self._key])

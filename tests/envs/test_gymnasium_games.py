@@ -204,6 +204,28 @@ def test_rewards_that_are_no_numbers_are_refused():
         games.step(np.zeros((1, 2, 2), np.int8))
 
 
+def test_what_older_interfaces_give_is_refused():
+    class Lists(Duels):
+        def step(self, actions):
+            return *super().step(actions)[:4], [{}, {}]
+
+    class Four(Duels):
+        def step(self, actions):
+            return super().step(actions)[:4]
+
+    class Narrow(Duels):
+        def _seen(self):
+            return {"round": np.zeros(2, int), "met": np.zeros((2, 1))}
+
+    nothing = np.zeros((1, 2, 2), np.int8)
+    with pytest.raises(GameError, match=r"^infos is a list \(valid: a dict of arrays, as Gymnasium 1.x has it\)$"):
+        begun(Lists(1))[0].step(nothing)
+    with pytest.raises(GameError, match=r"^step: ValueError: not enough values to unpack"):
+        begun(Four(1))[0].step(nothing)
+    with pytest.raises(GameError, match=r"^seats see what is not in Dict\('met': Box\(.*: ValueError: cannot reshape"):
+        begun(Narrow(1))
+
+
 # ---------------------------------------------------------------- beginning anew
 
 
