@@ -9,16 +9,14 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
-from gymnasium.vector.utils import iterate
 from numpy.typing import NDArray
 
 from envs.api import F32, Actions, ActionSpec, Bool, Seeds, StepBatch
 from envs.block import SEED_BITS, Block
 from envs.errors import GameError, error_context
 from envs.snapshots import put_back
-from envs.spaces import MASK, choices, features, joined_mask, one_line, without_mask
+from envs.spaces import MASK, choices, features, flattened, joined_mask, one_line, without_mask
 from envs.splitmix import words
 
 
@@ -106,10 +104,12 @@ class GymnasiumGames(Block):
         rows = np.repeat(ended, 2)
         if self._mode == AutoresetMode.SAME_STEP:
             with error_context("autoreset_mode is SAME_STEP, final_obs"):
-                seen = infos["final_obs"]  # of each sub-environment an object, or a batch as in ``step``
-                each = seen if isinstance(seen, np.ndarray) else [*iterate(self.env.observation_space, seen)]
-                last = [self._flat(each[i]) for i in np.flatnonzero(rows)]
-                self._final_obs[ended, :, :-2] = np.reshape(last, (-1, 2, self.obs_width - 2))
+                last = infos["final_obs"]
+                if isinstance(last, np.ndarray) and last.dtype == object:  # None where no episode ended
+                    flat = np.concatenate([self._flat(each, 1) for each in last[rows]])
+                else:
+                    flat = self._flat(last, len(rows))[rows]
+                self._final_obs[ended, :, :-2] = flat.reshape(-1, 2, self.obs_width - 2)
             return
         self._final_obs[ended] = self._obs[ended]
         if self._mode == AutoresetMode.DISABLED:
@@ -122,11 +122,11 @@ class GymnasiumGames(Block):
 
     def _see(self, obs: Any, infos: dict[str, Any], games: Bool | slice = slice(None)) -> F32:  # noqa: ANN401
         """Take over what the seats of some games see and may do; what all see."""
-        self._obs[games, :, :-2] = self._flat_all(obs)[games]
+        legal = np.ones((2 * self.num_games, self.actions.logits), np.bool_)
+        self._obs[games, :, :-2] = self._flat(obs, len(legal)).reshape(self.num_games, 2, -1)[games]
         self._obs[games, :, -2:] = np.eye(2)
         if not isinstance(infos, dict):
             raise GameError(f"infos is a {type(infos).__name__} (valid: a dict of arrays, as Gymnasium 1.x has it)")
-        legal = np.ones((2 * self.num_games, self.actions.logits), np.bool_)
         mask = obs[MASK] if isinstance(obs, dict) and MASK in obs else infos.get(MASK)
         if mask is not None:
             has = infos.get(f"_{MASK}", np.True_)  # which sub-environments have the one of infos
@@ -135,14 +135,8 @@ class GymnasiumGames(Block):
         self.legal[games] = legal.reshape(self.legal.shape)[games]
         return self._obs
 
-    def _flat_all(self, obs: Any) -> F32:  # noqa: ANN401
-        """A batch of observations, [B, P, width]."""
+    def _flat(self, obs: Any, count: int) -> F32:  # noqa: ANN401
+        """Some observations, [count, width]."""
         with error_context(lambda: f"seats see what is not in {one_line(self._sees)}"):
-            if type(self._sees) is spaces.Box:
-                seen = obs if self._key is None else obs[self._key]
-            else:
-                seen = [self._flat(each) for each in iterate(self.env.observation_space, obs)]
-            return np.asarray(seen, np.float32).reshape(-1, 2, self.obs_width - 2)
-
-    def _flat(self, obs: Any) -> Any:  # noqa: ANN401
-        return spaces.flatten(self._sees, obs if self._key is None else obs[self._key])
+            flat = flattened(self._sees, obs if self._key is None else obs[self._key], count)
+            return flat.reshape(count, self.obs_width - 2)

@@ -38,6 +38,20 @@ def features(space: Space, where: str) -> int:
     return width
 
 
+def flattened(space: Space, batch: Any, count: int) -> NDArray[Any]:  # noqa: ANN401
+    """``gymnasium.spaces.flatten`` of many observations at once, as vector environments have them, [count, D]."""
+    if isinstance(space, spaces.Dict):
+        return np.hstack([flattened(part, batch[key], count) for key, part in space.spaces.items()])
+    if isinstance(space, spaces.Tuple):
+        return np.hstack([flattened(*part, count) for part in zip(space.spaces, batch, strict=True)])
+    values: NDArray[Any] = np.asarray(batch).reshape(count, -1)
+    if isinstance(space, (spaces.Discrete, spaces.MultiDiscrete)):
+        sizes = np.ravel(space.n if isinstance(space, spaces.Discrete) else space.nvec)
+        classes = (values - np.ravel(space.start)).T
+        return np.hstack([each[:, None] == np.arange(size) for each, size in zip(classes, sizes, strict=True)])
+    return values
+
+
 def choices(space: Space, where: str) -> tuple[int, ...]:
     """Numbers of classes of the parts of an action; ``where`` begins messages.
 

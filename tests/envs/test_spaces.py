@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
 from gymnasium.spaces import Box, Dict, Discrete, Graph, MultiBinary, MultiDiscrete, Sequence, Text, Tuple, flatten
+from gymnasium.vector.utils import concatenate, create_empty_array
 
 from envs.errors import GameError
-from envs.spaces import choices, features, given
+from envs.spaces import choices, features, flattened, given
 
 
 @pytest.mark.parametrize(
@@ -26,6 +27,11 @@ from envs.spaces import choices, features, given
 )  # fmt: skip
 def test_observations_become_features(space, value, expected):
     assert flatten(space, value).tolist() == expected
+    assert flattened(space, value, 1).tolist() == [expected]
+    space.seed(1)
+    several = [space.sample() for _ in range(5)]
+    batch = concatenate(space, several, create_empty_array(space, 5))
+    np.testing.assert_array_equal(flattened(space, batch, 5), [flatten(space, each) for each in several])
     assert features(space, "g: a sees") == len(expected)
 
 
