@@ -7,7 +7,7 @@ A player need not know the rules. A seat reads its ``system`` text once. Wheneve
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 SEATS: Final = 2
@@ -134,3 +134,4 @@ class DialogueEntry:
     references: Callable[[Rules, State], Mapping[str, float]]  # (rules, state) -> rewards known without playing
     shared_reward: bool  # both seats get the same reward
     exact: Exact | None = None  # None: too large to solve
+    versions: Mapping[str, int] = field(default_factory=dict)  # only what has the same ones is compared or continued

@@ -14,7 +14,7 @@ from envs.dialogue.kuhn import KuhnRules, KuhnText
 from envs.dialogue.kuhn_players import PLAYERS, KuhnPlayer
 from envs.dialogue.matching import Matching
 from envs.dialogue.scripted import STYLES, MatchingPlayer
-from envs.dialogue.states import LAPTOP, MatchingRules, MatchingState, draw_states
+from envs.dialogue.states import LAPTOP, STATES_VERSION, MatchingRules, MatchingState, draw_states
 from envs.errors import GameError, UnknownNameError
 
 PLAYERS_VERSION: Final = 1
@@ -57,7 +57,7 @@ def _matching(embedded: bool, settings: Mapping[str, Any]) -> MatchingRules:
 
 
 def _references(rules: MatchingRules, state: MatchingState) -> dict[str, float]:
-    """Reference rewards: a random assignment, the mean of both solo assignments, the best."""
+    """Reference rewards: a random assignment, the mean of both players alone, the best."""
     anything = float(state.table.sum()) / rules.size
     alone = sum(state.solo(seat, rules.unseen) for seat in range(2)) / 2
     return {"random": anything / state.best, "solo": alone / state.best, "optimum": 1.0}
@@ -94,6 +94,7 @@ MATCHING: Final = DialogueEntry(
     vocabulary=texts.vocabulary,
     references=_references,
     shared_reward=True,
+    versions={"states": STATES_VERSION},
 )
 KUHN_TEXT: Final = DialogueEntry(
     rules=KuhnRules,

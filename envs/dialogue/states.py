@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from envs.dialogue.hardness import best_columns, first_hard
+from envs.dialogue.hardness import first_hard, solo_worth
 from envs.errors import GameError
 
 Floats = NDArray[np.float64]
@@ -27,6 +27,7 @@ REVIEWERS: Final = (
 )  # fmt: skip
 LARGEST_FACTOR: Final = 10.0  # of the values that a player sees
 MOST: Final = 100_000  # maximum of a cell or factor in a JSON state
+STATES_VERSION: Final = 2  # raise it when a seed gives another state
 BATCH: Final = 256  # tables tried at once for a state
 TRIES: Final = 2_000  # batches until the settings count as impossible
 
@@ -39,7 +40,7 @@ class MatchingRules:
     known: float = 0.4  # probability that a player sees a cell
     values: int = 100  # cells are worth 0 to values - 1
     unseen: float = 50.0  # assumed value of a cell that a seat does not see
-    hardness: float = 1.25  # minimum of best value / value of either player's solo assignment
+    hardness: float = 1.25  # minimum of best value / value of either player's own assignment
     scaled: bool = True  # each player sees values times its own factor, from 1 to 10
     max_turns: int = 30  # in all
     retries: int = 8  # maximum number of refused replies per turn; one more ends the game
@@ -105,8 +106,8 @@ class MatchingState:
         return float(sum(self.table[reviewer, paper] for reviewer, paper in pairs))
 
     def solo(self, seat: int, unseen: float) -> float:
-        """Value of the assignment that is best on a seat's own cells; ties go to the hardness filter's choice."""
-        return _worth(self.table, best_columns(np.where(self.masks[seat], self.table, unseen)))
+        """Value of the assignment that is best on a seat's own cells: of all that are, the mean."""
+        return solo_worth(self.table, self.masks[seat], unseen)
 
     def to_json(self) -> dict[str, Any]:
         """The state under the field names of dialop."""
@@ -186,19 +187,15 @@ def draw_states(rules: MatchingRules, seeds: Sequence[int]) -> list[MatchingStat
 
 
 def _draw(rules: MatchingRules, seed: int) -> MatchingState:
-    """Draw tables until one is hard enough to make talking pay (dialop's filter)."""
+    """Draw tables until one is hard enough to make talking pay (dialop's filter), with ties drawn at random."""
     rng = np.random.default_rng(seed)
     shape = (BATCH, rules.size, rules.size)
     for _ in range(TRIES):
         masks = rng.random((2, *shape)) < rules.known
         tables = np.where(masks.any(0), rng.integers(0, rules.values, shape), float(rules.unseen))
-        i = first_hard(tables, masks, rules.unseen, rules.hardness)
+        i = first_hard(tables, masks, rng.random((2, BATCH, rules.size)), rules.unseen, rules.hardness)
         if i >= 0:
             scales = tuple(rng.uniform(1, LARGEST_FACTOR, 2).tolist()) if rules.scaled else (1.0, 1.0)
             table = tables[i].copy()
-            return MatchingState(table, masks[:, i].copy(), scales, _worth(table, best_columns(table)))
+            return MatchingState(table, masks[:, i].copy(), scales, float(table[assignment(table)].sum()))
     raise GameError(f"matching: no state is as hard as {rules.hardness:g} with known {rules.known:g}")
-
-
-def _worth(table: Floats, columns: NDArray[np.int64]) -> float:
-    return float(table[np.arange(len(table)), columns].sum())

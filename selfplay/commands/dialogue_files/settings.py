@@ -51,6 +51,9 @@ class FileSettings(Group):
     start: StartConfig | None  # of `tiny`; None: another model
     game: DialogueName
     rules: dict[str, JsonValue]
+    versions: dict[str, int] = Field(
+        default_factory=dict
+    )  # of the game: others draw other states; files without it are older
     sampling: SamplingLine
     seed: Annotated[int, Field(ge=0, lt=2**63)]
     iteration: Annotated[int, Field(ge=0, le=10**6)]  # 0: the only one
@@ -109,6 +112,7 @@ def make_settings(values: Mapping[str, Any]) -> FileSettings:
                 "start": config.start if config.embedded else None,
                 "game": config.game.type,
                 "rules": asdict(rules),
+                "versions": dict(entry.versions),
                 "sampling": SamplingLine(**asdict(sampling)),
             }
         )

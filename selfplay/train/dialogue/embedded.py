@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from envs.dialogue.contract import AGREED
+from envs.registry import find_dialogue
 from selfplay.checkpoint.models import ModelMeta, is_model, read_model, save_model
 from selfplay.errors import CheckpointError
 from selfplay.league.records import settings_hash
@@ -75,7 +76,7 @@ class Recipe:
         start = self.start.model_dump(mode="json", exclude={"fresh"})
         return {
             "version": VERSION, "game": self.game, "rules": asdict(self.rules), "start": start, "seed": self.seed,
-            "spec": asdict(self.spec), "max_new_tokens": self.max_new_tokens,
+            "spec": asdict(self.spec), "max_new_tokens": self.max_new_tokens, **find_dialogue(self.game).versions,
         }  # fmt: skip
 
     def folder(self, root: Path) -> Path:

@@ -64,6 +64,7 @@ class DialogueRating:
             "game": self.game,
             "rules": asdict(self.rules),
             "players": PLAYERS_VERSION,
+            **self.entry.versions,
             "max_new_tokens": self.sampling.max_new_tokens,
         }
 

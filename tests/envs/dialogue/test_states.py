@@ -2,12 +2,12 @@
 
 import json
 from dataclasses import replace
-from itertools import permutations
+from itertools import permutations, product
 
 import numpy as np
 import pytest
 
-from envs.dialogue.hardness import best_columns, first_hard
+from envs.dialogue.hardness import first_hard, solo_worth
 from envs.dialogue.states import LAPTOP, MatchingRules, MatchingState, assignment, draw_states
 from envs.errors import GameError
 
@@ -17,6 +17,13 @@ SMALL = MatchingRules(size=3, values=20, unseen=9.5, hardness=1.1)
 def worths(values):
     """Of all assignments."""
     return [sum(values[row, column] for row, column in enumerate(order)) for order in permutations(range(len(values)))]
+
+
+def worths_alone(table, mask, unseen):
+    """Of all assignments that are best on the cells of a mask."""
+    seen = np.where(mask, table, unseen)
+    looks = worths(seen)
+    return [worth for worth, look in zip(worths(table), looks, strict=True) if look > max(looks) - 1e-6]
 
 
 def same(one, other):
@@ -30,7 +37,8 @@ def same(one, other):
 @pytest.mark.parametrize("rules", [LAPTOP, SMALL, MatchingRules()], ids=["laptop", "small", "dialop"])
 def test_every_state_is_hard(rules):
     for state in draw_states(rules, range(8)):
-        assert state.best > rules.hardness * max(state.solo(seat, rules.unseen) for seat in range(2))
+        for mask in state.masks if rules.size <= 4 else ():
+            assert state.best > rules.hardness * min(worths_alone(state.table, mask, rules.unseen))
         seen = state.masks.any(0)
         assert (state.table[~seen] == rules.unseen).all()
         assert ((state.table[seen] >= 0) & (state.table[seen] < rules.values)).all()
@@ -48,8 +56,8 @@ def test_a_state_depends_on_its_seed_alone():
 
 def test_seeds_keep_their_states():
     (state,) = draw_states(LAPTOP, [0])
-    assert state.table.tolist() == [[4.5, 4.5, 4.5, 4.5], [4.5, 4.5, 1, 2], [6, 4.5, 4.5, 2], [4.5, 4.5, 4.5, 0]]
-    assert state.best == 19.5
+    assert state.table.tolist() == [[0, 4.5, 4.5, 4.5], [5, 8, 2, 1], [7, 0, 0, 4], [4.5, 0, 7, 4.5]]
+    assert state.best == 26.5
 
 
 def test_cells_are_seen_as_often_as_the_rules_say():
@@ -65,41 +73,62 @@ def test_the_best_is_that_of_all_assignments(size):
         values = rng.integers(0, 9, (size, size)).astype(float)
         most = max(worths(values))
         assert values[assignment(values)].sum() == most
-        assert values[np.arange(size), best_columns(values)].sum() == most
-        assert sorted(best_columns(values)) == list(range(size))
+        assert solo_worth(values, np.ones((size, size), bool), 0.0) == most
 
 
 def test_the_filter_finds_what_a_plain_one_finds():
     rng = np.random.default_rng(0)
-    masks = rng.random((2, 400, 3, 3)) < 0.4
-    tables = np.where(masks.any(0), rng.integers(0, 10, (400, 3, 3)), 4.5)
-
-    def is_hard(i):
-        alone = []
-        for seat in range(2):
-            columns = best_columns(np.where(masks[seat, i], tables[i], 4.5))
-            alone.append(tables[i][np.arange(3), columns].sum())
-        return max(worths(tables[i])) > 1.25 * max(alone)
-
-    hard = [i for i in range(400) if is_hard(i)]
+    masks = rng.random((2, 4000, 3, 3)) < 0.4
+    tables = np.where(masks.any(0), rng.integers(0, 10, (4000, 3, 3)), 4.5)
+    own = [[worths_alone(tables[i], masks[seat, i], 4.5) for i in range(4000)] for seat in range(2)]
+    clear = [i for i in range(4000) if all(len(set(each[i])) == 1 for each in own)]  # no tie matters
+    tables, masks = tables[clear], masks[:, clear]
+    chances = rng.random((2, len(clear), 3))
+    hard = [
+        place
+        for place, i in enumerate(clear)
+        if max(worths(tables[place])) > 1.25 * max(own[seat][i][0] for seat in range(2))
+    ]
     assert len(hard) > 3
     start = 0
     for i in hard:
-        assert start + first_hard(tables[start:], masks[:, start:], 4.5, 1.25) == i
+        assert start + first_hard(tables[start:], masks[:, start:], chances[:, start:], 4.5, 1.25) == i
         start = i + 1
-    assert first_hard(tables[start:], masks[:, start:], 4.5, 1.25) == -1
+    assert first_hard(tables[start:], masks[:, start:], chances[:, start:], 4.5, 1.25) == -1
 
 
-def test_alone_a_player_takes_what_looks_best_to_it():
-    state = draw_states(SMALL, [1])[0]
-    for seat in range(2):
-        view = np.where(state.masks[seat], state.table, SMALL.unseen)
-        fine = [
-            state.worth(list(enumerate(order)))
-            for order in permutations(range(3))
-            if sum(view[pair] for pair in enumerate(order)) == max(worths(view))
-        ]
-        assert state.solo(seat, SMALL.unseen) in fine
+TIED = np.array([[9.0, 1.0, 2.0], [3.0, 4.0, 8.0], [6.0, 5.0, 7.0]])
+ONE_SEEN = np.array([[1, 0, 0], [0, 0, 0], [0, 0, 0]], bool)
+
+
+@pytest.mark.parametrize(
+    ("mask", "unseen", "mean"),
+    [(ONE_SEEN, 4.5, (20 + 22) / 2), (ONE_SEEN, 10.0, (11 + 15 + 10 + 12) / 4), (np.zeros((3, 3), bool), 4.3, 15.0)],
+)
+def test_alone_a_player_earns_the_mean_of_what_looks_best_to_it(mask, unseen, mean):
+    for rows, columns in product(permutations(range(3)), repeat=2):
+        table, seen = TIED[np.ix_(rows, columns)], mask[np.ix_(rows, columns)]
+        assert solo_worth(table, seen, unseen) == pytest.approx(mean)
+
+
+@pytest.mark.parametrize("rules", [LAPTOP, SMALL], ids=["laptop", "small"])
+def test_that_mean_is_over_all_assignments(rules):
+    for state in draw_states(rules, range(30)):
+        for seat in range(2):
+            mean = np.mean(worths_alone(state.table, state.masks[seat], rules.unseen))
+            assert state.solo(seat, rules.unseen) == pytest.approx(mean)
+
+
+def test_ties_are_drawn_evenly_whatever_the_order():
+    chances = np.random.default_rng(0).random((2, 20_000, 3))
+    masks = np.zeros((2, 20_000, 3, 3), bool)
+    low = np.mean([worth * 1.25 < 22 for worth in worths(TIED)])  # of the six that look alike
+    for rows, columns in ((0, 1, 2), (0, 1, 2)), ((2, 0, 1), (0, 1, 2)), ((1, 0, 2), (2, 1, 0)):
+        tables = np.broadcast_to(TIED[np.ix_(rows, columns)], (20_000, 3, 3)).copy()
+        found, start = 0, 0
+        while (i := first_hard(tables[start:], masks[:, start:], chances[:, start:], 4.5, 1.25)) >= 0:
+            found, start = found + 1, start + i + 1
+        assert found / 20_000 == pytest.approx(low**2, abs=0.015)
 
 
 def test_what_is_shown_is_scaled_and_rounded_down():
