@@ -39,7 +39,6 @@ class GRPOSettings:
     clip_high: float = 0.2
     learning_rate: float = 2e-4
     weight_decay: float = 0.0
-    adam_eps: float = 1e-6  # above the noise of gradients that are 0, such as those of key biases
     max_grad_norm: float = 1.0
     epochs: int = 1
     batch_rows: int = 64  # per optimiser step, over all processes
