@@ -113,7 +113,7 @@ class GRPOConfig(Group):
         "constant", description="Equal weight of all tokens (`constant`), of all rows, or of the tokens of a batch"
     )
     learning_rate: float | None = Field(
-        None, gt=0, le=1, description="Learning rate of AdamW; default 2e-4 for the embedded model, else 1e-6"
+        None, gt=0, le=1, description="Learning rate of AdamW; default 1e-4 for the embedded model, else 1e-6"
     )
     clip_low: float = Field(0.2, gt=0, lt=1, description="Clip range of the ratio, below 1")
     clip_high: float = Field(0.2, gt=0, lt=10, description="Clip range of the ratio, above 1")
@@ -124,7 +124,7 @@ class GRPOConfig(Group):
     epochs: Positive = Field(1, description="Passes over an iteration's games")
     batch_rows: Positive = Field(512, description="Rows per optimiser step; a row is one seat of a game")
     micro_rows: Positive = Field(32, description="Rows per forward pass")
-    max_grad_norm: float = Field(1.0, gt=0, description="Maximum gradient norm")
+    max_grad_norm: float = Field(1.0, gt=0, description="Maximum gradient norm, of the mean over tokens")
     anneal: bool = Field(False, description="Lower the learning rate linearly to a tenth over the run")
 
 
@@ -168,7 +168,7 @@ class DialogueRunConfig(SelfPlaySettings):
 GAME_DEFAULTS: Final[dict[str, dict[str, dict[str, Any]]]] = {
     "kuhn_text": {
         "start": {"tokens": 240_000, "batch_rows": 64, "drills": 0.15, "mixed": (0.3, 0.0)},
-        "grpo": {"learning_rate": 1e-4, "entropy": 0.1, "batch_rows": 256},
+        "grpo": {"learning_rate": 8e-5, "entropy": 0.1, "batch_rows": 256},
         "sampling": {"max_new_tokens": 2},  # a move and its end, so that the entropy bonus applies to moves only
         "run": {"games": 24_576, "num_games": 512, "save_interval": 2},
     },

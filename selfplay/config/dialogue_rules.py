@@ -39,7 +39,7 @@ def is_embedded(config: DialogueConfig) -> bool:
 
 def default_rate_and_kl(embedded: bool) -> tuple[float, float]:
     """Default learning rate and KL coefficient; a pretrained language model should keep its language."""
-    return (2e-4, 0.0) if embedded else (1e-6, 0.001)
+    return (1e-4, 0.0) if embedded else (1e-6, 0.001)
 
 
 def with_embedded_folder(config: DialogueConfig, newest: Path) -> DialogueConfig:

@@ -46,7 +46,7 @@ DIALOGUE: Final[Presets] = {
     "laptop": {
         "start": {"tokens": 12_000_000},
         "run": {"games": 44_880, "num_games": 240, "save_interval": 20, "evaluation_states": 1024},
-        "grpo": {"learning_rate": 3e-4, "batch_rows": 240, "anneal": True},
+        "grpo": {"learning_rate": 1.5e-4, "batch_rows": 240, "anneal": True},
     },
 }
 

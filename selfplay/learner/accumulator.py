@@ -9,25 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import torch
 from torch import Tensor, distributed
 
 from selfplay.learner.clip_and_step import add_gradients, clip_and_step
 
-if TYPE_CHECKING:
-    from torch import nn
-
 Micro = TypeVar("Micro")
 Result = TypeVar("Result")
-
-
-def adamw(network: nn.Module, learning_rate: float, weight_decay: float, eps: float) -> torch.optim.AdamW:
-    """AdamW for the trainable parameters of a network (Loshchilov & Hutter 2019)."""
-    parameters = [parameter for parameter in network.parameters() if parameter.requires_grad]
-    fused = parameters[0].device.type in ("cpu", "cuda")
-    return torch.optim.AdamW(parameters, learning_rate, eps=eps, weight_decay=weight_decay, fused=fused)
 
 
 class Accumulator:
@@ -61,13 +51,14 @@ class Accumulator:
         return list(self._pool.map(each, items[self.process :: self.processes]))
 
     def step(
-        self, micros: Sequence[Micro], loss: Callable[[Micro], tuple[Tensor, Tensor]]
+        self, micros: Sequence[Micro], loss: Callable[[Micro], tuple[Tensor, Tensor]], weight: float = 1.0
     ) -> tuple[list[Tensor], Tensor]:
         """Sum the gradients of all micro-batches, clip them, and apply them unless they are not finite.
 
         Args:
             micros: of the whole batch, of all processes.
             loss: of a micro-batch; its share of the batch's loss, and metrics [K].
+            weight: of all tokens of the batch together. The maximum norm is that of weight 1.
 
         Returns:
             The metrics of this process's micro-batches, and the norm of the gradient before clipping.
@@ -82,7 +73,7 @@ class Accumulator:
             add_gradients(gradients, more)
         for gradient in gradients:
             self.add_up(gradient)
-        norm = clip_and_step(self.optimizer, self.parameters, gradients, self._max_grad_norm)
+        norm = clip_and_step(self.optimizer, self.parameters, gradients, weight * self._max_grad_norm)
         return [numbers for _, found in results for numbers in found], norm
 
     def add_up(self, tensor: Tensor, *, greatest: bool = False) -> Tensor:

@@ -17,7 +17,8 @@ import torch
 from torch import Tensor, nn
 
 from selfplay.errors import LearnerError
-from selfplay.learner.accumulator import Accumulator, adamw
+from selfplay.learner.accumulator import Accumulator
+from selfplay.learner.adamw import adamw
 from selfplay.learner.advantages import RoleEMA, with_advantages
 from selfplay.learner.dialogue_batch import (
     F32,
@@ -123,7 +124,7 @@ class GRPOLearner:
         self._model = model
         self._sampling = sampling
         self._reference = reference
-        optimizer = adamw(model.module, settings.learning_rate, settings.weight_decay, settings.adam_eps)
+        optimizer = adamw(model.module, settings.learning_rate, settings.weight_decay)
         self._work = Accumulator(optimizer, settings.max_grad_norm, threads)
         self.device = self._work.device
         self.optimizer = optimizer
@@ -179,7 +180,8 @@ class GRPOLearner:
             tokens = padded(rows, [weights[number] for number in numbers], self.device)
             return micro_loss(self._logits(self._model, tokens), tokens, settings, self._sampling)
 
-        found, norm = self._work.step(by_length(batch, settings.micro_rows), loss)
+        weight = sum(weight * row.tokens for weight, row in zip(weights, batch, strict=True))
+        found, norm = self._work.step(by_length(batch, settings.micro_rows), loss, weight)
         none = torch.zeros(len(LOSS_PARTS) + 1, dtype=torch.float64, device=self.device)
         parts = torch.stack([none, *found])
         sums = self._work.add_up(parts[:, :-1].sum(0))

@@ -37,10 +37,9 @@ class GRPOSettings:
     row_tokens: int = 256  # of ``constant``: assumed number of tokens per row
     clip_low: float = 0.2
     clip_high: float = 0.2
-    learning_rate: float = 2e-4
+    learning_rate: float = 1e-4
     weight_decay: float = 0.0
-    adam_eps: float = 1e-6  # above the noise of gradients that are 0, such as those of key biases
-    max_grad_norm: float = 1.0
+    max_grad_norm: float = 1.0  # of the mean over tokens
     epochs: int = 1
     batch_rows: int = 64  # per optimiser step, over all processes
     micro_rows: int = 16  # per forward pass

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from selfplay.learner.accumulator import Accumulator, adamw
+from selfplay.learner.accumulator import Accumulator
+from selfplay.learner.adamw import adamw
 from selfplay.learner.dialogue_batch import by_length, padded, row_of, token_weights
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class SupervisedLearner:
     def __init__(self, model: TokenModel, settings: SupervisedSettings, threads: int = 1) -> None:
         self._model = model
         self._settings = settings
-        optimizer = adamw(model.module, settings.learning_rate, settings.weight_decay, eps=1e-8)
+        optimizer = adamw(model.module, settings.learning_rate, settings.weight_decay)
         optimizer.param_groups[0]["betas"] = (0.9, 0.95)  # gradients of a model from scratch change fast
         self._work = Accumulator(optimizer, settings.max_grad_norm, threads)
 

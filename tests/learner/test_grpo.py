@@ -146,7 +146,7 @@ def test_the_learning_rate_can_be_changed():
     module = TinyTransformer()
     before = weights(module)
     with learning(module) as learner:
-        assert learner.optimizer.param_groups[0]["lr"] == 2e-4
+        assert learner.optimizer.param_groups[0]["lr"] == 1e-4
         learner.optimizer.param_groups[0]["lr"] = 0.0
         assert learner.update(games_of(module), torch.Generator()).steps == 1
         assert torch.equal(weights(module), before)

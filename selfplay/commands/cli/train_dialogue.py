@@ -14,7 +14,7 @@ FLAGS = {
     "batch_rows": ("--batch-rows", "rows (one seat of a game each) of an optimiser step (64)"),
     "micro_rows": ("--micro-rows", "rows of a forward pass on each GPU (8)"),
     "epochs": ("--epochs", "passes over the games (2)"),
-    "learning_rate": ("--learning-rate", "of AdamW (2e-4 for tiny, else 1e-6)"),
+    "learning_rate": ("--learning-rate", "of AdamW (1e-4 for tiny, else 1e-6)"),
     "kl": ("--kl", "weight of KL to the model before (0 for tiny, else 0.001)"),
     "advantage": ("--advantage", "dr_grpo, grpo or rloo (dr_grpo)"),
 }

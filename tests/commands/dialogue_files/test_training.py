@@ -57,7 +57,7 @@ def chances(folder, instances):
 def test_what_won_becomes_likelier_than_what_lost(tmp_path):
     folder = tables(tmp_path)
     told = trained(folder, batch_rows=8, micro_rows=4, epochs=4, learning_rate=3e-3)
-    assert "preset of the embedded model: learning rate 0.0002, no KL; as given: learning rate 0.003" in told[0]
+    assert "preset of the embedded model: learning rate 0.0001, no KL; as given: learning rate 0.003" in told[0]
     assert told[-1] == f"{folder / CHECKPOINT}: the trained model"
     instances = read_table(folder / TRAIN).instances
     gained = chances(folder / CHECKPOINT, instances) - chances(folder / "model", instances)
@@ -98,7 +98,7 @@ def test_presets():
     given = TrainingSettings()
     assert (given.batch_rows, given.micro_rows, given.epochs) == (64, 8, 2)
     tiny, other = given.completed(embedded=True), given.completed(embedded=False)
-    assert (tiny.learning_rate, tiny.kl) == (2e-4, 0.0)
+    assert (tiny.learning_rate, tiny.kl) == (1e-4, 0.0)
     assert (other.learning_rate, other.kl) == (1e-6, 0.001)
     assert TrainingSettings(learning_rate=0.1, kl=0.0).completed(embedded=False).kl == 0.0
 
