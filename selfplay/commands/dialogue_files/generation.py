@@ -77,7 +77,8 @@ def generate(folder: Path, settings: FileSettings, device: str, resume: bool, no
         raise ConfigError(f"{settings.model}: an adapter, and servers are given whole models; play without a server")
     with boundary(ConfigError, f"cannot write to {folder}"):
         make_folder(folder)
-    device = pick_device(device)
+    served = settings.server is not None and settings.server.program is not None
+    device = "cpu" if served else pick_device(device)  # the server has the GPUs
     torch.set_num_threads(usable_cores())
     model, where = open_model(settings.config, device, usable_cores(), notify)
     states = ", ".join(f"{counts.count(size)} states x {size}" for size in sorted(set(counts), reverse=True))
@@ -117,12 +118,12 @@ async def _served(server: ReplyServer, writer: RemoteWriter, work: Callable[[], 
     """Work in a thread while the server runs."""
     try:
         async with running(Supervisor(SupervisorSpec(children=(server.spec(),)))):
-            return await asyncio.to_thread(work)
+            try:
+                return await asyncio.to_thread(work)
+            finally:
+                writer.cancel()  # the thread of a work that was interrupted
     except (StartError, GaveUpError) as error:
         raise ServerError(str(error)) from error
-    except asyncio.CancelledError:
-        writer.cancel()
-        raise
 
 
 def play(
