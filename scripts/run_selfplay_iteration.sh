@@ -3,7 +3,7 @@
 # tables and checkpoint/, which plays the next. Finished steps with the same settings are skipped, half-written ones are
 # done again, and other settings are refused. Variables, with their defaults:
 #   INITIAL_MODEL=tiny  NUM_ITERATIONS=3  GAMES_PER_ITER=100  EPOCHS_PER_ITER=2
-#   and those of the other two scripts but NUM_GAMES and EPOCHS; EXP_NAME=selfplay_iter
+#   and those of the other two scripts but NUM_GAMES, EPOCHS and SERVER_URL; EXP_NAME=selfplay_iter
 set -euo pipefail
 
 here=$PWD
@@ -44,7 +44,9 @@ play() { # FOLDER MODEL GAMES EXP_NAME and further flags
   "$python" scripts/generate_selfplay_games.py --folder "$folder" --model "$model" --num-games "$games" \
     --exp-name "$name" --games-per-state "$GAMES_PER_STATE" --max-length "$MAX_LENGTH" --temperature "$TEMPERATURE" \
     --game "$GAME" --seed "${SEED:-0}" ${GAME_SIZE:+--game-size "$GAME_SIZE"} \
-    ${START_TOKENS:+--start-tokens "$START_TOKENS"} ${BASELINE:+--baseline "$BASELINE"} "$@"
+    ${START_TOKENS:+--start-tokens "$START_TOKENS"} ${BASELINE:+--baseline "$BASELINE"} \
+    ${MAX_NEW_TOKENS:+--max-new-tokens "$MAX_NEW_TOKENS"} ${BF16:+--bf16} ${SERVER:+--server "$SERVER"} \
+    ${SERVER_ARGS:+"--server-args=$SERVER_ARGS"} ${SERVER_URL:+--server-url "$SERVER_URL"} "$@"
 }
 
 # Processes that train: one a GPU, or PROCESSES.
@@ -65,7 +67,7 @@ train() { # FOLDER EPOCHS and further flags
   local start=("$python")
   [[ $count -le 1 ]] || start=("$python" -m torch.distributed.run --standalone --nproc-per-node "$count")
   "${start[@]}" scripts/train_dialogue.py --folder "$folder" --epochs "$epochs" --batch-rows "$TRAIN_BATCH_SIZE" \
-    --micro-rows "$MICRO_BATCH_SIZE" ${LEARNING_RATE:+--learning-rate "$LEARNING_RATE"} "$@"
+    --micro-rows "$MICRO_BATCH_SIZE" ${LEARNING_RATE:+--learning-rate "$LEARNING_RATE"} ${LORA_RANK:+--lora-rank "$LORA_RANK"} "$@"
 }
 
 generation_defaults() {
@@ -73,6 +75,9 @@ generation_defaults() {
   whole GAMES_PER_STATE
   whole MAX_LENGTH
   above_zero TEMPERATURE 10
+  [[ -z ${MAX_NEW_TOKENS:-} ]] || whole MAX_NEW_TOKENS
+  [[ ${BF16:=} =~ ^[01]?$ ]] || refuse "BF16=$BF16: must be 1 or 0"
+  BF16=${BF16#0}
 }
 
 training_defaults() {
@@ -81,6 +86,7 @@ training_defaults() {
   whole MICRO_BATCH_SIZE
   above_zero LEARNING_RATE 1
   [[ -z ${PROCESSES:-} ]] || whole PROCESSES
+  [[ -z ${LORA_RANK:-} ]] || whole LORA_RANK
 }
 
 [[ ${BASH_SOURCE[0]} == "$0" ]] || return 0 # the other two scripts source the functions above
@@ -91,6 +97,8 @@ for name in NUM_ITERATIONS GAMES_PER_ITER EPOCHS_PER_ITER; do
 done
 generation_defaults
 training_defaults
+[[ -z ${SERVER_URL:-} ]] ||
+  refuse "SERVER_URL=$SERVER_URL: that server would play with the first model throughout; SERVER starts one for each"
 model=$(located "${INITIAL_MODEL:-tiny}")
 for ((i = 1; i <= NUM_ITERATIONS; i++)); do
   folder=$data/${GAME}_game_selfplay_iterations/iter_$i

@@ -1,4 +1,4 @@
-"""The seeds' commands, as a person types them: shells over scripts, in a folder of their own."""
+"""The commands of the dialogue files, as a person types them: shells over scripts, in a folder of their own."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def test_generation_then_training(tmp_path):
     model_folder(tmp_path / "model")
     done = shell("run_selfplay_generation.sh", tmp_path, MODEL_NAME="model", NUM_GAMES=13, EXP_NAME="mine", **SMALL)
     assert done.returncode == 0, done.stderr
-    assert "the default is tiny, the seed's was Qwen/Qwen2.5-7B-Instruct" in done.stdout.splitlines()[0]
+    assert "the default is tiny, that of the verl scripts Qwen/Qwen2.5-7B-Instruct" in done.stdout.splitlines()[0]
     folder = tmp_path / "data" / "kuhn_text_game_selfplay"
     assert names(folder) == ["selfplay_games.jsonl", "settings.json", "train.parquet", "val.parquet"]
     games = [json.loads(line) for line in (folder / "selfplay_games.jsonl").read_text().splitlines()]
@@ -63,7 +63,7 @@ def test_iterations_go_on_from_each_other_and_finished_ones_are_kept(tmp_path, m
     small = {**SMALL, "INITIAL_MODEL": "model", "GAMES_PER_ITER": 8, "NUM_ITERATIONS": 2}
     done = shell("run_selfplay_iteration.sh", tmp_path, **small)
     assert done.returncode == 0, done.stderr
-    assert "the default is tiny, the seed's was Qwen/Qwen2.5-7B-Instruct" in done.stdout.splitlines()[0]
+    assert "the default is tiny, that of the verl scripts Qwen/Qwen2.5-7B-Instruct" in done.stdout.splitlines()[0]
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
     for folder in (base / "iter_1", base / "iter_2"):
         assert names(folder) == [
@@ -90,7 +90,11 @@ def test_iterations_go_on_from_each_other_and_finished_ones_are_kept(tmp_path, m
         ("run_selfplay_training.sh", {"LEARNING_RATE": "2"}, "LEARNING_RATE=2: must be a number above 0, 1 at most"),
         ("run_selfplay_generation.sh", {"TEMPERATURE": "0.0"}, "TEMPERATURE=0.0: "),
         ("run_selfplay_generation.sh", {"MAX_LENGTH": "-3"}, "MAX_LENGTH=-3: "),
+        ("run_selfplay_generation.sh", {"MAX_NEW_TOKENS": "few"}, "MAX_NEW_TOKENS=few: "),
+        ("run_selfplay_generation.sh", {"BF16": "yes"}, "BF16=yes: must be 1 or 0"),
         ("run_selfplay_training.sh", {"EPOCHS": "1.5"}, "EPOCHS=1.5: "),
+        ("run_selfplay_training.sh", {"LORA_RANK": "0"}, "LORA_RANK=0: "),
+        ("run_selfplay_iteration.sh", {"SERVER_URL": "http://h"}, "SERVER_URL=http://h: that server would play with"),
         ("run_selfplay_training.sh", {"LEARNING_RATE": "0e-3"}, "LEARNING_RATE=0e-3: "),
         ("run_selfplay_training.sh", {"MICRO_BATCH_SIZE": "x"}, "MICRO_BATCH_SIZE=x: "),
         ("run_selfplay_training.sh", {}, "no data to train on; run_selfplay_generation.sh makes it"),
@@ -121,9 +125,12 @@ def call(monkeypatch, module, *words):
         (generate_selfplay_games, ("--games-per-state", "1"), "one game's pair has one reward, and so advantage zero"),
         (generate_selfplay_games, ("--game", "chess"), "--game chess: "),
         (generate_selfplay_games, ("--games", "1"), "unknown flag --games: did you mean"),
+        (generate_selfplay_games, ("--server", "sglang"), "--server needs --model NAME or FOLDER"),
+        (generate_selfplay_games, ("--server", "ollama"), "--server ollama: "),
         (convert_selfplay_to_verl, (), "selfplay_games.jsonl: no games; run_selfplay_generation.sh plays them"),
         (train_dialogue, (), "no data to train on; run_selfplay_generation.sh makes it"),
         (train_dialogue, ("--kl", "much"), "--kl much: "),
+        (train_dialogue, ("--lora-rank", "0"), "--lora-rank 0: "),
     ],
 )
 def test_mistakes_are_one_line(tmp_path, monkeypatch, capsys, module, words, message):

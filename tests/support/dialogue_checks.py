@@ -1,7 +1,13 @@
-"""Leaves ``reports/dialogue_checks.txt``: a line for each check of dialogue games, and one such game with its masks."""
+"""Leaves ``reports/dialogue_checks.txt``: a line for each check of dialogue games, and one such game with its masks.
+
+``python -m tests.support.dialogue_checks`` runs these checks alone.
+"""
 
 import os
+import sys
 from pathlib import Path
+
+import pytest
 
 REPORT = Path(__file__).parents[2] / "reports" / "dialogue_checks.txt"
 CHECKS = {  # where the checks of each kind stand
@@ -43,3 +49,7 @@ def text_of(found, games):
     lines = [f"{kind:<8} {outcome:<8} {name.removeprefix('tests/')}" for name, (kind, outcome) in checks]
     failed = sum(outcome == "failed" for _, outcome in found.values())
     return "\n".join([f"{len(lines)} checks of dialogue games, {failed} failed", "", *lines, "", *games[:1], ""])
+
+
+if __name__ == "__main__":
+    sys.exit(pytest.main(["-q", *(place for places in CHECKS.values() for place in places), *sys.argv[1:]]))

@@ -31,6 +31,10 @@ def parser() -> argparse.ArgumentParser:
         "--iteration", type=int, default=0, metavar="N", help="number of the iteration; each has different states"
     )
     made.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (%(default)s)")
+    made.add_argument("--bf16", action="store_true", help="forward passes in bfloat16")
+    made.add_argument("--server-url", metavar="URL", help="SGLang or OpenAI-compatible server that writes the replies")
+    made.add_argument("--server", metavar="NAME", help="start sglang or vllm with the model, to write the replies")
+    made.add_argument("--server-args", metavar="TEXT", help="additional arguments of that program, as one string")
     made.add_argument("--device", default="auto", metavar="NAME", help="cpu, cuda:N or auto (%(default)s)")
     made.add_argument("--resume", action="store_true", help="reuse games with the same settings")
     return made

@@ -16,6 +16,8 @@ FLAGS = {
     "epochs": ("--epochs", "passes over the games (2)"),
     "learning_rate": ("--learning-rate", "of AdamW (1e-4 for tiny, else 1e-6)"),
     "kl": ("--kl", "weight of KL to the model before (0 for tiny, else 0.001)"),
+    "lora_rank": ("--lora-rank", "rank of an adapter that is trained instead of the model (none)"),
+    "lora_alpha": ("--lora-alpha", "weight of the adapter times its rank (32)"),
     "advantage": ("--advantage", "dr_grpo, grpo or rloo (dr_grpo)"),
 }
 

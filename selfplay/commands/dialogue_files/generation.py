@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,15 +22,30 @@ from selfplay.commands.dialogue_files.settings import (
     write_settings,
 )
 from selfplay.config.dialogue_rules import game_of
-from selfplay.errors import ConfigError, RunnerError, boundary
+from selfplay.errors import ConfigError, RunnerError, ServerError, boundary
+from selfplay.learner.grpo import GRPOLearner
+from selfplay.learner.grpo_loss import GRPOSettings
 from selfplay.machine import pick_device, usable_cores
+from selfplay.policy.language.folders import ADAPTER
+from selfplay.policy.language.remote import RemoteWriter
 from selfplay.policy.language.writer import LocalWriter
-from selfplay.runner.dialogue import GameSpec, Lost, play_games
+from selfplay.rollout.dialogue import scored
+from selfplay.runner.dialogue import GameSpec, Lost, Played, play_games
 from selfplay.seeding import derive
-from selfplay.train.dialogue.players import open_model, sampling_of
+from selfplay.supervision import GaveUpError, StartError, Supervisor, SupervisorSpec, running
+from selfplay.supervision import run as run_loop
+from selfplay.train.dialogue.players import (
+    check_opening,
+    endpoint_of,
+    open_model,
+    sampling_of,
+    server_of,
+    writer_of,
+)
 
 if TYPE_CHECKING:
     from selfplay.policy.language.model import LanguageModel
+    from selfplay.runner.serving import ReplyServer
 
 IN_PLAY: Final = 256  # concurrent games
 PREVIOUS: Final = "previous"
@@ -48,6 +65,7 @@ def generate(folder: Path, settings: FileSettings, device: str, resume: bool, no
     Raises:
         ConfigError: invalid settings, or the folder cannot be used or has other settings.
         RunnerError: no game was finished.
+        ServerError: the server gave no replies.
         CheckpointError: the model is damaged, or the files cannot be written.
     """
     counts = games_on_states(settings.games, settings.games_per_state)
@@ -55,14 +73,17 @@ def generate(folder: Path, settings: FileSettings, device: str, resume: bool, no
         refuse_other(folder, read_settings(folder).model_dump(), settings.model_dump())
         notify(f"{folder}: its {settings.games} games exist")
         return
+    if settings.server is not None and (Path(settings.model) / ADAPTER).is_file():
+        raise ConfigError(f"{settings.model}: an adapter, and servers are given whole models; play without a server")
     with boundary(ConfigError, f"cannot write to {folder}"):
         make_folder(folder)
-    device = pick_device(device)
+    served = settings.server is not None and settings.server.program is not None
+    device = "cpu" if served else pick_device(device)  # the server has the GPUs
     torch.set_num_threads(usable_cores())
-    model, _ = open_model(settings.config, device, usable_cores(), notify)
+    model, where = open_model(settings.config, device, usable_cores(), notify)
     states = ", ".join(f"{counts.count(size)} states x {size}" for size in sorted(set(counts), reverse=True))
     notify(f"Playing {settings.games} games of {settings.game}: {states}")
-    games = play(settings, counts, model, notify)
+    games = _play_with_writer(folder, settings, counts, model, where, notify)
     if not resume:
         set_aside(folder)
     write_games(folder / GAMES, games)
@@ -70,21 +91,63 @@ def generate(folder: Path, settings: FileSettings, device: str, resume: bool, no
     notify(f"{folder / GAMES}: {len(games)} games")
 
 
-def play(settings: FileSettings, counts: Sequence[int], model: LanguageModel, notify: Notify) -> list[GameLine]:
-    """Play ``counts[i]`` games on state i; failed games are left out, with a notice.
+def _play_with_writer(
+    folder: Path, settings: FileSettings, counts: Sequence[int], model: LanguageModel, where: str, notify: Notify
+) -> list[GameLine]:
+    """Play with the model itself, with the server of a URL, or with one that runs until the games have ended."""
+    if settings.server is None:
+        return play(settings, counts, model, notify)
+    config = settings.config.model_copy(update={"server": settings.server})
+    server = server_of(config, Path(where), folder)
+    endpoint = endpoint_of(config, model.chat, server)
+    assert endpoint is not None
+    if endpoint.context is not None:
+        check_opening(config, model, endpoint.context)
+    notify(endpoint.wire.description)
+    writer = writer_of(config, model, endpoint)
+    assert isinstance(writer, RemoteWriter)
+    try:
+        if server is None:
+            return play(settings, counts, model, notify, writer)
+        return run_loop(_served(server, writer, lambda: play(settings, counts, model, notify, writer)))
+    finally:
+        writer.disconnect()
+
+
+async def _served(server: ReplyServer, writer: RemoteWriter, work: Callable[[], list[GameLine]]) -> list[GameLine]:
+    """Work in a thread while the server runs."""
+    try:
+        async with running(Supervisor(SupervisorSpec(children=(server.spec(),)))):
+            try:
+                return await asyncio.to_thread(work)
+            finally:
+                writer.cancel()  # the thread of a work that was interrupted
+    except (StartError, GaveUpError) as error:
+        raise ServerError(str(error)) from error
+
+
+def play(
+    settings: FileSettings,
+    counts: Sequence[int],
+    model: LanguageModel,
+    notify: Notify,
+    writer: LocalWriter | RemoteWriter | None = None,
+) -> list[GameLine]:
+    """Play ``counts[i]`` games on state i; failed games are left out, with a notice. None: the model writes itself.
 
     A state depends on the seed, the iteration and its number, and a game on its state and its number there.
 
     Raises:
         RunnerError: no game was finished.
     """
-    writer = LocalWriter(model, sampling_of(settings.config))
+    writer = writer or LocalWriter(model, sampling_of(settings.config))
     wanted = [(index, replica) for index, count in enumerate(counts) for replica in range(count)]
     began, lost, games = time.monotonic(), [], list[GameLine]()
     shared = game_of(settings.config)[0].shared_reward
     for first in range(0, len(wanted), IN_PLAY):
         part = wanted[first : first + IN_PLAY]
-        for (_, replica), game in zip(part, play_games(_specs(settings, part, writer)), strict=True):
+        played = _with_logprobs(play_games(_specs(settings, part, writer)), settings, model)
+        for (_, replica), game in zip(part, played, strict=True):
             if isinstance(game, Lost):
                 lost.append(game)
             else:
@@ -99,7 +162,27 @@ def play(settings: FileSettings, counts: Sequence[int], model: LanguageModel, no
     return games
 
 
-def _specs(settings: FileSettings, part: Sequence[tuple[int, int]], writer: LocalWriter) -> list[GameSpec]:
+def _with_logprobs(
+    games: Sequence[Played | Lost], settings: FileSettings, model: LanguageModel
+) -> Sequence[Played | Lost]:
+    """The games; where a server gave no log-probabilities, with those of the model."""
+    if all(instance.known for game in games if isinstance(game, Played) for instance in game.instances):
+        return games
+    learner = GRPOLearner(model, GRPOSettings(), sampling_of(settings.config))
+    try:
+        return [
+            replace(game, instances=tuple(scored(game.instances, learner.logprobs)))
+            if isinstance(game, Played)
+            else game
+            for game in games
+        ]
+    finally:
+        learner.close()
+
+
+def _specs(
+    settings: FileSettings, part: Sequence[tuple[int, int]], writer: LocalWriter | RemoteWriter
+) -> list[GameSpec]:
     entry, _ = game_of(settings.config)
     rules: Any = entry.rules(**settings.rules)
     numbers = sorted({index for index, _ in part})

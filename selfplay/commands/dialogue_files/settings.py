@@ -21,6 +21,7 @@ from selfplay.config.dialogue import (
     DialogueRunConfig,
     ModelConfig,
     SamplingConfig,
+    ServerConfig,
     StartConfig,
 )
 from selfplay.errors import ConfigError, CorruptError
@@ -60,6 +61,8 @@ class FileSettings(Group):
     games: Annotated[int, Field(ge=2, le=10**7)]
     games_per_state: Positive
     baseline: Literal["group", "role-ema"]
+    bf16: bool = False  # forward passes of the model that played
+    server: ServerConfig | None = None  # that wrote the replies; None: the model itself
 
     @property
     def data_source(self) -> str:
@@ -67,11 +70,11 @@ class FileSettings(Group):
 
     @property
     def config(self) -> DialogueConfig:
-        """The configuration that opens the model, without limits of these games."""
+        """The configuration that opens the model, without limits of these games, and without a server."""
         size = self.rules.get("size")
         return DialogueConfig(
             game=DialogueGameConfig(type=self.game, size=size if isinstance(size, int) else None),
-            model=ModelConfig(name=self.model),
+            model=ModelConfig(name=self.model, bf16=self.bf16),
             sampling=SamplingConfig(**self.sampling.model_dump()),
             start=self.start or StartConfig(),
             run=DialogueRunConfig(seed=self.seed),
@@ -84,7 +87,7 @@ def make_settings(values: Mapping[str, Any]) -> FileSettings:
     Args:
         values: of the user: fields of ``FileSettings``, with ``temperature``, ``top_p`` and ``max_new_tokens`` instead
             of ``sampling``, ``game_size`` and ``max_length`` instead of the rules, ``start_tokens`` instead of
-            ``start``.
+            ``start``, and the name of a program as ``server``, with ``server_url`` and ``server_args``.
 
     Raises:
         ConfigError: an invalid value, with its flag; or single games per state without a baseline across states.
@@ -93,11 +96,15 @@ def make_settings(values: Mapping[str, Any]) -> FileSettings:
     from selfplay.train.dialogue.players import sampling_of  # loads torch
 
     given = dict(values)
+    served = {"url": given.pop("server_url", None), "program": given.pop("server", None)}
+    served["arguments"] = given.pop("server_args", None)
+    served = {name: value for name, value in served.items() if value is not None}
     model, tokens = _absolute(str(given["model"])), given.pop("start_tokens")
     try:
         config = DialogueConfig(
             game=DialogueGameConfig(type=given.pop("game"), size=given.pop("game_size")),
-            model=ModelConfig(name=model),
+            model=ModelConfig(name=model, bf16=given.get("bf16", False)),
+            server=ServerConfig(**served),
             sampling=SamplingConfig(**{n: given.pop(n) for n in ("temperature", "top_p", "max_new_tokens")}),
             start=StartConfig() if tokens is None else StartConfig(tokens=tokens),
             run=DialogueRunConfig(seed=given["seed"]),
@@ -114,6 +121,7 @@ def make_settings(values: Mapping[str, Any]) -> FileSettings:
                 "rules": asdict(rules),
                 "versions": dict(entry.versions),
                 "sampling": SamplingLine(**asdict(sampling)),
+                "server": config.server if config.server.remote else None,
             }
         )
         refuse_single_games(settings.games_per_state, settings.baseline)
@@ -125,22 +133,24 @@ def make_settings(values: Mapping[str, Any]) -> FileSettings:
 def user_error(error: ValidationError) -> ConfigError:
     """The error message for an invalid value: the flag, the value, and what is valid."""
     problem = error.errors(include_url=False)[0]
+    if not problem["loc"]:  # settings that exclude each other
+        return ConfigError(str(problem["ctx"]["error"]))
     name = str(problem["loc"][-1])
     message = problem["msg"][0].lower() + problem["msg"][1:]
     return ConfigError(f"--{_FLAGS.get(name, name).replace('_', '-')} {problem['input']}: {message}")
 
 
-_FLAGS: Final = {"type": "game", "size": "game_size", "tokens": "start_tokens", "games": "num_games"}
+_FLAGS: Final = {
+    "type": "game", "size": "game_size", "tokens": "start_tokens", "games": "num_games", "program": "server"
+}  # fmt: skip
 
 
 def announce(settings: FileSettings, max_length: int) -> str:
     turns = settings.rules.get("max_turns", max_length)
     less = "" if turns == max_length else f". Games end after {turns} turns, the embedded model's limit"
     if settings.model == TINY:
-        return (
-            f"Model: {TINY}, the embedded default; on a machine with GPUs MODEL_NAME={EXAMPLE_MODEL}, the seed's{less}"
-        )
-    return f"Model: {settings.model}; the default is {TINY}, the seed's was {EXAMPLE_MODEL}{less}"
+        return f"Model: {TINY}, the embedded default; on a machine with GPUs, MODEL_NAME={EXAMPLE_MODEL}{less}"
+    return f"Model: {settings.model}; the default is {TINY}, that of the verl scripts {EXAMPLE_MODEL}{less}"
 
 
 def _absolute(model: str) -> str:

@@ -24,6 +24,7 @@ from selfplay.learner.advantages import with_advantages
 from selfplay.learner.grpo import GRPOLearner, GRPOStatistics
 from selfplay.learner.grpo_loss import GRPOSettings, clipped_loss, k3
 from selfplay.machine import usable_cores
+from selfplay.policy.language.model import FrozenReference
 from selfplay.rollout.dialogue import grouped
 from selfplay.seeding import derive
 from selfplay.train.dialogue.players import open_model, sampling_of
@@ -31,6 +32,7 @@ from selfplay.train.dialogue.players import open_model, sampling_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from selfplay.config.dialogue import DialogueConfig
     from selfplay.policy.language.model import LanguageModel
     from selfplay.rollout.dialogue import DialogueGroup
 
@@ -48,6 +50,8 @@ class TrainingSettings(Group):
     learning_rate: Annotated[float, Field(gt=0, le=1)] | None = None
     kl: Annotated[float, Field(ge=0)] | None = None
     advantage: Literal["grpo", "dr_grpo", "rloo"] = "dr_grpo"
+    lora_rank: Annotated[int, Field(ge=1, le=4096)] | None = None  # None: the whole model, or the adapter that played
+    lora_alpha: Positive | None = None
 
     def completed(self, embedded: bool) -> TrainingSettings:
         """With defaults for values that are not given."""
@@ -164,14 +168,28 @@ def _cost(settings: TrainingSettings) -> str:
 
 def _models(
     settings: FileSettings, chosen: TrainingSettings, process: Process, notify: Notify
-) -> tuple[LanguageModel, LanguageModel | None]:
+) -> tuple[LanguageModel, LanguageModel | FrozenReference | None]:
     """The model and its KL reference. Only the first process makes an embedded model."""
     if not process.first:
         process.wait()
-    model, _ = open_model(settings.config, process.device, usable_cores(), notify)
+    torch.manual_seed(derive(settings.seed, "files", settings.iteration, "adapter"))  # the same in all processes
+    model, _ = open_model(_opening(settings, chosen), process.device, usable_cores(), notify)
     if process.first:
         process.wait()
-    return model, open_model(settings.config, process.device, usable_cores(), notify)[0] if chosen.kl else None
+    if not chosen.kl:
+        return model, None
+    if model.adapter is not None:
+        return model, FrozenReference(model)
+    return model, open_model(settings.config, process.device, usable_cores(), notify)[0]
+
+
+def _opening(settings: FileSettings, chosen: TrainingSettings) -> DialogueConfig:
+    """The configuration that opens the model to train."""
+    if chosen.lora_rank is None:
+        return settings.config
+    alpha = {} if chosen.lora_alpha is None else {"lora_alpha": chosen.lora_alpha}
+    model = settings.config.model.model_copy(update={"lora_rank": chosen.lora_rank, **alpha})
+    return settings.config.model_copy(update={"model": model})
 
 
 def _grpo(settings: FileSettings, chosen: TrainingSettings, process: Process) -> GRPOSettings:
@@ -181,6 +199,7 @@ def _grpo(settings: FileSettings, chosen: TrainingSettings, process: Process) ->
         advantage=chosen.advantage, baseline=settings.baseline, learning_rate=chosen.learning_rate,
         epochs=chosen.epochs, batch_rows=chosen.batch_rows, micro_rows=chosen.micro_rows, kl=chosen.kl,
         bf16=process.device != "cpu" and not is_embedded(settings.config),
+        truncate=0.0 if settings.server is None else settings.server.truncate,
     )  # fmt: skip
 
 

@@ -1,5 +1,9 @@
 """Games of a model with itself, in a file."""
 
+import math
+import random
+import sys
+
 import pytest
 
 from selfplay.commands.dialogue_files import generation
@@ -7,7 +11,14 @@ from selfplay.commands.dialogue_files.games import GAMES, read_games
 from selfplay.commands.dialogue_files.generation import PREVIOUS, generate, play
 from selfplay.commands.dialogue_files.rows import TRAIN, VAL, convert
 from selfplay.commands.dialogue_files.settings import SETTINGS, read_settings
-from selfplay.errors import ConfigError, RunnerError
+from selfplay.errors import ConfigError, RunnerError, ServerError
+from selfplay.policy.language.conversation import Reply
+from selfplay.policy.language.loading import Lora, load_model
+from selfplay.policy.language.wire import SGLang
+from selfplay.runner.serving import ServerProgram
+from selfplay.train.dialogue import players
+from tests.policy.language import stub_server
+from tests.policy.language.stub_server import SGLANG, TEXT, Stub
 from tests.train.dialogue.models import model_folder, untaught
 from tests.train.dialogue.writers import settings_of
 
@@ -102,3 +113,62 @@ def test_a_folder_that_cannot_be(tmp_path, settings):
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match="cannot write to"):
         generated(tmp_path / "file" / "out", settings)
+
+
+def guess(chat):
+    luck = random.Random(0)
+
+    def answer(_):
+        text = luck.choice(("[pass]", "[bet]"))
+        ids = chat.ids_of([text])[0]
+        return Reply(text, ids, [-0.7] * len(ids), ended=True)
+
+    return answer
+
+
+def served(settings, **server):
+    return settings_of(
+        "kuhn_text", model=settings.model, games=8, games_per_state=4, **{f"server_{n}": v for n, v in server.items()}
+    )
+
+
+@pytest.mark.blocking("a writer has an event loop of its own, on which nobody else waits")
+@pytest.mark.parametrize("kind", [SGLANG, TEXT])
+def test_a_server_writes_the_replies_and_without_its_probabilities_the_model_scores_them(tmp_path, settings, kind):
+    with Stub(kind, guess(load_model(settings.model).chat), logprobs=kind == SGLANG) as stub:
+        wanted = served(settings, url=stub.url)
+        generated(tmp_path / "out", wanted)
+        assert len(stub.bodies) >= 16
+    assert read_settings(tmp_path / "out") == wanted
+    games, _ = read_games(tmp_path / "out" / GAMES)
+    logprobs = [one for game in games for tokens in game.tokens for one in tokens.logprob]
+    assert all(map(math.isfinite, logprobs))
+    assert (set(logprobs) == {-0.7}) == (kind == SGLANG)
+
+
+def test_a_server_gets_no_adapter(tmp_path, settings):
+    adapter = load_model(settings.model, lora=Lora(2, 4))
+    adapter.save(tmp_path / "adapter")
+    with pytest.raises(ConfigError, match="an adapter, and servers are given whole models"):
+        generated(
+            tmp_path / "out", served(settings.model_copy(update={"model": str(tmp_path / "adapter")}), url="http://x")
+        )
+
+
+@pytest.mark.full
+@pytest.mark.blocking("a writer has an event loop of its own, on which nobody else waits")
+def test_a_program_serves_until_the_games_have_ended(tmp_path, settings, monkeypatch):
+    command = (sys.executable, stub_server.__file__, "{folder}", "{port}")
+    program = ServerProgram("stub", command, SGLang())
+    monkeypatch.setattr(players, "find_program", lambda name: program)
+    end = load_model(settings.model).chat.end
+    (tmp_path / "model" / "reply").write_bytes(b"." * end)
+    wanted = settings_of("kuhn_text", model=settings.model, games=8, games_per_state=4, server="sglang")
+    generated(tmp_path / "out", wanted)
+    assert (tmp_path / "out" / players.SERVER_LOG).read_text().startswith(f"serving {settings.model} ")
+    assert len(read_games(tmp_path / "out" / GAMES)[0]) == 8
+    failing = settings_of(
+        "kuhn_text", model=settings.model, games=8, games_per_state=4, server="sglang", server_args="--fail"
+    )
+    with pytest.raises(ServerError, match="out of memory"):
+        generated(tmp_path / "none", failing)

@@ -179,3 +179,16 @@ def test_two_processes_leave_the_weights_of_one(tmp_path):
     assert np.abs(alone - weights(folder / "model")).max() > 1e-4
     assert "the trained model" in first
     assert second == ""  # one tells, one writes
+
+
+def test_an_adapter_is_trained_beside_the_model_and_then_goes_on(tmp_path):
+    folder = tables(tmp_path)
+    told = trained(folder, epochs=1, learning_rate=1e-2, lora_rank=2, lora_alpha=8, kl=0.1)
+    assert "reward" in told[1]
+    adapter = load_model(str(folder / CHECKPOINT)).adapter
+    assert adapter.peft_config["default"].r == 2
+    assert adapter.peft_config["default"].lora_alpha == 8
+    instances = read_table(folder / TRAIN).instances
+    assert not np.allclose(chances(folder / CHECKPOINT, instances), chances(folder / "model", instances))
+    with pytest.raises(ConfigError, match="lora_rank 2, not 4"):
+        trained(folder, resume=True, epochs=1, learning_rate=1e-2, lora_rank=4, lora_alpha=8, kl=0.1)
