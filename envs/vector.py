@@ -113,12 +113,12 @@ class SyncVectorGame:
             GameError: a game failed.
         """
         if acts is not None:
-            actions = np.where(acts[..., None], actions, self.actions.first_legal(self.legal))
+            actions = np.where(acts[..., None], actions, self.actions.first_highest(self.legal))
         actions = self._checked(actions)
         for b, seat in np.argwhere(self.bots >= 0).tolist():
             legal = self.legal[b, seat]
             decides = self.actions.choices(legal)
-            actions[b, seat] = self._bot_action(b, seat) if decides else self.actions.first_legal(legal)
+            actions[b, seat] = self._bot_action(b, seat) if decides else self.actions.first_highest(legal)
         rewards, terminated, truncated = self._step_all(actions)
         self._return += rewards
         score = (np.sign(self._return - self._return[:, ::-1]) + 1) / 2

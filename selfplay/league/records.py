@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Annotated, Final, Literal, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from selfplay.errors import LeagueError
 
@@ -93,19 +93,17 @@ class LeagueRecord(BaseModel):
         return self.model_dump_json()
 
 
+RatablePlayer = Annotated[str, AfterValidator(check_player)]
+
+
 class MatchSeat(LeagueRecord):
     """The player of a seat, with character and reaction time."""
 
-    player: str
+    player: RatablePlayer
     version: Annotated[str, Field(min_length=1)]  # hash of the weights, or version of the scripted player
     character: Annotated[str, Field(min_length=1)]
     frame_skip: Annotated[int, Field(ge=1)]  # frames between two decisions
     delay: Annotated[int, Field(ge=0)]  # frames between seeing and acting
-
-    @model_validator(mode="after")
-    def _ratable(self) -> Self:
-        check_player(self.player)
-        return self
 
 
 Count = Annotated[int, Field(ge=0)]
