@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 from selfplay.checkpoint import list_generations
 from selfplay.commands.rate import round_robin, spend
 from selfplay.config.dialogue import DialogueConfig
+from selfplay.config.resume import started_with
 from selfplay.machine import pick_device
 from selfplay.train.dialogue.rating import FrozenPlayers, play_dialogues, rating_of
-from selfplay.train.rating import started_with
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import RunDir

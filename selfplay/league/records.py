@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Annotated, Final, Literal, Self
 
 import numpy as np
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, Field, model_validator
 
 from selfplay.errors import LeagueError
 
@@ -83,10 +83,8 @@ def first_problem(error: ValidationError, whole: str) -> str:
     return f"{'.'.join(map(str, problem['loc'])) or whole}: {problem['msg']}"
 
 
-class LeagueRecord(BaseModel):
+class LeagueRecord(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):
     """Base of the ledger's records."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     def row(self) -> str:
         """The record as one line of JSON, without the newline."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from selfplay.report.metrics import ELO, RatingReport, rated_now
 from selfplay.report.plain import PlainReporter, duration
@@ -12,10 +12,8 @@ from selfplay.report.plain import PlainReporter, duration
 Count = Annotated[int, Field(ge=0)]
 
 
-class DialogueReport(BaseModel):
+class DialogueReport(BaseModel, frozen=True, extra="forbid"):
     """One iteration. Totals count from the start of the run, across resumptions."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     iteration: Annotated[int, Field(ge=1)]
     iterations: int | None  # planned; None if turns or time limit the run

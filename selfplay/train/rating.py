@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 import numpy as np
-from pydantic import BaseModel
 
-from selfplay.errors import IncompatibleError, RunnerError, boundary
+from selfplay.errors import RunnerError
 from selfplay.league.anchors import find_table
 from selfplay.league.games import GameTable
 from selfplay.league.ledger import Ledger
@@ -24,14 +23,12 @@ from selfplay.runner.worker import Worker
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from selfplay.checkpoint import RunDir
     from selfplay.league.anchors import AnchorTable, Origin
     from selfplay.league.rewards import RewardRecord
     from selfplay.supervision import Context
 
 
 T = TypeVar("T")
-Settings = TypeVar("Settings", bound=BaseModel)
 CLOSE_S: Final = 5.0  # how long the child waits at its end for the file to close
 WAITING: Final = 10_000  # games that wait for room on the disk at most
 RATER_STATE: Final = ("rating_spent", "gate")
@@ -136,16 +133,6 @@ class Rated(Protocol):
 
     @property
     def seed(self) -> int: ...
-
-
-def started_with(run: RunDir, kind: type[Settings]) -> Settings:
-    """The configuration of a run, which is of that kind.
-
-    Raises:
-        SelfPlayError: of a version with other settings.
-    """
-    with boundary(IncompatibleError, f"{run.path}: its configuration cannot be used"):
-        return kind.model_validate(run.read_run()["config"])
 
 
 def comparable(games: GameTable, settings: Rated) -> GameTable:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Final
 
 from envs.registry import find_game
 from selfplay.config.fighting import Config
+from selfplay.config.resume import started_with
 from selfplay.league.anchors import find_table
 from selfplay.league.records import MatchRecord, MatchSeat, Sampling, settings_hash
 from selfplay.league.rewards import RatedPlayer, RewardRecord
 from selfplay.league.schedule import Matchup
 from selfplay.runner.match import Contender, MatchResult, Rules, Stats, play
-from selfplay.train.rating import started_with
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
