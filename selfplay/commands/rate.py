@@ -97,10 +97,7 @@ def calibrate(
     way = way or Way()
     settings = replace(settings, anchors=tuple(name for name in settings.anchors if name not in shipped_policies()))
     contenders = {name: Contender(name) for name in settings.anchors}
-
-    def some(fixtures: Sequence[Matchup]) -> list[MatchRecord | RewardRecord]:
-        return play_matchups(fixtures, contenders, settings, 0, play=way.play)
-
+    some = partial(play_matchups, contenders=contenders, settings=settings, iteration=0, play=way.play)
     at_once = max(1, way.batch // settings.games_each)
     return round_robin(settings, games, seed, some, at_once, lambda done: tell(f"{done} games"))
 
@@ -170,10 +167,7 @@ def rate_run(
     players = [*generations, *settings.anchors]
     contenders = {name: contender(name, run, settings.rules.game) for name in players}
     iteration = max((generation_number(name) or 0 for name in generations), default=0)
-
-    def some(fixtures: Sequence[Matchup]) -> list[MatchRecord | RewardRecord]:
-        return play_matchups(fixtures, contenders, settings, iteration, play=way.play)
-
+    some = partial(play_matchups, contenders=contenders, settings=settings, iteration=iteration, play=way.play)
     return spend(run, settings, players, budget, seed, some, way.batch, tell)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
 
 from selfplay.checkpoint import list_generations
-from selfplay.commands.rate import round_robin, spend
+from selfplay.commands.rate import BATCH, round_robin, spend
 from selfplay.config.dialogue import DialogueConfig
 from selfplay.config.resume import started_with
 from selfplay.machine import pick_device
@@ -15,11 +16,6 @@ from selfplay.train.dialogue.rating import FrozenPlayers, play_dialogues, rating
 if TYPE_CHECKING:
     from selfplay.checkpoint import RunDir
     from selfplay.league.anchors import AnchorTable
-    from selfplay.league.rewards import RewardRecord
-    from selfplay.league.schedule import Matchup
-
-BATCH: Final = 256  # comparisons at once
-GAMES: Final = 1000  # comparisons of a pair in a calibration
 
 
 def rate_dialogue(run: RunDir, budget: int, seed: int, notify: Callable[[str], object]) -> int:
@@ -30,10 +26,7 @@ def rate_dialogue(run: RunDir, budget: int, seed: int, notify: Callable[[str], o
     generations = list_generations(run)
     players = [*(generation.id for generation in generations), *rating.anchors]
     iteration = max((generation.iteration for generation in generations), default=0)
-
-    def play(matchups: Sequence[Matchup]) -> list[RewardRecord]:
-        return play_dialogues(matchups, frozen, rating, iteration)
-
+    play = partial(play_dialogues, frozen=frozen, rating=rating, iteration=iteration)
     return spend(run, rating, players, budget, seed, play, BATCH, notify)
 
 
@@ -46,8 +39,5 @@ def calibrate_dialogue(run: RunDir, games: int, seed: int, notify: Callable[[str
     config = started_with(run, DialogueConfig)
     rating = rating_of(config)
     frozen = FrozenPlayers(config, run, "cpu")
-
-    def play(matchups: Sequence[Matchup]) -> list[RewardRecord]:
-        return play_dialogues(matchups, frozen, rating, 0)
-
+    play = partial(play_dialogues, frozen=frozen, rating=rating, iteration=0)
     return round_robin(rating, games, seed, play, BATCH, lambda done: notify(f"{done} comparisons"))

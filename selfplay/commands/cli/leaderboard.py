@@ -7,8 +7,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from selfplay.config.command_line import Parser, add_own_code, run_command
-from selfplay.errors import ConfigError
+from envs.errors import GameError
+from selfplay import console
+from selfplay.config.command_line import Parser, add_own_code
+from selfplay.errors import ConfigError, SelfPlayError
+from selfplay.verbs import program
 
 if TYPE_CHECKING:
     from selfplay.league.leaderboard import LeaderboardAnalysis
@@ -96,6 +99,12 @@ def page(found: LeaderboardAnalysis, run: Path | None, options: argparse.Namespa
     return write_run(run, found, path, lambda text: print(text, file=sys.stderr), play=options.play)
 
 
+@console.command
 def main(checkpoints: Path = Path("checkpoints")) -> int:
     """Run the command; the exit code. Runs that are named without a path are in ``checkpoints``."""
-    return run_command(parser, lambda options: show(options, checkpoints))
+    try:
+        show(parser().parse_args(), checkpoints)
+    except (SelfPlayError, GameError) as error:
+        print(f"{program()}: {error}", file=sys.stderr)
+        return 2
+    return 0
