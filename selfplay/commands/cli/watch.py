@@ -5,12 +5,16 @@ from __future__ import annotations
 import argparse
 import itertools
 import os
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from selfplay.config.command_line import Parser, add_own_code, run_command
-from selfplay.errors import ConfigError, IncompatibleError
+from envs.errors import GameError
+from selfplay import console
+from selfplay.config.command_line import Parser, add_own_code
+from selfplay.errors import ConfigError, IncompatibleError, SelfPlayError
+from selfplay.verbs import program
 
 if TYPE_CHECKING:
     from envs.melee.drawing.film import Film
@@ -132,14 +136,20 @@ def _rated(folder: Path, options: argparse.Namespace) -> Film:
         raise ConfigError(f"the game {game.match} cannot be played again: {error}") from error
 
 
-def run(options: argparse.Namespace, checkpoints: Path) -> None:
-    film, path, why = film_and_path(options, checkpoints)
-    from selfplay.report.fight import show
-
-    print("\n".join([*(show.play(film) if options.terminal else [show.write(film, path)]), *why]))
-
-
+@console.command
 def main(checkpoints: Path = Path("checkpoints")) -> int:
     """Run the command; the exit code. Runs that are named without a path are in ``checkpoints``."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads spin, and one game is too little for two
-    return run_command(parser, lambda options: run(options, checkpoints))
+    options = parser().parse_args()
+    try:
+        film, path, why = film_and_path(options, checkpoints)
+        from selfplay.report.fight import show
+
+        lines = [*(show.play(film) if options.terminal else [show.write(film, path)]), *why]
+    except (SelfPlayError, GameError) as error:
+        print(f"{program()}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    print("\n".join(lines))
+    return 0
