@@ -67,12 +67,11 @@ class ActionSpec:
         several: Bool = np.count_nonzero(legal, axis=-1) > len(self.sizes)
         return several
 
-    def first_legal(self, legal: Bool) -> Actions:
-        """The first legal action of each seat, int8 [..., width]: no button, the first class of each categorical."""
-        return self.first_highest(legal)
-
     def first_highest(self, logits: NDArray[Any]) -> Actions:
-        """No button, and the class of each categorical whose logit [..., logits] is the highest; int8 [..., width]."""
+        """No button, and the class of each categorical whose logit [..., logits] is the highest; int8 [..., width].
+
+        Of a mask of what is legal: the first legal action.
+        """
         parts = [np.zeros((*logits.shape[:-1], self.binary), np.int8)]
         categoricals = zip(self.starts.tolist(), self.sizes, strict=True)
         parts += [logits[..., a : a + n].argmax(-1, keepdims=True).astype(np.int8) for a, n in categoricals]

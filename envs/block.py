@@ -65,12 +65,12 @@ class Block:
             ActionError: not an action, or one that the seat does not have now.
         """
         if acts is not None:
-            actions = np.where(acts[..., None], actions, self.actions.first_legal(self.legal))
+            actions = np.where(acts[..., None], actions, self.actions.first_highest(self.legal))
         actions = self._checked(actions)
         for b, seat in np.argwhere(self.bots >= 0).tolist():
             legal = self.legal[b, seat]
             decides = self.actions.choices(legal)
-            actions[b, seat] = self._bot_action(b, seat) if decides else self.actions.first_legal(legal)
+            actions[b, seat] = self._bot_action(b, seat) if decides else self.actions.first_highest(legal)
         return actions
 
     def _bot_action(self, b: int, seat: int) -> NDArray[np.integer[Any]]:

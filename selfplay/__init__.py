@@ -5,25 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from envs.plugins import allow
-    from selfplay.api import Run, evaluate, train
-    from selfplay.checkpoint import Checkpoint, load_checkpoint
-    from selfplay.config.fighting import Config
-    from selfplay.league.matchmaker import Candidate
-    from selfplay.policy.policy import Policy, load_policy
-
-__all__ = [
-    "Candidate",
-    "Checkpoint",
-    "Config",
-    "Policy",
-    "Run",
-    "allow",
-    "evaluate",
-    "load_checkpoint",
-    "load_policy",
-    "train",
-]
+    from envs.plugins import allow as allow
+    from selfplay.api import Run as Run
+    from selfplay.api import evaluate as evaluate
+    from selfplay.api import train as train
+    from selfplay.checkpoint import Checkpoint as Checkpoint
+    from selfplay.checkpoint import load_checkpoint as load_checkpoint
+    from selfplay.config.fighting import Config as Config
+    from selfplay.league.matchmaker import Candidate as Candidate
+    from selfplay.policy.policy import Policy as Policy
+    from selfplay.policy.policy import load_policy as load_policy
 
 _HOMES = {
     "Candidate": "selfplay.league.matchmaker",
@@ -37,6 +28,7 @@ _HOMES = {
     "Policy": "selfplay.policy.policy",
     "load_policy": "selfplay.policy.policy",
 }
+__all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401

@@ -67,7 +67,7 @@ class TableGame:
         """
         table = self._table
         if acts is not None:
-            actions = np.where(acts[..., None], actions, self.actions.first_legal(table.legal[self._state]))
+            actions = np.where(acts[..., None], actions, self.actions.first_highest(table.legal[self._state]))
         chosen = self._checked(self._with_bots(actions))
         reached = table.after[self._state, chosen[:, 0], chosen[:, 1]]
         over = table.over[reached]

@@ -79,15 +79,6 @@ def save_policy(path: Path, meta: PolicyMeta, params: Arrays, replace: bool = Fa
     return write_folder(path, files, replace)
 
 
-def save_generation(run: RunDir, meta: PolicyMeta, params: Arrays) -> Path:
-    """Write ``generations/gen_<iteration>`` of a run; see ``save_policy``."""
-    if meta.id != f"gen_{meta.iteration}":
-        raise CheckpointError(
-            f"a generation of iteration {meta.iteration} is named gen_{meta.iteration}, not {meta.id}"
-        )
-    return save_policy(run.generations / meta.id, meta, params)
-
-
 def list_generations(run: RunDir) -> list[Generation]:
     """The complete generations of a run, oldest first."""
     found = []

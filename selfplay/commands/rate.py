@@ -6,7 +6,7 @@ import itertools
 import time
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -38,8 +38,6 @@ from selfplay.train.rating import Rated, plan_games
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
-
-    from pydantic import JsonValue
 
     from selfplay.checkpoint import RunDir
     from selfplay.league.records import MatchRecord
@@ -99,26 +97,13 @@ def calibrate(
     way = way or Way()
     settings = replace(settings, anchors=tuple(name for name in settings.anchors if name not in shipped_policies()))
     contenders = {name: Contender(name) for name in settings.anchors}
-
-    def some(fixtures: Sequence[Matchup]) -> list[MatchRecord | RewardRecord]:
-        return play_matchups(fixtures, contenders, settings, 0, play=way.play)
-
+    some = partial(play_matchups, contenders=contenders, settings=settings, iteration=0, play=way.play)
     at_once = max(1, way.batch // settings.games_each)
     return round_robin(settings, games, seed, some, at_once, lambda done: tell(f"{done} games"))
 
 
-class Calibrated(Rated, Protocol):
-    """Rating games whose scripted players can be pinned to the scale."""
-
-    @property
-    def anchors(self) -> tuple[str, ...]: ...
-
-    @property
-    def described(self) -> dict[str, JsonValue]: ...
-
-
 def round_robin(
-    settings: Calibrated,
+    settings: Rated,
     games: int,
     seed: int,
     play_some: Callable[[Sequence[Matchup]], Sequence[MatchRecord | RewardRecord]],
@@ -182,15 +167,31 @@ def rate_run(
     players = [*generations, *settings.anchors]
     contenders = {name: contender(name, run, settings.rules.game) for name in players}
     iteration = max((generation_number(name) or 0 for name in generations), default=0)
+    some = partial(play_matchups, contenders=contenders, settings=settings, iteration=iteration, play=way.play)
+    return spend(run, settings, players, budget, seed, some, way.batch, tell)
+
+
+def spend(
+    run: RunDir,
+    settings: Rated,
+    players: Sequence[str],
+    budget: int,
+    seed: int,
+    play_some: Callable[[Sequence[Matchup]], Sequence[MatchRecord | RewardRecord]],
+    at_once: int,
+    tell: Callable[[str], object],
+) -> int:
+    """Add up to ``budget`` games of these players to the run's ledger, ``at_once`` side by side; how many. Blocks."""
     played, started = 0, time.monotonic()
     with Ledger.open(run.ledger) as ledger:
-        tell(f"{budget:,} games, {way.batch} side by side")
+        tell(f"{budget:,} games, {at_once} side by side")
         while budget - played >= settings.games_each:
             rng = np.random.default_rng(derive(seed, "rate", ledger.rows))
-            fixtures = plan_games(ledger.games(), settings, players, min(way.batch, budget - played), rng, run.path)
-            if not fixtures:
+            fixtures = plan_games(ledger.games(), settings, players, min(at_once, budget - played), rng, run.path)
+            found = ledger.append(play_some(fixtures))
+            if not found:
                 break
-            played += ledger.append(play_matchups(fixtures, contenders, settings, iteration, play=way.play))
+            played += found
             whole = budget - budget % settings.games_each
             tell(f"{played:,} of {budget:,} games{time_left(time.monotonic() - started, played, whole)}")
     return played

@@ -2,49 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final
-
-import numpy as np
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
 
 from selfplay.checkpoint import list_generations
-from selfplay.commands.rate import round_robin
-from selfplay.league.ledger import Ledger
+from selfplay.commands.rate import BATCH, round_robin, spend
+from selfplay.config.dialogue import DialogueConfig
+from selfplay.config.resume import started_with
 from selfplay.machine import pick_device
-from selfplay.seeding import derive
-from selfplay.train.dialogue.rating import FrozenPlayers, dialogue_config, play_dialogues, rating_of
-from selfplay.train.rating import plan_games
+from selfplay.train.dialogue.rating import FrozenPlayers, play_dialogues, rating_of
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import RunDir
     from selfplay.league.anchors import AnchorTable
-    from selfplay.league.rewards import RewardRecord
-    from selfplay.league.schedule import Matchup
-
-BATCH: Final = 256  # comparisons at once
-GAMES: Final = 1000  # comparisons of a pair in a calibration
 
 
 def rate_dialogue(run: RunDir, budget: int, seed: int, notify: Callable[[str], object]) -> int:
     """Play up to ``budget`` of the most informative comparisons and add them to the ledger; returns their number."""
-    config = dialogue_config(run)
+    config = started_with(run, DialogueConfig)
     rating = rating_of(config)
     frozen = FrozenPlayers(config, run, pick_device(config.run.device))
     generations = list_generations(run)
     players = [*(generation.id for generation in generations), *rating.anchors]
     iteration = max((generation.iteration for generation in generations), default=0)
-    played = 0
-    with Ledger.open(run.ledger) as ledger:
-        notify(f"{budget:,} comparisons, up to {BATCH} at once")
-        while budget - played >= rating.games_each:
-            rng = np.random.default_rng(derive(seed, "rate", ledger.rows))
-            matchups = plan_games(ledger.games(), rating, players, min(BATCH, budget - played), rng, run.path)
-            found = ledger.append(play_dialogues(matchups, frozen, rating, iteration))
-            if not found:
-                break
-            played += found
-            notify(f"{played:,} of {budget:,} comparisons")
-    return played
+    play = partial(play_dialogues, frozen=frozen, rating=rating, iteration=iteration)
+    return spend(run, rating, players, budget, seed, play, BATCH, notify)
 
 
 def calibrate_dialogue(run: RunDir, games: int, seed: int, notify: Callable[[str], object]) -> AnchorTable:
@@ -53,11 +36,8 @@ def calibrate_dialogue(run: RunDir, games: int, seed: int, notify: Callable[[str
     Raises:
         ConfigError: too few games.
     """
-    config = dialogue_config(run)
+    config = started_with(run, DialogueConfig)
     rating = rating_of(config)
     frozen = FrozenPlayers(config, run, "cpu")
-
-    def play(matchups: Sequence[Matchup]) -> list[RewardRecord]:
-        return play_dialogues(matchups, frozen, rating, 0)
-
+    play = partial(play_dialogues, frozen=frozen, rating=rating, iteration=0)
     return round_robin(rating, games, seed, play, BATCH, lambda done: notify(f"{done} comparisons"))

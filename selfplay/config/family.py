@@ -31,8 +31,7 @@ def is_dialogue(arguments: Sequence[str]) -> bool:
     if "--resume" in arguments:
         folders = _values(arguments, "--checkpoint")
         with suppress(SelfPlayError):
-            document: Any = resolve_run(Path(folders[-1]) if folders else None).read_run().get("config", {})
-            return _type_in(document) in DIALOGUE
+            return is_dialogue_run(resolve_run(Path(folders[-1]) if folders else None))
     return False
 
 

@@ -46,15 +46,20 @@ def check_game(name: str) -> None:
     check_name("--game-type", name, known_games())
 
 
-def _imply(explicit: dict[str, Any]) -> None:
-    """Check the game before types are validated, which would not name the nearest; a time limit alone ends a run.
+def check_own_code(explicit: dict[str, Any], game: str = "game.type") -> None:
+    """Check the ``game``, before types are validated, which would not name the nearest.
 
     A network of the user's own, named by the user, may be imported from here on.
     """
-    if isinstance(name := explicit.get("game.type"), str):
+    if isinstance(name := explicit.get(game), str):
         check_game(name)
     if isinstance(name := explicit.get("net.backbone"), str):
         allow(name)
+
+
+def _imply(explicit: dict[str, Any]) -> None:
+    """A time limit alone ends a run."""
+    check_own_code(explicit)
     if "run.max_minutes" in explicit and "run.timesteps" not in explicit:
         explicit["run.timesteps"] = None
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from functools import partial
+from typing import Final
 
 from envs.melee.tables import check_readable, names_of
-from envs.plugins import allow
 from envs.registry import find_game
 from selfplay.config import command_line, presets
 from selfplay.config.base import Mark
 from selfplay.config.command_line import Invocation, Program, check_name
-from selfplay.config.fighting_cli import check_game
+from selfplay.config.fighting_cli import check_own_code
 from selfplay.config.imitation import OPTIONS, ImitationConfig
 from selfplay.config.options import flag_of, marked
 from selfplay.errors import ConfigError
@@ -24,14 +24,6 @@ EPILOG: Final = """examples:
   python scripts/train_self_play.py --pretrained checkpoints/imitation_best_policy
       continues with self-play
 """
-
-
-def _check_early(explicit: dict[str, Any]) -> None:
-    """Your own game and network, which you name, may be imported from here on."""
-    if isinstance(name := explicit.get("data.game"), str):
-        check_game(name)
-    if isinstance(name := explicit.get("net.backbone"), str):
-        allow(name)
 
 
 def _check_names(config: ImitationConfig) -> None:
@@ -48,7 +40,7 @@ PROGRAM: Final = Program(
     presets=presets.IMITATION,
     example=("learn.epochs", "20"),
     resume="continue the training of --checkpoint, or the newest below it",
-    imply=_check_early,
+    imply=partial(check_own_code, game="data.game"),
     check=_check_names,
 )
 

@@ -14,20 +14,32 @@ from selfplay.config.options import field_of, flag_of, marked, value_of
 from selfplay.errors import ConfigError, IncompatibleError, boundary
 
 if TYPE_CHECKING:
-    from selfplay.checkpoint import LearnerState
+    from pathlib import Path
+
+    from selfplay.checkpoint import LearnerState, RunDir
     from selfplay.config.options import Option
 
 Settings = TypeVar("Settings", bound=Group)
 
 
 def saved_config(state: LearnerState, root: type[Settings]) -> Settings:
-    """The configuration that was saved with a run.
+    """The configuration that was saved with a run; errors as of ``usable``."""
+    return usable(root, state.meta.config, state.path)
+
+
+def started_with(run: RunDir, root: type[Settings]) -> Settings:
+    """The configuration of a run, see ``usable``; SelfPlayError too where its documents cannot be read."""
+    return usable(root, run.read_run().get("config"), run.path)
+
+
+def usable(root: type[Settings], document: object, place: Path) -> Settings:
+    """A configuration from a document of ``place``.
 
     Raises:
-        IncompatibleError: the run was made by a version with other settings.
+        IncompatibleError: it was made by a version with other settings.
     """
-    with boundary(IncompatibleError, f"{state.path}: its configuration cannot be used"):
-        return root.model_validate(state.meta.config)
+    with boundary(IncompatibleError, f"{place}: its configuration cannot be used"):
+        return root.model_validate(document)
 
 
 def with_changes(config: Settings, explicit: Mapping[str, Any], options: Sequence[Option]) -> Settings:

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Annotated, Final, Literal, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, Field, model_validator
 
 from selfplay.errors import LeagueError
 
@@ -83,29 +83,25 @@ def first_problem(error: ValidationError, whole: str) -> str:
     return f"{'.'.join(map(str, problem['loc'])) or whole}: {problem['msg']}"
 
 
-class LeagueRecord(BaseModel):
+class LeagueRecord(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):
     """Base of the ledger's records."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     def row(self) -> str:
         """The record as one line of JSON, without the newline."""
         return self.model_dump_json()
 
 
+RatablePlayer = Annotated[str, AfterValidator(check_player)]
+
+
 class MatchSeat(LeagueRecord):
     """The player of a seat, with character and reaction time."""
 
-    player: str
+    player: RatablePlayer
     version: Annotated[str, Field(min_length=1)]  # hash of the weights, or version of the scripted player
     character: Annotated[str, Field(min_length=1)]
     frame_skip: Annotated[int, Field(ge=1)]  # frames between two decisions
     delay: Annotated[int, Field(ge=0)]  # frames between seeing and acting
-
-    @model_validator(mode="after")
-    def _ratable(self) -> Self:
-        check_player(self.player)
-        return self
 
 
 Count = Annotated[int, Field(ge=0)]

@@ -11,7 +11,7 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from selfplay.league.records import Count, LeagueRecord, Sampling, check_player, digest, pair_id
+from selfplay.league.records import Count, LeagueRecord, RatablePlayer, Sampling, digest, pair_id
 
 FORMAT: Final = 2
 EQUAL: Final = 1e-9  # tolerance below which two rewards are equal
@@ -22,13 +22,8 @@ Name = Annotated[str, Field(min_length=1)]
 class RatedPlayer(LeagueRecord):
     """A frozen player."""
 
-    player: str
+    player: RatablePlayer
     version: Name  # hash of the weights, or version of the scripted player
-
-    @model_validator(mode="after")
-    def _ratable(self) -> Self:
-        check_player(self.player)
-        return self
 
 
 class RewardRecord(LeagueRecord):

@@ -6,18 +6,18 @@ rows and one game, or by one sequence per lane.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.melee.examples import Examples
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
     from envs.api import F32, Actions, Bool
-    from envs.melee.examples import Examples
     from selfplay.replays.games import Game
 
 BUFFER_ROWS: Final = 131_072  # about 95 MB
@@ -28,16 +28,6 @@ class Loader(Protocol):
     """Loads the examples of a game, for instance a ``Library``."""
 
     def load(self, game: Game) -> list[Examples]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class FrameBatch:
-    """N decisions of arbitrary games."""
-
-    obs: F32  # [N, D]
-    action: Actions  # [N, A]
-    last: Actions  # [N, A]
-    legal: Bool | None  # [N, L]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +45,17 @@ class WindowBatch:
 
 def frames(
     library: Loader, games: Sequence[Game], rows: int, seed: int, epoch: int, buffer_rows: int = BUFFER_ROWS
-) -> Iterator[FrameBatch]:
+) -> Iterator[Examples]:
     """Yield every decision once, in shuffled batches of ``rows``; only the last batch can be smaller.
 
     Games are loaded in shuffled order into a buffer of at least ``buffer_rows`` rows, which is then shuffled.
     """
     rng = np.random.default_rng(derive(seed, "imitation", "frames", epoch))
-    kept: list[FrameBatch] = []
+    kept: list[Examples] = []
     count = 0
     for i in rng.permutation(len(games)):
         seats = library.load(games[i])
-        kept.extend(FrameBatch(seat.obs, seat.action, seat.last, seat.legal) for seat in seats)
+        kept.extend(seats)
         count += sum(map(len, seats))
         if count >= max(buffer_rows, rows):
             whole = _joined(kept)
@@ -75,7 +65,7 @@ def frames(
             kept, count = [_taken(whole, order[full:])], count - full
     if kept:
         whole = _joined(kept)
-        order = rng.permutation(len(whole.obs))
+        order = rng.permutation(len(whole))
         yield from (_taken(whole, order[at : at + rows]) for at in range(0, len(order), rows))
 
 
@@ -151,12 +141,15 @@ def _empty(lanes: int, length: int, rows: Examples) -> WindowBatch:
     )
 
 
-def _joined(parts: Sequence[FrameBatch]) -> FrameBatch:
-    columns = zip(*((part.obs, part.action, part.last, part.legal) for part in parts), strict=True)
-    joined: list[Any] = [None if column[0] is None else np.concatenate(column) for column in columns]
-    return FrameBatch(*joined)
+def _joined(parts: Sequence[Examples]) -> Examples:
+    return _each_column(lambda *columns: np.concatenate(columns), *parts)
 
 
-def _taken(batch: FrameBatch, rows: NDArray[np.int64]) -> FrameBatch:
-    legal = None if batch.legal is None else batch.legal[rows]
-    return FrameBatch(batch.obs[rows], batch.action[rows], batch.last[rows], legal)
+def _taken(batch: Examples, rows: NDArray[np.int64]) -> Examples:
+    return _each_column(lambda column: column[rows], batch)
+
+
+def _each_column(make: Callable[..., NDArray[Any]], *parts: Examples) -> Examples:
+    columns = ([getattr(part, field.name) for part in parts] for field in fields(Examples))
+    made: list[Any] = [None if column[0] is None else make(*column) for column in columns]
+    return Examples(*made)

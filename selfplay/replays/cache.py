@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from envs.melee.controller import ACTION_SPEC, HIGHEST
 from envs.melee.examples import EXAMPLES_VERSION, Examples
@@ -54,19 +54,15 @@ _KEY: Final = re.compile(r"e\d+-o\d+-r\d+-t[0-9a-f]{8}-k\d+-d\d+")
 _ENTRY: Final = re.compile(r"(\.tmp-|\.old-)?[0-9a-f]{64}")  # including leftovers of crashed writes
 
 
-class FileNote(BaseModel):
+class FileNote(BaseModel, frozen=True, extra="forbid"):
     """Content hash of a file with this size and mtime."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     size: int = Field(ge=0)
     mtime_ns: int
     sha256: Sha256
 
 
-class _FileNotes(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class _FileNotes(BaseModel, frozen=True, extra="forbid"):
     files: dict[Annotated[str, Field(max_length=4096)], FileNote] = Field(max_length=MAX_FILES)
 
 

@@ -6,7 +6,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from envs.melee.slp.scan import MAX_FRAMES
 from envs.melee.slp.start import NUM_PORTS, recordable
@@ -26,10 +26,8 @@ _CHARACTER_NAMES: Final = {number: name for name, number in CHARACTERS.items()}
 _STAGE_NAMES: Final = {number: name for name, number in STAGES.items()}
 
 
-class SeatInfo(BaseModel):
+class SeatInfo(BaseModel, frozen=True, extra="forbid"):
     """The player of a seat, and the number of usable decisions."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     seat: int = Field(ge=0, lt=NUM_SEATS)
     port: int = Field(ge=0, lt=NUM_PORTS)  # from 0; the command line counts from 1
@@ -39,10 +37,8 @@ class SeatInfo(BaseModel):
     rows: int = Field(ge=0, le=MAX_FRAMES)
 
 
-class Note(BaseModel):
+class Note(BaseModel, frozen=True, extra="forbid"):
     """The game in a file, or the reason why it cannot be used."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     stage: Annotated[str, Field(max_length=MAX_NAME)] = ""
     seats: tuple[SeatInfo, ...] = Field(default=(), max_length=NUM_SEATS)

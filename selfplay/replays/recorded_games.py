@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from envs.errors import GameError
 from envs.melee.examples import Examples
@@ -29,10 +29,8 @@ Chosen = Part | tuple[Part, ...]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class RecordedGame(BaseModel):
+class RecordedGame(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):
     """A line. ``actions`` are those of both seats in each step, lists where an action has several parts."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     game: Name
     version: int  # of the game

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from selfplay.report.dialogue_dashboard import DialogueDashboard
 from selfplay.report.metrics import ELO, RatingReport, rated_now
-from selfplay.report.outputs import reporters
 from selfplay.report.plain import PlainReporter, duration
-from selfplay.report.reporter import Tee
 
 Count = Annotated[int, Field(ge=0)]
 
 
-class DialogueReport(BaseModel):
+class DialogueReport(BaseModel, frozen=True, extra="forbid"):
     """One iteration. Totals count from the start of the run, across resumptions."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     iteration: Annotated[int, Field(ge=1)]
     iterations: int | None  # planned; None if turns or time limit the run
@@ -69,7 +63,7 @@ class DialogueReport(BaseModel):
 
     def flat(self) -> dict[str, float]:
         collecting = max(self.phase_s.get("collect", 0.0), 1e-9)
-        games, elo = max(self.games, 1), rated_now(self)
+        games, elo = max(self.games, 1), rated_now(self.rating, self.iteration)
         return {
             "play/reward": self.reward,
             "play/reward_seat_0": self.seat_rewards[0],
@@ -123,11 +117,3 @@ class DialogueLines(PlainReporter):
             self.notice(line)
 
     def rated(self, report: Any) -> None: ...  # noqa: ANN401
-
-
-def dialogue_reporters(
-    folder: Path, stream: TextIO, resumed: tuple[int, int] | None = None, *, live: bool | None = None
-) -> Tee:
-    """Metrics file, TensorBoard events, log file and terminal of the run in ``folder``; see ``outputs.reporters``."""
-    made = reporters(folder, stream, live=live, resumed=resumed, lines=DialogueLines, view=DialogueDashboard)
-    return Tee(list(made.values()))

@@ -120,20 +120,9 @@ class RatingReport(BaseModel, frozen=True, extra="forbid"):
         return next((score for score in self.beats if score.low > 0.5), None)
 
 
-class WithRating(Protocol):
-    """The part of a report that says how strong the run's policy is."""
-
-    @property
-    def iteration(self) -> int: ...
-
-    @property
-    def rating(self) -> RatingReport | None: ...
-
-
-def rated_now(report: WithRating) -> float | None:
+def rated_now(rating: RatingReport | None, iteration: int) -> float | None:
     """Elo of a rating that was made in this iteration, so that curves have a point for each rating."""
-    rating = report.rating
-    return rating.elo if rating is not None and rating.iteration == report.iteration else None
+    return rating.elo if rating is not None and rating.iteration == iteration else None
 
 
 class IterationReport(BaseModel, frozen=True, extra="forbid"):
@@ -197,7 +186,7 @@ class IterationReport(BaseModel, frozen=True, extra="forbid"):
             "charts/steps_per_s": self.steps_per_s,
             "charts/experiences": self.experiences,
             "charts/learning_rate": update.learning_rate,
-            ELO: rated_now(self),
+            ELO: rated_now(self.rating, self.iteration),
             "gate/llr": None if self.gate is None else self.gate.llr,
             **update.losses(),
             "reward/common_gain": self.common_gain,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from envs.files import read_plain
 
@@ -21,8 +21,8 @@ Seat = Literal[0, 1]
 Text = Annotated[str, Field(max_length=LONGEST)]
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+class _Record(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):
+    """Frozen; unknown fields are errors."""
 
 
 class Said(_Record):

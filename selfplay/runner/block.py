@@ -142,7 +142,7 @@ class Block:
         rows = self._learner_rows
         if segment.decides is not None and segment.legal is not None:
             remembers = any(net.memory_width for net in (order.network, order.teacher) if net is not None)
-            actions[...] = self.game.actions.first_legal(segment.legal[t])
+            actions[...] = self.game.actions.first_highest(segment.legal[t])
             if not remembers:
                 rows = rows[torch.from_numpy(segment.decides[t])[rows]]
         whole = len(rows) == len(obs)

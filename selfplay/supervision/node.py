@@ -143,6 +143,21 @@ class Node(ABC):
         """Number of children of the whole tree that were ever abandoned."""
         return self._tree.abandoned_total
 
+    async def start_child(self, spec: ChildSpec) -> ChildRef | None:
+        """Adds a child behind the others and starts it; returns None if it declined.
+
+        Raises:
+            SpecError: significant where it cannot be (bad_combination).
+            AlreadyStartedError, AlreadyPresentError: the id is taken; in a pool ids need not be unique.
+            MaxChildrenError: the pool is full.
+            StartError: it did not start, and is not kept.
+            NotRunningError: this supervisor does not run.
+        """
+        return await self._call(partial(self._add, spec))
+
+    @abstractmethod
+    async def _add(self, spec: ChildSpec) -> ChildRef | None: ...
+
     @abstractmethod
     def which_children(self) -> tuple[ChildInfo, ...]:
         """The children in start order; never blocks.

@@ -32,17 +32,6 @@ class Pool(Node):
 
     # ---- calls
 
-    async def start_child(self, spec: ChildSpec) -> ChildRef | None:
-        """Starts another child; ids need not be unique. Returns None if it declined. Only a running child is kept.
-
-        Raises:
-            SpecError: it is significant, which a pool does not support (bad_combination).
-            MaxChildrenError: the pool is full.
-            StartError: it did not start.
-            NotRunningError: this pool does not run.
-        """
-        return await self._call(partial(self._add, spec))
-
     async def terminate_child(self, which: ChildRef | str) -> None:
         """Stops and removes one incarnation, or all children with an id, including restarting and parked ones.
 

@@ -29,17 +29,6 @@ class Supervisor(Node):
 
     # ---- calls
 
-    async def start_child(self, spec: ChildSpec) -> ChildRef | None:
-        """Adds a child behind the others and starts it; returns None if it declined.
-
-        Raises:
-            SpecError: significant where it cannot be (bad_combination).
-            AlreadyStartedError, AlreadyPresentError: the id is taken.
-            StartError: it did not start, and is not kept.
-            NotRunningError: this supervisor does not run.
-        """
-        return await self._call(partial(self._add, spec))
-
     async def terminate_child(self, child_id: str) -> None:
         """Stops a child without restarting it. Its specification is kept unless it is temporary.
 

@@ -21,6 +21,8 @@ from selfplay.league.schedule import LAST_WEIGHT, NEWEST_WEIGHT, Matchup, plan
 from selfplay.runner.worker import Worker
 
 if TYPE_CHECKING:
+    from pydantic import JsonValue
+
     from selfplay.league.anchors import AnchorTable, Origin
     from selfplay.league.rewards import RewardRecord
     from selfplay.supervision import Context
@@ -110,8 +112,12 @@ class Rated(Protocol):
     """What decides which games are rated together, and how many a fixture has."""
 
     @property
+    def described(self) -> dict[str, JsonValue]:
+        """Everything that makes games comparable."""
+
+    @property
     def settings(self) -> str:
-        """Hash of everything that makes games comparable."""
+        """Hash of it."""
 
     @property
     def group(self) -> str:

@@ -22,11 +22,18 @@ from selfplay.checkpoint import (
     list_generations,
     load_generation,
     load_latest_learner,
-    save_generation,
     save_learner,
     set_aside_newer,
 )
-from tests.checkpoint.samples import OPERATIONS, learner_arrays, learner_meta, params, policy_meta, same
+from tests.checkpoint.samples import (
+    OPERATIONS,
+    learner_arrays,
+    learner_meta,
+    params,
+    policy_meta,
+    same,
+    save_generation,
+)
 
 BEGUN, SAVED = b".", b"!"
 

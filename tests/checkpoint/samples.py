@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from selfplay.checkpoint import ActionHeads, LearnerMeta, NetworkSpec, PolicyMeta
+from selfplay.checkpoint import ActionHeads, LearnerMeta, NetworkSpec, PolicyMeta, RunDir, save_policy
 from selfplay.checkpoint.store import MANIFEST, open_folder, write_folder
 
 CREATED = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -25,6 +25,10 @@ def params(seed: int = 0) -> dict[str, np.ndarray]:
         "body.0.bias": rng.normal(size=3).astype(np.float32),
         "steps": np.array(seed, np.int64),
     }
+
+
+def save_generation(run: RunDir, meta: PolicyMeta, params: Mapping[str, np.ndarray]) -> Path:
+    return save_policy(run.generations / meta.id, meta, params)
 
 
 def policy_meta(iteration: int = 0, **changes: Any) -> PolicyMeta:

@@ -7,7 +7,6 @@ from selfplay.checkpoint import (
     RunDir,
     list_generations,
     load_generation,
-    save_generation,
     save_policy,
     set_aside_newer,
     weights_hash,
@@ -16,7 +15,17 @@ from selfplay.checkpoint.documents import encode_json
 from selfplay.checkpoint.generations import read_policy_meta
 from selfplay.checkpoint.schema import to_document
 from selfplay.errors import CheckpointError, CorruptError, ImmutableError, IncompatibleError, NotARunError
-from tests.checkpoint.samples import Crash, crash_at, files_of, forge, full_disk, params, policy_meta, same
+from tests.checkpoint.samples import (
+    Crash,
+    crash_at,
+    files_of,
+    forge,
+    full_disk,
+    params,
+    policy_meta,
+    same,
+    save_generation,
+)
 from tests.support.fakes import LFS_POINTER
 
 
@@ -83,9 +92,7 @@ def test_a_damaged_generation_is_not_taken_for_a_saved_one(run):
         save_generation(run, policy_meta(1), params(1))
 
 
-def test_the_name_follows_from_the_iteration(run):
-    with pytest.raises(CheckpointError, match="named gen_3, not other"):
-        save_generation(run, policy_meta(3, id="other"), params())
+def test_weights_are_those_of_the_metadata(run):
     with pytest.raises(CheckpointError, match="is of other weights"):
         save_generation(run, policy_meta(3, weights_hash="0" * 64), params())
 

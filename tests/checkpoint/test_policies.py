@@ -4,9 +4,9 @@ import os
 
 import pytest
 
-from selfplay.checkpoint import RunDir, find_policies, load_checkpoint, resolve_policy, save_generation, save_policy
+from selfplay.checkpoint import RunDir, find_policies, load_checkpoint, resolve_policy, save_policy
 from selfplay.errors import ConfigError, NotARunError
-from tests.checkpoint.samples import NETWORK, params, policy_meta, same
+from tests.checkpoint.samples import NETWORK, params, policy_meta, same, save_generation
 
 
 @pytest.fixture

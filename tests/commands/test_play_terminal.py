@@ -15,12 +15,13 @@ from envs.game import Game
 from envs.half_blocks import UPPER_HALF
 from envs.rated import RatedGame, ScriptedPlayer
 from envs.registry import GAMES
-from selfplay.checkpoint import ActionHeads, NetworkSpec, create_run, save_generation
+from selfplay.checkpoint import ActionHeads, NetworkSpec, create_run
 from selfplay.commands.cli import play as command
 from selfplay.commands.play.terminal import play_in_terminal
 from selfplay.policy.policy import Policy, parameters_of
 from selfplay.policy.recurrent_state import RecurrentState
 from selfplay.runner.match import Contender
+from tests.checkpoint.samples import save_generation
 from tests.policy.networks import network, policy_meta
 
 

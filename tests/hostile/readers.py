@@ -21,7 +21,6 @@ from selfplay.checkpoint import (
     load_checkpoint,
     load_generation,
     load_latest_learner,
-    save_generation,
     save_learner,
 )
 from selfplay.checkpoint.models import ModelMeta, read_model, save_model
@@ -56,7 +55,7 @@ from selfplay.report.transcripts import read_transcripts
 from selfplay.report.tree_status import Crash, TreeStatus
 from selfplay.train.dialogue.partial import Partial, load_partial, partial_folder, save_partial
 from selfplay.train.monitoring.crash_file import append_crash, read_crashes
-from tests.checkpoint.samples import CREATED, forge, learner_arrays, learner_meta, params, policy_meta
+from tests.checkpoint.samples import CREATED, forge, learner_arrays, learner_meta, params, policy_meta, save_generation
 from tests.commands.dialogue_files.written import lines
 from tests.commands.page_games import page_game
 from tests.envs.melee.slp_files import synthetic

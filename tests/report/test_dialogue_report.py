@@ -6,8 +6,10 @@ import pytest
 from rich.console import Console
 from tensorboard.backend.event_processing.event_file_loader import LegacyEventFileLoader
 
-from selfplay.report.dialogue import dialogue_reporters
+from selfplay.report.dialogue import DialogueLines
 from selfplay.report.dialogue_dashboard import DialogueDashboard
+from selfplay.report.outputs import reporters
+from selfplay.report.reporter import Tee
 from tests.report.make import rating
 from tests.report.talks import UPDATE, dialogue_report
 
@@ -65,6 +67,10 @@ def test_time_left_follows_what_ends_the_run():
     assert dialogue_report(3, iterations=None, limit_s=24.0).done == pytest.approx(0.5)
     assert dialogue_report(3, iterations=None).remaining_s is None
     assert "ETA" not in dialogue_report(3, iterations=None).lines()[1]
+
+
+def dialogue_reporters(folder, stream, live=None):
+    return Tee(list(reporters(folder, stream, live=live, lines=DialogueLines, view=DialogueDashboard).values()))
 
 
 def test_files_hold_every_figure_and_what_is_no_terminal_gets_lines(tmp_path):

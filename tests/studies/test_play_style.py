@@ -5,11 +5,12 @@ import numpy as np
 import pytest
 
 from envs.melee import actions as a
-from envs.melee.drawing.openings import RESET, openings
+from envs.melee.drawing.openings import RESET
 from envs.melee.state import GameState
 from scripts.studies.bench.replays import write_games
 from scripts.studies.play_style import __main__ as command
 from scripts.studies.play_style.columns import column, people
+from scripts.studies.play_style.openings import openings
 from scripts.studies.play_style.statistics import STYLE, statistics
 
 

@@ -8,9 +8,10 @@ from envs.melee.controller import ACTION_SPEC
 from envs.melee.observation import ENCODER_VERSION, OBS_WIDTH
 from envs.plugins import allow
 from envs.registry import find_game
-from selfplay.checkpoint import ActionHeads, NetworkSpec, PolicyMeta, create_run, save_generation, save_policy
+from selfplay.checkpoint import ActionHeads, NetworkSpec, PolicyMeta, create_run, save_policy
 from selfplay.policy.network import build_network
 from selfplay.policy.policy import parameters_of
+from tests.checkpoint.samples import save_generation
 
 SPEC = NetworkSpec(obs_width=OBS_WIDTH, hidden=(8,))
 HEADS = ActionHeads(binary=ACTION_SPEC.binary, sizes=ACTION_SPEC.sizes)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from envs.registry import make_game
 from scripts.studies.bench.speed import GAMES, ROLLOUT, fixed_config
-from selfplay.checkpoint import LearnerMeta, RunDir, save_generation, save_learner
+from selfplay.checkpoint import LearnerMeta, RunDir, save_learner, save_policy
 from selfplay.errors import SelfPlayError
 from selfplay.league.records import generation_id
 from selfplay.report.outputs import reporters
@@ -164,7 +164,8 @@ def _called_directly(session: Session, learner: Learner, outputs: Tee) -> Times:
 
 def _freeze(session: Session, learner: Learner, progress: Progress) -> None:
     name = generation_id(progress.iteration)
-    save_generation(session.run, *learner.policy(name, progress.iteration, progress.total_steps, None))
+    policy = learner.policy(name, progress.iteration, progress.total_steps, None)
+    save_policy(session.run.generations / name, *policy)
 
 
 def _save(session: Session, learner: Learner, progress: Progress) -> None:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from envs.melee import actions as a
 from envs.melee.behaviour import behaviour
-from envs.melee.drawing.openings import among, changes, kill_percents, openings
 from envs.melee.state import NUM_SEATS
+from scripts.studies.play_style.openings import among, changes, kill_percents, openings
 
 if TYPE_CHECKING:
     from envs.melee.slp.start import End

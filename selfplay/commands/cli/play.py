@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Final
 
 from envs.errors import GameError
 from envs.files import printable
-from selfplay import console
-from selfplay.config.command_line import Parser, add_own_code
-from selfplay.errors import ConfigError, SelfPlayError
+from selfplay.config.command_line import Parser, add_own_code, run_command
+from selfplay.errors import ConfigError, CorruptError, SelfPlayError
 from selfplay.verbs import program, respelled
 
 if TYPE_CHECKING:
@@ -178,21 +177,24 @@ def add(options: argparse.Namespace, checkpoints: Path) -> int:
     from envs.files import MAX_TEXT_BYTES
     from selfplay.files import read_file
 
-    documents = {path: read_file(path, MAX_TEXT_BYTES, follow=True) for path in options.add}
+    documents = {path: read_file(path, MAX_TEXT_BYTES, ConfigError, follow=True) for path in options.add}
     from selfplay.commands.play.content import find_home
     from selfplay.commands.play.games import PlayedGame
     from selfplay.commands.play.hosting import games_folder
     from selfplay.commands.play.people import add_game
 
     for path, document in documents.items():
-        PlayedGame.parse(document, str(path))
+        try:
+            PlayedGame.parse(document, str(path))
+        except CorruptError as error:
+            raise ConfigError(str(error)) from error
     home = find_home(options.what, checkpoints)
     refused = 0
     for path, document in documents.items():
         try:
             print(f"{path}: {add_game(home.run, document, games_folder(home.run, checkpoints))}", flush=True)
         except (SelfPlayError, GameError) as error:
-            _tell(f"{path}: {error}")
+            print(printable(f"{program()}: {path}: {error}"), file=sys.stderr)
             refused += 1
     return refused
 
@@ -201,26 +203,19 @@ def _hint(home: Home) -> list[str]:
     return [respelled(home.hint)] * bool(home.hint)
 
 
-def _tell(text: str) -> None:
-    print(printable(f"{program()}: {text}"), file=sys.stderr)
+def run(options: argparse.Namespace, checkpoints: Path) -> int:
+    """Do what is asked for; 2 where a game that was saved is refused."""
+    folder, game = check(options, checkpoints)
+    if options.add:
+        return 2 if add(options, checkpoints) else 0
+    if folder is not None:
+        terminal(options, folder, game)
+    else:
+        (serve if options.serve else write_page)(options, checkpoints)
+    return 0
 
 
-@console.command
 def main(checkpoints: Path = Path("checkpoints")) -> int:
     """Run the command; the exit code. Runs that are named without a path are in ``checkpoints``."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # no work for threads here, and torch's spin
-    options = parser().parse_args()
-    try:
-        folder, game = check(options, checkpoints)
-        if options.add:
-            return 2 if add(options, checkpoints) else 0
-        if folder is not None:
-            terminal(options, folder, game)
-            return 0
-        (serve if options.serve else write_page)(options, checkpoints)
-    except (SelfPlayError, GameError) as error:
-        _tell(str(error))
-        return 2
-    except KeyboardInterrupt:
-        return 130
-    return 0
+    return run_command(parser, lambda options: run(options, checkpoints))

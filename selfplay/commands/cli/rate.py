@@ -79,8 +79,8 @@ def run(options: argparse.Namespace, checkpoints: Path) -> None:
 
 
 def _rate_dialogue(folder: RunDir, options: argparse.Namespace) -> None:
-    from selfplay.commands.rate import save_table
-    from selfplay.commands.rate_dialogue import GAMES, calibrate_dialogue, rate_dialogue
+    from selfplay.commands.rate import GAMES, save_table
+    from selfplay.commands.rate_dialogue import calibrate_dialogue, rate_dialogue
     from selfplay.league.anchors import FILE_NAME
     from selfplay.league.leaderboard import build
     from selfplay.league.ledger import read_games

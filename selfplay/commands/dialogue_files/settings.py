@@ -148,9 +148,10 @@ _FLAGS: Final = {
 def announce(settings: FileSettings, max_length: int) -> str:
     turns = settings.rules.get("max_turns", max_length)
     less = "" if turns == max_length else f". Games end after {turns} turns, the embedded model's limit"
+    about = f"{settings.model}; the default is {TINY}, that of the verl scripts {EXAMPLE_MODEL}"
     if settings.model == TINY:
-        return f"Model: {TINY}, the embedded default; on a machine with GPUs, MODEL_NAME={EXAMPLE_MODEL}{less}"
-    return f"Model: {settings.model}; the default is {TINY}, that of the verl scripts {EXAMPLE_MODEL}{less}"
+        about = f"{TINY}, the embedded default; on a machine with GPUs, MODEL_NAME={EXAMPLE_MODEL}"
+    return f"Model: {about}{less}"
 
 
 def _absolute(model: str) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, Field, model_validator
 
 from envs.compilation import compile_rules
 from envs.compile import sources_hash
@@ -65,8 +65,8 @@ Delay = Annotated[int, Field(ge=0, le=MAX_DELAY)]
 Character = Annotated[int, _one_of(CHARACTERS.values())]
 
 
-class _Document(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+class _Document(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):
+    """Frozen; unknown fields are errors."""
 
 
 class Options(_Document):

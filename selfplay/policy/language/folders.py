@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 import torch
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from safetensors import safe_open
 from transformers import AutoModelForCausalLM
 
@@ -105,10 +105,8 @@ def check_size(config: Any, folder: Path, where: str) -> None:  # noqa: ANN401
         raise ConfigError(f"model {where}: {CONFIG} is of {wanted} parameters, but the weights are {stored}")
 
 
-class _Adapter(BaseModel):
+class _Adapter(BaseModel, strict=True):
     """The fields of an adapter's configuration that PEFT builds from."""
-
-    model_config = ConfigDict(strict=True)
 
     peft_type: Literal["LORA"]
     r: _Rank = 1

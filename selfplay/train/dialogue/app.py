@@ -15,8 +15,11 @@ from selfplay.config.resolve import resolve_dialogue
 from selfplay.errors import IncompatibleError
 from selfplay.machine import pick_device, processor, usable_cores
 from selfplay.report import header
-from selfplay.report.dialogue import dialogue_reporters
+from selfplay.report.dialogue import DialogueLines
+from selfplay.report.dialogue_dashboard import DialogueDashboard
+from selfplay.report.outputs import reporters
 from selfplay.report.plain import PlainReporter, StreamSink
+from selfplay.report.reporter import Tee
 from selfplay.train.dialogue.family import DialogueFamily
 from selfplay.train.dialogue.players import check_opening, endpoint_of, open_model, reopen, sampling_of, server_of
 from selfplay.train.dialogue.session import DialogueSession, runners
@@ -81,7 +84,7 @@ def _start(
     """Run the event loop with a model and its name."""
     device = pick_device(config.run.device)
     place = (resumed.meta.iteration, resumed.meta.total_steps) if resumed else None
-    reporters = dialogue_reporters(run.path, stream, place)
+    made = reporters(run.path, stream, resumed=place, lines=DialogueLines, view=DialogueDashboard)
     entry, rules = game_of(config)
     model, base = opened
     folder = Path(base) if resumed is None else run.generations / resumed.meta.generations[-1]
@@ -92,7 +95,7 @@ def _start(
     )
     lines = header.lines("Dialogue Self-Play", _header(config, run, device, preset, resumed))
     notices = () if endpoint is None else (endpoint.wire.description,)
-    return run_to_end(session, partial(DialogueFamily, session), reporters, lines, notices)
+    return run_to_end(session, partial(DialogueFamily, session), Tee(list(made.values())), lines, notices)
 
 
 def _header(

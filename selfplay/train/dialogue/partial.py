@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import numpy as np
 import torch
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt
+from pydantic import BaseModel, Field, NonNegativeInt
 
 from selfplay.checkpoint import group
 from selfplay.checkpoint.documents import decode_json, encode_json, parse
@@ -27,10 +27,8 @@ _WORD: Final = 2**64
 MOST_TAKEN: Final = 1000  # far above the batches of a buffer
 
 
-class Snapshot(BaseModel):
+class Snapshot(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):
     """Evaluation of the model during training."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     tokens: NonNegativeInt
     loss: float  # recent mean, nats per token
@@ -38,10 +36,8 @@ class Snapshot(BaseModel):
     agreed: float  # share
 
 
-class Partial(BaseModel):
+class Partial(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):
     """How far a training has come."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     read: NonNegativeInt = 0  # tokens
     seconds: float = 0.0

@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from envs.dialogue.registry import PLAYERS_VERSION
 from selfplay.checkpoint.models import weights_of
-from selfplay.config.dialogue import DialogueConfig
 from selfplay.config.dialogue_rules import game_of, is_embedded
-from selfplay.errors import IncompatibleError, boundary
 from selfplay.league.records import ANCHOR, settings_hash
 from selfplay.league.rewards import RatedPlayer, RewardRecord
 from selfplay.policy.language.sampling import Sampling
@@ -31,6 +29,7 @@ if TYPE_CHECKING:
 
     from envs.dialogue.contract import DialogueEntry, Rules
     from selfplay.checkpoint import RunDir
+    from selfplay.config.dialogue import DialogueConfig
     from selfplay.league.schedule import Matchup
     from selfplay.runner.dialogue import Player
 
@@ -91,16 +90,6 @@ def rating_of(config: DialogueConfig) -> DialogueRating:
     entry, rules = game_of(config)
     sampling = Sampling(max_new_tokens=sampling_of(config).max_new_tokens)
     return DialogueRating(config.game.type, entry, rules, sampling, config.run.seed)
-
-
-def dialogue_config(run: RunDir) -> DialogueConfig:
-    """The configuration of a run.
-
-    Raises:
-        SelfPlayError: of a version with other settings.
-    """
-    with boundary(IncompatibleError, f"{run.path}: its configuration cannot be used"):
-        return DialogueConfig.model_validate(run.read_run()["config"])
 
 
 class FrozenPlayers:

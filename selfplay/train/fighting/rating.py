@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from envs.registry import find_game
 from selfplay.config.fighting import Config
-from selfplay.errors import IncompatibleError, boundary
+from selfplay.config.resume import started_with
 from selfplay.league.anchors import find_table
 from selfplay.league.records import MatchRecord, MatchSeat, Sampling, settings_hash
 from selfplay.league.rewards import RatedPlayer, RewardRecord
@@ -72,13 +72,8 @@ class RatingSettings:
 
 
 def config_of(run: RunDir) -> Config:
-    """How a run was started.
-
-    Raises:
-        SelfPlayError: by a version with other settings.
-    """
-    with boundary(IncompatibleError, f"{run.path}: its configuration cannot be used"):
-        return Config.model_validate(run.read_run()["config"])
+    """How a run was started, see ``started_with``."""
+    return started_with(run, Config)
 
 
 def settings_of(config: Config) -> RatingSettings:

@@ -22,9 +22,10 @@ from selfplay.replays.recorded_games import NO_CHARACTER, RecordedGames
 from selfplay.replays.split import split
 
 if TYPE_CHECKING:
+    from envs.melee.examples import Examples
     from selfplay.config.imitation import DataConfig, ImitationConfig
     from selfplay.policy.heads import Heads
-    from selfplay.replays.batches import FrameBatch, Loader, WindowBatch
+    from selfplay.replays.batches import Loader, WindowBatch
     from selfplay.replays.games import Game
 
 CACHE: Final = ".replay_cache"  # hidden from the search for runs
@@ -138,7 +139,7 @@ class Games:
             yield _lesson(part)
 
 
-def _lesson(batch: FrameBatch | WindowBatch) -> Lesson:
+def _lesson(batch: Examples | WindowBatch) -> Lesson:
     columns = {field.name: getattr(batch, field.name, None) for field in fields(Lesson)}
     return Lesson(**{name: torch.from_numpy(column) for name, column in columns.items() if column is not None})
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import torch
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from selfplay.checkpoint import LearnerMeta, LearnerState, RunDir, create_run, group, has_state, save_learner
 from selfplay.checkpoint.documents import encode_json
@@ -32,10 +32,8 @@ NAME: Final = "imitation"  # of the folder of a training: imitation, imitation-2
 SETTINGS: Final = "imitation.json"
 
 
-class Sums(BaseModel):
+class Sums(BaseModel, frozen=True, extra="forbid"):
     """Sums over the minibatches of the current epoch."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     loss: float = 0.0
     changed: float = 0.0
@@ -63,10 +61,8 @@ class Sums(BaseModel):
         return Sums(**values)
 
 
-class Standing(BaseModel):
+class Standing(BaseModel, frozen=True, extra="forbid"):
     """Progress of a training: ``epoch`` whole passes, and ``sums`` of the next."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     epoch: int = Field(0, ge=0)
     sums: Sums = Sums()

@@ -12,9 +12,10 @@ from envs.melee.browser.assets import RULES_JS, rules_module, table_bytes
 from envs.melee.browser.figures import move_tables
 from envs.melee.browser.scene import scene_facts
 from envs.melee.controller import CENTRE, NEUTRAL, mirror
-from envs.melee.drawing.openings import fight_figures, opening_facts
+from envs.melee.drawing.openings import opening_facts
 from envs.melee.mock import MockMelee
 from envs.melee.tables import CHARACTERS, STAGES
+from scripts.studies.play_style.openings import kill_percents, openings
 from selfplay import load_policy
 from selfplay.commands.play.games import PlayedGame, replay
 from selfplay.policy.browser.weights import browser_policy
@@ -163,6 +164,30 @@ def test_the_film_is_that_of_python(played):
     _, same = again(played["bots"])
     films.assert_same_film(played["bots"]["film"], played["tables"], same.film, films.ROUNDED | {"figures": 1})
     assert same.film.title == played["bots"]["film"]["title"]
+
+
+def fight_figures(players):
+    """Figures of both seats of a fight, from PLAYER [T, 2], as ``openings.js`` gives them.
+
+    Returns:
+        By seat ``openings``, their ``hits``, ``damage_per_opening`` (None without one), ``kill_percents``, and
+        ``damage``, the percent that the opponent took in the whole fight.
+    """
+    result = []
+    for seat in (0, 1):
+        me, other = players[:, seat], players[:, 1 - seat]
+        found = openings(me["action"], me["action_frame"], other["action"], other["percent"], other["stocks"])
+        same_life = np.diff(other["stocks"]) >= 0
+        result.append(
+            {
+                "openings": len(found),
+                "hits": int(found["hits"].sum()),
+                "damage_per_opening": float(found["damage"].mean()) if len(found) else None,
+                "kill_percents": kill_percents(found, other["percent"]).tolist(),
+                "damage": float(np.maximum(np.diff(other["percent"]), 0.0)[same_life].sum()),
+            }
+        )
+    return tuple(result)
 
 
 @pytest.mark.parametrize("name", ["bots", "policy and bot", "person and bot"])

@@ -15,10 +15,10 @@ from scripts.studies.kill_resume.checks import (
     find_restart_faults,
 )
 from scripts.studies.kill_resume.inspect_run import hidden, inspect_run, unfinished_saves
-from selfplay.checkpoint import RunDir, list_generations, save_generation, save_learner, set_aside_newer
+from selfplay.checkpoint import RunDir, list_generations, save_learner, set_aside_newer
 from selfplay.checkpoint.generations import read_policy_meta
 from selfplay.report.leaderboard_page.records import RunRecords
-from tests.checkpoint.samples import learner_arrays, learner_meta, params, policy_meta
+from tests.checkpoint.samples import learner_arrays, learner_meta, params, policy_meta, save_generation
 
 
 def save(run, iteration, *, seed=None, position=0):

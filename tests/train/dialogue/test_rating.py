@@ -114,7 +114,7 @@ def test_a_run_is_rated_afterwards(run):
     games = read_games(run.ledger)
     assert len(games) == 24
     assert {"gen_0", "gen_2", "random"} <= set(games.players)
-    assert told[-1] == "24 of 24 comparisons"
+    assert told[-1] == "24 of 24 games"
     assert rate_dialogue(run, 8, 0, told.append) == 8
     assert len(read_games(run.ledger)) == 32
 
