@@ -87,9 +87,10 @@ test-extras: .venv
 	$(PIP) install --no-deps --upgrade --target .venv/old-numba $(OLD_NUMBA)
 	$(PIP) install --no-deps $(VERL)
 	$(PIP) install $(TORCH) $(TRL) $(foreach need,$(VERL_NEEDS),'$(need)')
+	@# verl and TransferQueue bring packages called tests and scripts, which would hide ours
+	rm -rf .venv/lib/python*/site-packages/tests .venv/lib/python*/site-packages/scripts
 	command -v npm >/dev/null && npm install --prefix tests/extras --no-package-lock --no-audit --no-fund || \
 		echo "no npm: the tests beside slippi-js will skip"
-	@# these tests alone: verl brings a package called scripts, which would hide ours from others
 	$(PYTEST) -m extras tests/extras $(ARGS)
 	$(PYTEST) tests/envs/test_rendering.py
 

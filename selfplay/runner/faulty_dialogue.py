@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from envs.dialogue.contract import GameOutcome
 from selfplay.errors import InjectedFaultError
@@ -14,8 +14,6 @@ from selfplay.runner.chaos import FORCED, ON_PURPOSE, SLOW_S, Fault, FaultPlan, 
 
 if TYPE_CHECKING:
     from envs.dialogue.contract import DialogueEntry, DialogueGame, Rules, State
-
-MOVES: Final = 2  # one of the first moves is struck: no game is over before
 
 
 def faulty(entry: DialogueEntry, plan: FaultPlan, struck: Struck, pid: int | None = None) -> DialogueEntry:
@@ -67,15 +65,15 @@ class _FaultyDialogue:
         self._fault = fault
         self._strike = strike
         self._struck = False
-        self._moves = -1 if fault.kind == "nan" else int(fault.chance * MOVES)  # before it strikes
+        self._due = fault.kind != "nan"  # at the first move: a refused reply may end the game with it
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         return getattr(self._game, name)
 
     def observe(self, seat: int) -> str:
-        if self._moves == 0:
+        if self._due:
+            self._due = False
             self._strike(self._fault)
-        self._moves -= 1
         return self._game.observe(seat)
 
     @property

@@ -24,11 +24,12 @@ OWNER: Final = ".selfplay-owner"  # file in a folder, locked while its owner liv
 
 # Arguments: the folder, and whether to hunt. Standard input: a line with the process group, then the end. What an
 # AppImage had mounted in the folder is let go of first; a folder that was still being written to is removed at the
-# second try.
+# second try. A hunt takes any variable that names the folder: a process that gives itself a title, such as an agent of
+# Ray, writes it over the first of its variables.
 _SCRIPT: Final = """
 read -r group && { read -r _; kill -9 "-$group" 2>/dev/null; }
 if [ "$2" = hunt ]; then
-    for place in $(grep -lsF "TMPDIR=$1" /proc/[0-9]*/environ); do
+    for place in $(grep -lsF "=$1" /proc/[0-9]*/environ); do
         pid="${place%/environ}"
         kill -9 "${pid#/proc/}" 2>/dev/null
     done
@@ -42,7 +43,8 @@ class ProcessReaper:
     """The scratch folder of a child process, and the end of both.
 
     Order of use: make it, start the child in a session of its own with ``environment``, ``watch`` it, ``close``. What
-    starts many processes, each where it likes, cannot be watched: ``hunt`` ends whatever runs in the ``environment``.
+    starts many processes, each where it likes, cannot be watched: ``hunt`` ends what has a variable that names
+    the folder.
     """
 
     def __init__(self, *, hunt: bool = False) -> None:

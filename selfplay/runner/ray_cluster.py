@@ -130,9 +130,9 @@ def _scratch() -> Iterator[ProcessReaper]:
 @contextmanager
 def _environment_of_children(reaper: ProcessReaper) -> Iterator[None]:
     """What the processes of our own cluster inherit: actors import what we are, installed or not."""
-    names = ("TMPDIR", "PYTHONPATH")
-    before = {name: os.environ.get(name) for name in names}
-    os.environ["TMPDIR"] = reaper.environment["TMPDIR"]
+    folders = ("TMPDIR", "TEMP", "TMP")  # several: the title of an agent is written over some of its variables
+    before = {name: os.environ.get(name) for name in (*folders, "PYTHONPATH")}
+    os.environ.update(dict.fromkeys(folders, reaper.environment["TMPDIR"]))
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), before["PYTHONPATH"]]))
     try:
         yield

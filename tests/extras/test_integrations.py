@@ -130,7 +130,7 @@ def test_rows_of_other_sources_take_the_standard_path(config):
 @pytest.mark.parametrize(
     ("row", "told"),
     [
-        (rows_of("kuhn_text", states=1)[0], "paid differently"),
+        (rows_of("kuhn_text", states=1)[0], "the seats of kuhn_text have separate rewards"),
         (rows_of(states=1, error_penalty=0.1)[0], "error_penalty is 0.1, but verl gives both seats"),
     ],
 )
@@ -165,7 +165,7 @@ def test_the_reward_manager_looks_rewards_up_and_puts_them_on_the_last_sampled_t
             await manager.run_single(data("matching_game_selfplay")),
             await manager.run_single(data("openai/gsm8k", extra_info={})),
         ]
-        with pytest.raises(ConfigError, match="paid differently"):
+        with pytest.raises(ConfigError, match="the seats of kuhn_text have separate rewards"):
             await manager.run_single(data("kuhn_text_game_selfplay"))
         return [one["reward_score"] for one in found]
 

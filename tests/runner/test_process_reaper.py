@@ -135,6 +135,15 @@ def test_one_that_hunts_ends_what_runs_with_its_environment_wherever_it_went():
         assert other.poll() is None
 
 
+def test_a_hunt_also_ends_what_has_lost_its_variable_and_names_the_folder_in_another():
+    """Agents of Ray write a title over theirs."""
+    reaper = ProcessReaper(hunt=True)
+    environment = {**os.environ, "RAY_AUTH_TOKEN_PATH": str(reaper.folder / "token")}
+    with Process(["sleep", "600"], env=environment) as agent:
+        reaper.close()
+        assert agent.wait() == -signal.SIGKILL
+
+
 def test_a_hunt_starts_no_program_for_each_process_of_the_machine(tmp_path, monkeypatch):
     calls, grep = tmp_path / "calls", tmp_path / "grep"
     grep.write_text(f'#!/bin/sh\necho call >>{calls}\nexec {shutil.which("grep")} "$@"\n')
