@@ -58,12 +58,12 @@ def test_a_game_follows_from_its_seeds():
 def test_the_teacher_plays_as_it_did():
     state = draw_states(LAPTOP, [1])[0]
     assert [turn.text for turn in with_itself(LAPTOP, state, "teacher", 1).turns] == [
-        "[message] GLUE Andrei Petrov 1 GloVe Daniel Nguyen 3",
-        "[message] GloVe Andrei Petrov 2",
-        "[message] BLEU Sofia Patel 4",
-        "[message] BLEU Ava Li 2 GloVe Ava Li 8",
-        "[propose] Proposal:\n - BLEU: Andrei Petrov\n - Electra: Sofia Patel\n - GloVe: Ava Li"
-        "\n - GLUE: Daniel Nguyen",
+        "[message] Electra Andrei Petrov 1 BLEU Andrei Petrov 1",
+        "[message] Electra Ava Li 0",
+        "[message] GloVe Ava Li 2 Electra Daniel Nguyen 4",
+        "[message] GLUE Andrei Petrov 3 GloVe Daniel Nguyen 9",
+        "[propose] Proposal:\n - BLEU: Ava Li\n - Electra: Sofia Patel\n - GloVe: Daniel Nguyen"
+        "\n - GLUE: Andrei Petrov",
         "[accept]",
     ]
 

@@ -42,7 +42,9 @@ def test_what_the_partner_said_can_be_read_again(rules, kind, body):
 
 def test_who_is_told_nothing_reads_bare_cells():
     (state,) = draw_states(LAPTOP, [0])
-    assert opening(LAPTOP, state, 0) == " GLUE Daniel Nguyen 2 GLUE Andrei Petrov 0"
+    cells = ("BLEU Ava Li 0", "BLEU Daniel Nguyen 5", "BLEU Sofia Patel 7", "GloVe Sofia Patel 0", "GLUE Sofia Patel 4")
+    cells += ("Electra Andrei Petrov 0", "GloVe Andrei Petrov 7")
+    assert opening(LAPTOP, state, 0) == " " + " ".join(cells)
     assert as_read(LAPTOP, "message", "BLEU Ava Li 7") == "[message] BLEU Ava Li 7"
     assert as_read(LAPTOP, "accept", "") == "[accept]"
     assert system(LAPTOP) == ""
