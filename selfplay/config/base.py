@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum, auto
-from typing import Annotated, ClassVar, Literal, TypeVar
+from typing import Annotated, ClassVar, Final, Literal, TypeVar
 
 from pydantic import BaseModel, Field
 
@@ -30,6 +30,10 @@ class Mark(Enum):
 T = TypeVar("T")
 Changeable = Annotated[T, Mark.MAY_CHANGE]
 FightsOnly = Annotated[T, Mark.FIGHTS_ONLY]
+
+
+PARTIAL: Final = "partial"
+"""Context of a validation of the changes to a run: whether settings go together, the whole configuration tells."""
 
 
 class Group(BaseModel, extra="forbid", frozen=True, allow_inf_nan=False):

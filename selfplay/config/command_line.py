@@ -20,7 +20,7 @@ from envs.files import MAX_TEXT_BYTES, parse_toml, printable, read_plain
 from envs.plugins import allow
 from envs.spelling import nearest
 from selfplay import console, verbs
-from selfplay.config.base import Group
+from selfplay.config.base import PARTIAL, Group
 from selfplay.config.options import Option, field_of, flag_of, groups, value_of
 from selfplay.config.words import meant, setting_meant
 from selfplay.errors import ConfigError, SelfPlayError, out_of_memory
@@ -266,7 +266,7 @@ def invoke(
     """
     chosen = _preset(program, preset)
     program.imply(explicit)
-    config = _validate(program, chosen | explicit)
+    config = _validate(program, chosen | explicit, PARTIAL if resume else None)
     program.check(config)
     paths = explicit
     if resume:  # a preset is no default here: where it differs from the run, the user has to know
@@ -358,13 +358,13 @@ def _known(program: Program[Settings], path: str, where: str) -> str:
     return path
 
 
-def _validate(program: Program[Settings], flat: Mapping[str, Any]) -> Settings:
+def _validate(program: Program[Settings], flat: Mapping[str, Any], context: str | None = None) -> Settings:
     values: dict[str, dict[str, Any]] = {}
     for path, value in flat.items():
         group, _, name = path.partition(".")
         values.setdefault(group, {})[name] = value
     try:
-        return program.settings.model_validate(values)
+        return program.settings.model_validate(values, context=context)
     except ValidationError as error:
         raise ConfigError(_plain(program, error.errors()[0])) from error
 

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, model_validator
 
 from envs.registry import DialogueName
-from selfplay.config.base import Changeable, Fraction, Group, GuardConfig, Mark, Natural, Positive, SelfPlaySettings
+from selfplay.config.base import (
+    PARTIAL,
+    Changeable,
+    Fraction,
+    Group,
+    GuardConfig,
+    Mark,
+    Natural,
+    Positive,
+    SelfPlaySettings,
+)
 from selfplay.config.options import FAULT_FLAGS, LENGTH_FLAGS, PLACE_FLAGS, RATING_FLAGS, flags, options
 
 TINY: Final = "tiny"  # name of the embedded model
@@ -217,7 +227,9 @@ class DialogueConfig(Group):
         return given
 
     @model_validator(mode="after")
-    def _agree(self) -> DialogueConfig:
+    def _agree(self, info: ValidationInfo) -> DialogueConfig:
+        if info.context == PARTIAL:
+            return self
         if self.run.num_games % self.grpo.games_per_state:
             raise ValueError(
                 f"--num-games {self.run.num_games} must be a multiple of --games-per-state "
@@ -232,8 +244,6 @@ class DialogueConfig(Group):
             raise ValueError(f"{flag} needs --model NAME or FOLDER: `{TINY}` is made here, and writes its own replies")
         if self.server.remote and self.run.host == "ray":
             raise ValueError("--host ray places the model that writes the replies, and with a server there is none")
-        if self.server.remote and self.model.lora_rank:
-            raise ValueError("--lora-rank adapts the model here: a server, which is given whole models, would not know")
         if self.server.arguments and self.server.program is None:
             raise ValueError("--server-args are of a program that --server starts")
         return self

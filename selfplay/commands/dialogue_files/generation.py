@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -26,7 +27,6 @@ from selfplay.errors import ConfigError, RunnerError, ServerError, boundary
 from selfplay.learner.grpo import GRPOLearner
 from selfplay.learner.grpo_loss import GRPOSettings
 from selfplay.machine import pick_device, usable_cores
-from selfplay.policy.language.folders import ADAPTER
 from selfplay.policy.language.remote import RemoteWriter
 from selfplay.policy.language.writer import LocalWriter
 from selfplay.rollout.dialogue import scored
@@ -35,6 +35,7 @@ from selfplay.seeding import derive
 from selfplay.supervision import GaveUpError, StartError, Supervisor, SupervisorSpec, running
 from selfplay.supervision import run as run_loop
 from selfplay.train.dialogue.players import (
+    SERVED,
     check_opening,
     endpoint_of,
     open_model,
@@ -73,8 +74,6 @@ def generate(folder: Path, settings: FileSettings, device: str, resume: bool, no
         refuse_other(folder, read_settings(folder).model_dump(), settings.model_dump())
         notify(f"{folder}: its {settings.games} games exist")
         return
-    if settings.server is not None and (Path(settings.model) / ADAPTER).is_file():
-        raise ConfigError(f"{settings.model}: an adapter, and servers are given whole models; play without a server")
     with boundary(ConfigError, f"cannot write to {folder}"):
         make_folder(folder)
     served = settings.server is not None and settings.server.program is not None
@@ -98,7 +97,7 @@ def _play_with_writer(
     if settings.server is None:
         return play(settings, counts, model, notify)
     config = settings.config.model_copy(update={"server": settings.server})
-    server = server_of(config, Path(where), folder)
+    server = server_of(config, model, Path(where), folder)
     endpoint = endpoint_of(config, model.chat, server)
     assert endpoint is not None
     if endpoint.context is not None:
@@ -112,6 +111,7 @@ def _play_with_writer(
         return run_loop(_served(server, writer, lambda: play(settings, counts, model, notify, writer)))
     finally:
         writer.disconnect()
+        shutil.rmtree(folder / SERVED, ignore_errors=True)
 
 
 async def _served(server: ReplyServer, writer: RemoteWriter, work: Callable[[], list[GameLine]]) -> list[GameLine]:

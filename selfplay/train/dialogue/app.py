@@ -88,7 +88,7 @@ def _start(
     entry, rules = game_of(config)
     model, base = opened
     folder = Path(base) if resumed is None else run.generations / resumed.meta.generations[-1]
-    server = server_of(config, folder, run.path)
+    server = server_of(config, model, folder, run.path)
     endpoint = endpoint_of(config, model.chat, server)
     session = DialogueSession(
         config, run, device, entry, rules, model, base, sampling_of(config), resumed, server, endpoint, cluster

@@ -27,7 +27,7 @@ from selfplay.runner.work_queue import FIRST_TIMEOUT_S, Job, Limits, WorkQueue
 from selfplay.seeding import derive
 from selfplay.train.dialogue.actors import Actors
 from selfplay.train.dialogue.learning import freeze, make_learner
-from selfplay.train.dialogue.players import writer_of
+from selfplay.train.dialogue.players import SERVED, writer_of
 from selfplay.train.dialogue.rating import FrozenPlayers, play_dialogues
 from selfplay.train.dialogue.reports import dialogue_summary, iteration_report
 from selfplay.train.dialogue.transcripts import keep_transcripts
@@ -56,7 +56,6 @@ if TYPE_CHECKING:
 
 WEIGHTS: Final = "the weights for the server"
 TRANSCRIPTS: Final = "transcripts"
-SERVED: Final = "serving"  # in a run's folder: the current weights, for a server
 
 
 class DialogueFamily(Family[list[Played], "GRPOStatistics"]):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from selfplay.checkpoint.models import is_model, read_model
 from selfplay.checkpoint.run_dir import CHECKPOINTS
+from selfplay.checkpoint.store import fill_folder
 from selfplay.config.dialogue_rules import game_of, is_embedded
 from selfplay.errors import ConfigError
 from selfplay.policy.language.endpoint import Endpoint, find_endpoint
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 EMBEDDED_REPLY: Final = 24  # default tokens per reply with the embedded model
 REPLY: Final = 512  # with other models
+SERVED: Final = "serving"  # in the folder of the run: the current weights, for a server
 SERVER_LOG: Final = "server.log"  # output of a server, in the folder of the run
 
 
@@ -94,11 +96,12 @@ def reopen(config: DialogueConfig, where: str, device: str, *, fresh: bool = Fal
     return load_model(where, device, rows=model.rows, lora=lora, bf16=model.bf16)
 
 
-def server_of(config: DialogueConfig, folder: Path, run: Path) -> ReplyServer | None:
-    """The server to start with a model folder, if any.
+def server_of(config: DialogueConfig, model: LanguageModel, folder: Path, run: Path) -> ReplyServer | None:
+    """The server to start, if any: with the model's folder, or with an adapter merged into a whole model.
 
     Raises:
         ConfigError: its program is not installed, or its arguments are invalid.
+        CheckpointError: the whole model cannot be written.
     """
     server = config.server
     if server.program is None:
@@ -109,6 +112,8 @@ def server_of(config: DialogueConfig, folder: Path, run: Path) -> ReplyServer | 
         raise ConfigError(f"--server-args {server.arguments}: {error}") from error
     refuse_reserved(arguments)
     program = find_program(server.program)
+    if model.adapter is not None:
+        folder = fill_folder(run / SERVED, model.save_merged, replace=True)
     return ReplyServer(program, folder, run / SERVER_LOG, server.start_timeout, arguments)
 
 

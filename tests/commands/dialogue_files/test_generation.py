@@ -13,7 +13,7 @@ from selfplay.commands.dialogue_files.rows import TRAIN, VAL, convert
 from selfplay.commands.dialogue_files.settings import SETTINGS, read_settings
 from selfplay.errors import ConfigError, RunnerError, ServerError
 from selfplay.policy.language.conversation import Reply
-from selfplay.policy.language.loading import Lora, load_model
+from selfplay.policy.language.loading import load_model
 from selfplay.policy.language.wire import SGLang
 from selfplay.runner.serving import ServerProgram
 from selfplay.train.dialogue import players
@@ -144,15 +144,6 @@ def test_a_server_writes_the_replies_and_without_its_probabilities_the_model_sco
     logprobs = [one for game in games for tokens in game.tokens for one in tokens.logprob]
     assert all(map(math.isfinite, logprobs))
     assert (set(logprobs) == {-0.7}) == (kind == SGLANG)
-
-
-def test_a_server_gets_no_adapter(tmp_path, settings):
-    adapter = load_model(settings.model, lora=Lora(2, 4))
-    adapter.save(tmp_path / "adapter")
-    with pytest.raises(ConfigError, match="an adapter, and servers are given whole models"):
-        generated(
-            tmp_path / "out", served(settings.model_copy(update={"model": str(tmp_path / "adapter")}), url="http://x")
-        )
 
 
 @pytest.mark.full
