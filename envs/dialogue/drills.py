@@ -47,7 +47,7 @@ def _drill(rules: MatchingRules, rng: np.random.Generator, talk: bool) -> Drill:
     proposer = int(rng.integers(2)) if talk else 0
     counts = (messages, messages) if proposer == 0 else (messages + 1, messages)
     players = [
-        MatchingPlayer(rules, replace(STYLES["teacher"], messages=(count, count)), int(rng.integers(2**62)))
+        MatchingPlayer(rules, replace(STYLES["teacher"], messages=(count, count), noise=0.0), int(rng.integers(2**62)))
         for count in counts
     ]
     read: tuple[list[str], list[str]] = ([], [])
