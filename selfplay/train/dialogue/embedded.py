@@ -186,6 +186,8 @@ def pretrain(
     finally:
         learner.close()
     model.module.load_state_dict(best)
+    # The logits are linear in the weights of the last norm, so what follows samples at temperature 1.
+    model.module.model.norm.weight.data /= start.temperature
     return model, snapshots, total_s
 
 
@@ -269,7 +271,7 @@ def taught_games(entry: DialogueEntry, recipe: Recipe, chat: Chat, seeds: Sequen
 
 
 def _evaluate(entry: DialogueEntry, recipe: Recipe, model: LanguageModel, read: int, loss: float) -> Snapshot:
-    writer = LocalWriter(model, Sampling(max_new_tokens=recipe.max_new_tokens))
+    writer = LocalWriter(model, Sampling(recipe.start.temperature, max_new_tokens=recipe.max_new_tokens))
     games = _with_itself(entry, recipe, writer, _seeds(recipe.seed, "look", 0, SNAPSHOT_STATES))
     rewards = [game.outcome.rewards[0] for game in games]
     agreed = [game.outcome.reason == AGREED for game in games]
