@@ -66,7 +66,9 @@ class LanguageModel:
         self.context = _context(self.config)
         self.vocabulary = int(self.config.vocab_size)
         self.chat = Chat(tokenizer, _ends(self.module, tokenizer), rows)
-        self._plain = not any(getattr(self.config, name, None) for name in _OF_LOGITS)
+        # Some models, such as Llama 4's, give themselves as their decoder.
+        bare = self.module.get_decoder() is not module
+        self._plain = bare and not any(getattr(self.config, name, None) for name in _OF_LOGITS)
         self.parts: tuple[CacheShape, ...] = check_cache(self)
 
     @property

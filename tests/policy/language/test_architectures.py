@@ -21,6 +21,9 @@ CONFIGS = {
     ),
     "gemma3": lambda: hf.Gemma3TextConfig(**SIZES, sliding_window=20),
     "gpt_neox": lambda: hf.GPTNeoXConfig(**SIZES),
+    "llama4": lambda: hf.Llama4TextConfig(
+        **SIZES, attention_chunk_size=512, num_local_experts=2, num_experts_per_tok=2, intermediate_size_mlp=32
+    ),
     "phi": lambda: hf.PhiConfig(**SIZES),
     "phi3": lambda: hf.Phi3Config(**SIZES),
     "gpt2": lambda: hf.GPT2Config(n_embd=32, n_layer=2, n_head=4, n_positions=160),
