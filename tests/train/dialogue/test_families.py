@@ -17,6 +17,7 @@ from tests.train.dialogue.test_app import resume, run
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.timeout(1800),
     pytest.mark.blocking("a writer has an event loop of its own, on which nobody else waits"),
 ]
 ITERATIONS, GAMES = 20, 32
