@@ -37,8 +37,7 @@ SETTINGS: Final = {
 class Curve:
     """One line: points (x, y), and the ends of an interval around each y where there is one.
 
-    Curves of one name, such as the seeds of a variant, share a colour and a line of the legend. A ``reference`` is
-    dashed and has the colour of the axes.
+    Curves of one name, such as the seeds of a variant, share a colour and a line of the legend.
     """
 
     name: str
@@ -46,7 +45,6 @@ class Curve:
     y: Sequence[float]
     low: Sequence[float] = ()
     high: Sequence[float] = ()
-    reference: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +55,6 @@ class Plot:
     x_label: str
     y_label: str
     levels: Sequence[tuple[str, float]] = ()
-    logarithmic: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,26 +113,18 @@ def _name_levels(axes: Axes, levels: Sequence[tuple[str, float]]) -> None:
 
 
 def _draw_lines(axes: Axes, plot: Plot) -> None:
-    names = list(dict.fromkeys(curve.name for curve in plot.curves if not curve.reference))
+    names = list(dict.fromkeys(curve.name for curve in plot.curves))
     for _, level in plot.levels:
         axes.axhline(level, color=INK, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
     shown = set()
     for curve in plot.curves:
         label = None if curve.name in shown else curve.name
         shown.add(curve.name)
-        if curve.reference:
-            axes.plot(curve.x, curve.y, color=INK, linestyle=(0, (2, 2)), linewidth=1.2, label=label)
-            continue
         number = names.index(curve.name)
         colour, dashed = COLOURS[number % len(COLOURS)], number >= len(COLOURS)
         axes.plot(curve.x, curve.y, color=colour, linestyle="--" if dashed else "-", label=label)
         if curve.low and curve.high:
             axes.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.2, linewidth=0)
-    if plot.logarithmic:
-        axes.set(xscale="log", yscale="log")
-        axes.minorticks_off()
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_formatter("{x:,.7g}")
     axes.set(xlabel=plot.x_label, ylabel=plot.y_label)
     _name_levels(axes, plot.levels)
     if len(shown) > ABOVE:

@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scripts.studies.cluster.local_nodes import LocalNodes
 from selfplay.checkpoint import RunDir, load_latest_learner
 from tests.envs.melee.dolphin.emulators import Disc, write_stand_in
 from tests.support.processes import Process, finish
+from tests.support.ray_nodes import LocalNodes
 
 ROOT = Path(__file__).parents[2]
 TRAIN = [sys.executable, str(ROOT / "scripts" / "train_self_play.py")]

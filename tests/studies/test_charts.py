@@ -13,10 +13,9 @@ def curves():
     return lines(ELO)
 
 
-def growth():
-    times = [Curve(f"part {i}", [1, 1000, 1_000_000], [1e-6, 1e-3 * (i + 1), 1.0]) for i in range(9)]
-    guide = Curve("n log n", [1, 1000], [1e-6, 1e-3], reference=True)
-    return lines(ELO, Plot([*times, guide], "rows", "time, s", logarithmic=True))
+def many():
+    times = [Curve(f"part {i}", [0, 1000, 2000], [0.0, 0.1 * (i + 1), 1.0]) for i in range(9)]
+    return lines(ELO, Plot(times, "rows", "time, s"))
 
 
 def speeds():
@@ -35,7 +34,7 @@ def texts(text):
     ("chart", "expected"),
     [
         (curves, ["million steps", "Elo & more", "seed <0>", "random", "2000"]),
-        (growth, ["rows", "time, s", "part 0", "part 8", "n log n", "1,000,000", "1e−06"]),
+        (many, ["rows", "time, s", "part 0", "part 8", "1000"]),
         (speeds, ["steps/s", "ours", "theirs", "90,000"]),
     ],
 )
@@ -50,7 +49,7 @@ def test_a_chart_is_small_xml_with_its_labels_as_text_and_no_ground(chart, expec
     assert "#000000" not in text, "black is invisible on a dark page"
 
 
-@pytest.mark.parametrize("chart", [curves, growth, speeds])
+@pytest.mark.parametrize("chart", [curves, many, speeds])
 def test_equal_charts_are_equal_bytes(chart):
     assert chart() == chart()
 

@@ -27,7 +27,6 @@ DATED = {
     "selfplay/train/dialogue/learning.py": "freeze",
     "selfplay/train/dialogue/rating.py": "record",
     "selfplay/train/dialogue/embedded.py": "embedded_model",
-    "scripts/studies/growth/generations.py": "_policy _save",
     "selfplay/train/imitation/app.py": "_start",
     "selfplay/train/imitation/export.py": "export",
     "selfplay/train/imitation/standing.py": "save",

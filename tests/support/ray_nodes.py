@@ -1,4 +1,4 @@
-"""A Ray cluster of several nodes on this machine, for the cluster study and tests."""
+"""A Ray cluster of several nodes on this machine."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from scripts.studies import ROOT
 from selfplay.errors import RunnerError
 
+ROOT: Final = Path(__file__).parents[2]
 UP_S: Final = 120.0  # deadline for a node to start
 ASK_S: Final = 30.0  # deadline for one answer
 STORE_BYTES: Final = 150_000_000

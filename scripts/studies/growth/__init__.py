@@ -1,1 +1,0 @@
-"""Growth of costs with games, players, generations and rows of the ledger."""
