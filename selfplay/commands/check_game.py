@@ -33,7 +33,7 @@ METHODS: Final = ("step", "observe", "legal", "to_act")
 
 @dataclass(slots=True)
 class GameReport:
-    """What was found. Speeds are steps of a game a second, on this machine and in one thread."""
+    """Result of the checks. Speeds are in steps of a game per second, on this machine and in one thread."""
 
     game: str
     broken: list[str] = field(default_factory=list)  # promises, with the place

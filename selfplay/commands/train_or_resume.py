@@ -21,10 +21,10 @@ def has_begun(run: RunDir) -> bool:
 
 
 def is_finished(run: RunDir, timesteps: int | None) -> bool:
-    """Whether a run was trained to its end.
+    """Return True if a run was trained to its end.
 
     Raises:
-        ConfigError: its end was another one than ``timesteps``.
+        ConfigError: the run has another number of steps than ``timesteps``.
     """
     if not has_begun(run):
         return False
