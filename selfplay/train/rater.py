@@ -47,7 +47,7 @@ Play = Callable[["Sequence[Matchup]", int, Callable[[], bool]], "Sequence[MatchR
 
 
 class RaterResource:
-    """What the rating runner works on.
+    """Resource of the rating runner: plays rating games, and can be stopped.
 
     Args:
         kill: Ends games by force; returns whether that frees a thread that hangs in one.
@@ -285,7 +285,7 @@ class Rater:
 
 
 def _rating(board: Leaderboard, beats: tuple[ScoreAgainst, ...], progress: Progress) -> RatingReport | None:
-    """What is reported of a table; None without a generation in it."""
+    """Report of the newest generation's row; None if it is missing or has no interval."""
     row = next((row for row in board.rows if row.policy == board.newest), None)
     if row is None or row.low is None or row.high is None:
         return None

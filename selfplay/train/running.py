@@ -1,4 +1,4 @@
-"""A run's life: its tree to the end, and how it ends before that."""
+"""Run the supervision tree to its end; handle signals and early exits."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ MOST_WORK, MOST_WORK_OF_WINDOWS = 7_500_000, 200_000  # weights times epochs: on
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What is imitated, by which network, and how."""
+    """Players to imitate, the network, and the settings of the games and the training."""
 
     players: tuple[str, ...]  # they play each other in both seats
     characters: tuple[str, str]
