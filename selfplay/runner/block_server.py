@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """How a block of games is made, anywhere."""
+    """Arguments to make a block of games, in any process."""
 
     game: str
     options: dict[str, Any]  # of the game, JSON-able

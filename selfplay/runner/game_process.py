@@ -58,7 +58,7 @@ def _die_with_parent() -> None:
 
 
 def _die_first() -> None:
-    """Where the system runs out of memory, end this process and what it starts before any other: it is replaced."""
+    """Ask the OOM killer to pick this process and its children first: supervision replaces them."""
     if sys.platform == "linux":
         with suppress(OSError):
             Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
