@@ -61,7 +61,7 @@ class Opponent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlayContent:
-    """What a play page offers; characters and stages by name."""
+    """Content of a play page; characters and stages by name."""
 
     title: str
     about: str
@@ -100,7 +100,7 @@ def play_page(content: PlayContent) -> str:
 
 
 def game_data(content: PlayContent) -> dict[str, Any]:
-    """What ``view/play.js`` reads."""
+    """Document that ``view/play.js`` reads."""
     characters, stages = _ids(content.characters, CHARACTERS), _ids(content.stages, STAGES)
     tables = kept_move_tables(list(characters.values()))
     facts = scene_facts(list(characters.values()), list(stages.values()))
