@@ -280,7 +280,7 @@ OPTIONS: Final[dict[str, frozenset[str]]] = {
     "attention": frozenset({"window"}),
     "mamba": frozenset({"state", "expand"}),
 }
-"""What else may be said of a backbone."""
+"""Names of the options of a backbone."""
 
 
 def make_layer(kind: str, width: int, options: dict[str, Any]) -> Remembering:
