@@ -1,4 +1,4 @@
-"""How well a network imitates the player, on decisions that it was not trained on."""
+"""Metrics of imitation on held-out decisions."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def imitation_metrics(
 
 
 def _off_centre(heads: Heads, chances: Tensor, action: Tensor, first: int, centre: int) -> tuple[Tensor, Tensor]:
-    """How often a stick is off centre: expected of the network, whose axes are independent, and of the player."""
+    """Decisions with a stick off centre: expected for the network, whose axes are independent, and of the player."""
     x = heads.binary + sum(heads.sizes[: first - heads.binary])
     y = x + heads.sizes[first - heads.binary]
     at_rest = chances[:, x + centre] * chances[:, y + centre]
