@@ -36,7 +36,7 @@ class Progress:
         self.health: HealthMonitor[Any] = health or Health()
 
     def fate(self, *, whole: bool) -> str:
-        """How the run ended, as the start of a sentence; ``whole``: all files that it needs are on the disk."""
+        """Start of a sentence on the end of the run; ``whole``: all files that it needs are on the disk."""
         if self.finished:
             return "Finished"
         saved = whole and self.saved == self.iteration
