@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class GameEntry:
-    """What a trainer needs to know of a game."""
+    """Description of a game for a trainer."""
 
     make: Callable[..., ScriptedGame]  # takes ``num_games`` and the game's own options, JSON-able all of them
     obs_width: int
