@@ -85,5 +85,5 @@ class Game(ABC):
         """Name of an action, which a person types to play it; for games whose action is one number."""
         return str(action)
 
-    def close(self) -> None:  # noqa: B027 most games have nothing to let go of
+    def close(self) -> None:  # noqa: B027 most games have no resources
         """Release all resources."""

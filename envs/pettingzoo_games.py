@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from envs.api import F32, Bool
 
 RENDER_MODES: Final = ("ansi", "rgb_array")  # of PettingZoo; ``human`` opens windows
-SEEDS: Final = (1 << 31) - 1  # what every generator takes
+SEEDS: Final = (1 << 31) - 1  # largest seed that every generator accepts
 _SEAT: Final = ((0,), (1,))
 
 

@@ -37,7 +37,7 @@ class GameReport:
 
     game: str
     broken: list[str] = field(default_factory=list)  # promises, with the place
-    notes: list[str] = field(default_factory=list)  # what an author may want to know
+    notes: list[str] = field(default_factory=list)  # hints for the author
     episode_length: float | None = None  # mean of random play
     steps_per_s: float = 0.0  # of the block alone
     shares: dict[str, float] = field(default_factory=dict)  # of its time, by what takes it

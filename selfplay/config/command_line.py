@@ -57,7 +57,7 @@ class Invocation(Generic[Settings]):
     config: Settings
     resume: bool
     preset: str | None
-    explicit: dict[str, Any]  # what the user gave, by dotted name; with --resume what the preset gave, too
+    explicit: dict[str, Any]  # values given by the user, by dotted name; with --resume those of the preset, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Program(Generic[Settings]):
     options: tuple[Option, ...]
     presets: Presets
     example: tuple[str, str]  # a setting, group.name, and a value of it, for help and messages
-    resume: str  # what --resume does
+    resume: str  # help text of --resume
     imply: Callable[[dict[str, Any]], None]  # adds what follows from what the user gave, by dotted name
     check: Callable[[Settings], None]  # ConfigError for names that only other packages know
     elsewhere: Mapping[str, str] = field(default_factory=dict)  # flags that mean nothing here: whose they are

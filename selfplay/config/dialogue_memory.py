@@ -78,7 +78,7 @@ def _game_bytes(entry: DialogueEntry, rules: Any) -> int:  # noqa: ANN401
             [GameSpec(i, str(i), entry.start(rules, state), i, (player, player)) for i, state in enumerate(states)]
         )
 
-    play(1)  # what is loaded and kept for all games does not count
+    play(1)  # loads what all games share, which is not counted
     traced = tracemalloc.is_tracing()
     tracemalloc.start()
     tracemalloc.reset_peak()

@@ -115,7 +115,7 @@ class EmulatorConfig(Group):
 
     @property
     def outsider(self) -> str | None:
-        """Id of who plays the other seat without being one of the run's players; None where nobody does."""
+        """Id of the player of the other seat if it is none of the run's players; else None."""
         if self.human_port is not None:
             return "human"
         return None if self.cpu_level is None else f"cpu_{self.cpu_level}"

@@ -42,7 +42,7 @@ class ImitationMetrics:
     parts: tuple[float, ...]  # [A] the model's, of each part
     pressed: tuple[tuple[float, float], ...]  # of each button: press rate of the network, of the player
     off_centre: dict[str, tuple[float, float]]  # of each stick: rate off centre of the network, of the player
-    accuracy: float  # how often the most likely action is the player's
+    accuracy: float  # share of decisions whose most likely action is the player's
     distinct: tuple[int, int]  # different actions in the first DIVERSITY_ROWS decisions: drawn from the network, played
 
     @property

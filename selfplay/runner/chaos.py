@@ -80,7 +80,7 @@ class Fault:
     """A fault in one segment."""
 
     kind: Kind
-    at: float  # how far into the segment, 0 <= at < 1
+    at: float  # fraction of the segment before the fault, 0 <= at < 1
     chance: float  # decides what else the kind leaves open, 0 <= chance < 1
 
     def step(self, steps: int) -> int:

@@ -49,7 +49,7 @@ class Traits:
     version: str  # differs between players of the same name
     frame_skip: int  # frames between two decisions
     delay: int  # frames between seeing and acting
-    any_frame_skip: bool = False  # whether steps of any length suit it
+    any_frame_skip: bool = False  # plays with any frame skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ class Answer(Strict):
 
     hello: Hello | None = None
     notes: tuple[str, ...] = ()
-    error: str | None = None  # what the game refused
+    error: str | None = None  # error raised by the game, such as an invalid action
     failed: str | None = None  # why the child ends
     out_of_memory: bool = False  # which is why
 

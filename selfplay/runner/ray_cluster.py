@@ -63,14 +63,14 @@ class Cluster:
 
 @contextmanager
 def connected(address: str | None, actors: int) -> Iterator[Cluster]:
-    """A cluster with room for so many actors; let go of at the end, and shut down where it is our own.
+    """Connect to a cluster with room for so many actors; disconnect at the end, and shut it down if it is our own.
 
     Args:
         address: ``auto`` or ``HOST:PORT`` of one that is there, this machine being one of its nodes; None: our own.
         actors: How many there will be.
 
     Raises:
-        ConfigError: Ray is not installed, nobody answers there, versions differ, a token is missing or wrong, or there
+        ConfigError: Ray is not installed, no cluster answers, versions differ, a token is missing or wrong, or there
             is no room.
     """
     if importlib.util.find_spec("ray") is None:

@@ -64,7 +64,7 @@ class Job(Generic[R]):
     """Blocking work for a runner's thread; ``function`` gets what the runner opened (its block of games)."""
 
     function: Callable[[R], Any]
-    timed: bool = True  # whether its duration counts for the median
+    timed: bool = True  # its duration counts for the median
     progress: Callable[[R], int] | None = None
     """Grows while the job makes progress. The job then counts as hung if it has not grown within the time limit."""
 
@@ -99,7 +99,7 @@ class WorkQueue(Generic[R]):
         self._patience = patience or WaitLimits()
         self._clock = clock or MonotonicClock()
         self._core: frozenset[str] = frozenset()  # of the latest question
-        self._delivered = False  # whether one of those ever did
+        self._delivered = False  # one of them has delivered a result
         self._alone_since: float | None = None  # all of those were given up, and none delivered since
         self._open: set[str] = set()  # runners that have what they work on
         self._ends_since: float | None = None

@@ -15,7 +15,7 @@ EXPLOITER: Final = "an exploiter"
 RATINGS: Final = "rating games"
 OLD: Final = "the removal of old states and generations"
 SUMMARY: Final = "summary.json"
-NEEDED: Final = (STATE, GENERATION, EXPLOITER, RATINGS, SUMMARY)  # what a run must not end without
+NEEDED: Final = (STATE, GENERATION, EXPLOITER, RATINGS, SUMMARY)  # required at the end of a run
 AGAIN: Final = "; training goes on, and it is tried again"
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from selfplay.train.rater import Rater, RaterResource
     from selfplay.train.rating import LedgerKeeper
 
-C = TypeVar("C")  # what an iteration collects
+C = TypeVar("C")  # data collected by an iteration
 U = TypeVar("U")  # the metrics of an update
 Best = Callable[[], Awaitable["str | None"]]
 
@@ -85,7 +85,7 @@ class Family(ABC, Generic[C, U]):
         health: Rules that watch the iterations.
     """
 
-    keeps_last_ratings: bool = True  # whether a last state follows the rating of the last generation
+    keeps_last_ratings: bool = True  # save a last state after the rating of the last generation
     freeze_before_last_state: ClassVar[bool] = False
     """True if the last state contains the last generation; must be False if opponents are drawn from generations."""
 

@@ -24,7 +24,7 @@ class Progress:
         self.newest = ""
         self.saved = 0  # iteration of the newest state on the disk
         self.finished = False
-        self.ended_by = ""  # what ended the run before its planned end, other than a person
+        self.ended_by = ""  # cause of an early end, if it was not the user
         self.games = 0  # finished dialogue games
         self.lost = 0  # dialogue games that did not finish
         self.restarts = 0

@@ -110,8 +110,8 @@ class RatingPlan:
     cost_s: float  # of a game, before any was played
     frames_per_step: int = 0
     cap_frames: int = 0  # of a game
-    by_frames: bool = False  # whether the budget counts frames instead of seconds, for runs that must be equal
-    live: bool = False  # whether games are played in real time, where a few are worth starting for
+    by_frames: bool = False  # the budget counts frames instead of seconds, for deterministic runs
+    live: bool = False  # games are played in real time: even a few are worth starting for
     gate: Gate | None = None
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
-CLOSE_S: Final = 5.0  # how long the child waits at its end for the file to close
+CLOSE_S: Final = 5.0  # timeout for closing the file at the end of the child
 WAITING: Final = 10_000  # games that wait for room on the disk at most
 RATER_STATE: Final = ("rating_spent", "gate")
 """Keys of a checkpoint's ``extra`` that belong to ratings."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 INTERRUPTED: Final = 128 + signal.SIGINT  # exit code of a run that Ctrl-C ended
 TERMINATED: Final = 128 + signal.SIGTERM
-DISK_S: Final = 1.0  # how long the second signal waits for the name of the last checkpoint
+DISK_S: Final = 1.0  # timeout of the second signal for the name of the last checkpoint
 
 
 class Stop(asyncio.Event):

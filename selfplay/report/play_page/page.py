@@ -70,7 +70,7 @@ class PlayContent:
     opponents: Sequence[Opponent]
     options: StepOptions  # of all games; their frame skip is 1
     policy_script: str  # the modules of ``selfplay.policy.browser`` as parts of one script
-    defaults: Mapping[str, Any] = field(default_factory=dict)  # what is chosen at first, see ``view/choices.js``
+    defaults: Mapping[str, Any] = field(default_factory=dict)  # initial choices, see ``view/choices.js``
     rated: Mapping[str, Any] | None = None  # the choices of games that count for ratings; None: none do
     server: Mapping[str, str] | None = None  # that takes games back: its ``url`` and ``token``
     person: str = ""
