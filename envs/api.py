@@ -18,14 +18,14 @@ Bool = NDArray[np.bool_]
 Actions = NDArray[np.int8]
 Seeds = NDArray[np.uint64]
 PAYOFF_STATS: Final = np.dtype([("frames", "i4"), ("reward_payoff", "f8")])
-"""Of an episode of a game without characters, for each seat: its steps, and the sum of the rewards of the seat."""
+"""Statistics of a seat in an episode of a game without characters: its steps, and the sum of the seat's rewards."""
 
 
 @dataclass(frozen=True, slots=True)
 class ActionSpec:
     """Heads of one action: ``binary`` independent buttons first, then one categorical per entry of ``sizes``.
 
-    ``rest`` is the class of each categorical that means hands off, or -1 where a fresh policy shall prefer none.
+    ``rest`` is the neutral class of each categorical, or -1 if a new policy shall prefer none.
     """
 
     binary: int
@@ -63,7 +63,7 @@ class ActionSpec:
         return whole, known & np.take_along_axis(legal, self.starts + np.where(known, whole, 0), -1)
 
     def choices(self, legal: Bool) -> Bool:
-        """Where a mask ``legal`` [..., logits] leaves more than one action, [...]; elsewhere nothing is decided."""
+        """Return True where a mask ``legal`` [..., logits] leaves more than one action, bool [...]."""
         several: Bool = np.count_nonzero(legal, axis=-1) > len(self.sizes)
         return several
 
@@ -80,7 +80,7 @@ class ActionSpec:
 
 @dataclass(slots=True)
 class StepBatch:
-    """What one step of a block of games gave. All arrays belong to the game and are valid until its next step.
+    """Result of one step of a block of games. All arrays belong to the game and are valid until its next step.
 
     ``obs`` is the first observation of the new episode where one ended; ``final_obs`` is then the last one of
     the ended episode (rows of games that did not end are unspecified). ``score`` is valid where the episode
@@ -125,15 +125,15 @@ class VectorGame(Protocol):
 
     @property
     def actions(self) -> ActionSpec:
-        """What an action consists of."""
+        """Buttons and categoricals of an action."""
         ...
 
     @property
     def legal(self) -> Bool | None:
-        """[B, P, logits] what a policy may choose now, by its logits, current together with the observations.
+        """Mask of the legal choices by logit, bool [B, P, logits], for the current observations; None: all are legal.
 
-        Of each categorical at least one class, for every seat. A seat with one legal action decides nothing: such a
-        step trains nothing, and its reward belongs to the decision before. None where everything is always legal.
+        Each categorical has at least one legal class, for every seat. A seat with one legal action decides nothing:
+        such a step is not trained on, and its reward belongs to the decision before.
         """
         ...
 
@@ -183,7 +183,7 @@ class ScriptedGame(VectorGame, Protocol):
 
     @property
     def notes(self) -> list[str]:
-        """What has happened that a person may want to know; who reads it, clears it."""
+        """Messages for the user; reading clears them."""
         ...
 
     def kill(self) -> bool:
@@ -191,5 +191,5 @@ class ScriptedGame(VectorGame, Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Release all resources."""
         ...

@@ -1,4 +1,4 @@
-"""What blocks of two seats have in common where Python steps them: checked actions, ``random``, and who has won."""
+"""Base of blocks with two seats that Python steps: checks of actions, the ``random`` player, and scores."""
 
 from __future__ import annotations
 
@@ -51,15 +51,15 @@ class Block:
         return False
 
     def _parts(self) -> dict[str, NDArray[Any]]:
-        """What the future depends on, as far as it is known."""
+        """State arrays for snapshots; the state inside games that Python steps is unknown."""
         return {"seeds": self._seeds, "episode": self._episode, "steps": self._steps}
 
     def _seed(self, b: int) -> int:
-        """Of the episode of a game."""
+        """Seed of the current episode of game ``b``."""
         return int(words(self._seeds[b : b + 1], self._episode[b : b + 1])[0] >> SEED_BITS)
 
     def _chosen(self, actions: Actions, acts: Bool | None) -> Actions:
-        """What all seats play, a copy [B, P, A]; a seat that does not act plays its first legal action.
+        """Copy of the actions [B, P, A] of all seats; a seat that does not act plays its first legal action.
 
         Raises:
             ActionError: not an action, or one that the seat does not have now.
@@ -74,12 +74,12 @@ class Block:
         return actions
 
     def _bot_action(self, b: int, seat: int) -> NDArray[np.integer[Any]]:
-        """What the scripted player of a seat plays, legal."""
+        """Legal action of the scripted player of a seat."""
         legal = self.legal[b, seat]
         return self.actions.first_highest(np.where(legal, self._rng(b, seat).random(legal.shape), -1.0))
 
     def _rng(self, b: int, seat: int) -> np.random.Generator:
-        """Of the scripted player of a seat in this step: its draws follow from seed, episode, step and seat."""
+        """Generator of the scripted player of a seat for this step, seeded by seed, episode, step and seat."""
         number = np.array(2 * self._steps[b] + seat, np.uint64)
         stream = words(words(self._seeds[b : b + 1] ^ _BOTS, self._episode[b : b + 1]), number)
         return np.random.Generator(np.random.Philox(key=stream[0]))

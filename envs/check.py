@@ -197,7 +197,7 @@ def _check_seeds_matter(make: MakeGame, seeds: NDArray[np.uint64], actions: NDAr
 
 
 def _differ(game: VectorGame, seeds: NDArray[np.uint64], actions: NDArray[np.int8]) -> bool:
-    """Whether two games ever differ. They are played until then: afterwards an action may be legal in one alone."""
+    """Return True if two games ever differ. Play stops there, since an action may then be legal in only one of them."""
     obs = game.reset(seeds)
     for each in actions:
         legal = game.legal

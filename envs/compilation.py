@@ -36,11 +36,11 @@ class Compilation:
 
     @property
     def seconds(self) -> float:
-        """How long it has taken so far."""
+        """Seconds since the start."""
         return time.monotonic() - self._started
 
     def wait(self, seconds: float) -> bool:
-        """Wait so long at most; whether it is done. Raises what compiling raised."""
+        """Wait at most so many seconds; return True if it is done. Raises the error of the compilation, if any."""
         if not self._done.wait(seconds):
             return False
         atexit.unregister(self._end_at_once)

@@ -15,7 +15,7 @@ _EXTRA: Final = re.compile(r"extra == (['\"])(?P<name>[\w-]+)\1")
 
 
 def requirements(extra: str = "") -> list[str] | None:
-    """What this project needs, or one of its extras, such as ``numpy>=2.0``; None where that cannot be found out.
+    """Requirements of this project or of one of its extras, such as ``numpy>=2.0``; None if they cannot be found.
 
     Read from the metadata of the installation, and in a checkout that is not installed from pyproject.toml.
     """
@@ -41,7 +41,7 @@ def version() -> str:
 
 
 def install_command(extra: str = "") -> str:
-    """How a user installs this project with what an extra needs."""
+    """Command that installs this project with an extra."""
     name = "." if CHECKOUT.is_file() else NAME
     wanted = f"'{name}[{extra}]'" if extra else name
     return f"pip install -e {wanted}" if name == "." else f"pip install {wanted}"

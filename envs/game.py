@@ -61,7 +61,7 @@ class Game(ABC):
 
     @abstractmethod
     def observe(self, seat: int) -> ArrayLike:
-        """What a seat sees, [obs_width]; after the end of an episode as well."""
+        """Observation of a seat, [obs_width]; valid after the end of an episode, too."""
 
     def legal(self, seat: int) -> ArrayLike | None:
         """Which actions a seat that is to act has, bool [num_actions], those of several parts joined; None: all."""
@@ -82,8 +82,8 @@ class Game(ABC):
         raise NotImplementedError
 
     def action_name(self, action: int) -> str:
-        """What a person types for an action; of games with one number an action."""
+        """Name of an action, which a person types to play it; for games whose action is one number."""
         return str(action)
 
-    def close(self) -> None:  # noqa: B027 most games have nothing to let go of
-        """Let go of everything."""
+    def close(self) -> None:  # noqa: B027 most games have no resources
+        """Release all resources."""

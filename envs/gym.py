@@ -54,12 +54,12 @@ Info = dict[str, Any]
 
 
 def observation_space(width: int) -> spaces.Box[np.float32]:
-    """Of one seat."""
+    """Observation space of one seat."""
     return spaces.Box(-OBS_LIMIT, OBS_LIMIT, (width,), np.float32)
 
 
 def action_space(actions: ActionSpec) -> spaces.MultiDiscrete:
-    """Of one seat: buttons, then the categorical heads."""
+    """Action space of one seat: buttons, then the categorical heads."""
     return spaces.MultiDiscrete([2] * actions.binary + list(actions.sizes), dtype=np.int64)
 
 
@@ -140,7 +140,7 @@ class MockMeleeEnv(gymnasium.Env[F32, NDArray[np.int64]]):
         return out.obs[0], float(out.reward[0]), False, False, {}
 
     def render(self) -> Any:  # noqa: ANN401 Gymnasium's type has no text
-        """What the class says of ``render_mode``; None without one, or where a window shows it.
+        """Render the current frame as ``render_mode`` says, see the class; None without a mode or with a window.
 
         Raises:
             GameError: no episode has begun.
@@ -228,7 +228,7 @@ def draw_seed(generator: np.random.Generator) -> int:
 
 
 def view_of(game: MockMelee, mode: str | None, names: tuple[str, str], fps: float) -> View | None:
-    """What renders a block of one game; None without a mode.
+    """Make the view that renders a block of one game; None without a mode.
 
     Raises:
         GameError: an unknown mode, or no library for a window.

@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from envs.api import F32, Bool
 
 RENDER_MODES: Final = ("ansi", "rgb_array")  # of PettingZoo; ``human`` opens windows
-SEEDS: Final = (1 << 31) - 1  # what every generator takes
+SEEDS: Final = (1 << 31) - 1  # largest seed that every generator accepts
 _SEAT: Final = ((0,), (1,))
 
 
 class _PettingZooGame(Game):
-    """What the two kinds of environments share.
+    """Common base of the two kinds of environments.
 
     Attributes:
         env: The environment as it was given, for scripted players.
@@ -198,7 +198,7 @@ class AecGame(_PettingZooGame):
 
 
 def adapted(made: object) -> Game:
-    """What a factory made, as a game: a ``Game`` as it is, or an environment of PettingZoo.
+    """Convert the result of a factory to a game: a ``Game`` is returned as it is, a PettingZoo environment is wrapped.
 
     Raises:
         GameError: it is something else, or an environment that is not supported.

@@ -45,12 +45,12 @@ def installed() -> dict[str, EntryPoint]:
 
 
 def is_plugin(name: str) -> bool:
-    """Whether the name is one of a game from outside; it may still not exist."""
+    """Return True if a name has the form of an external game's; the game may not exist."""
     return ":" in name or name in installed()
 
 
 def is_code(name: str) -> bool:
-    """Whether the name is one of a module, which a person has to name: ``module:attribute``."""
+    """Return True if a name is ``module:attribute``, which a person has to allow."""
     return ":" in name and not name.startswith(PETTINGZOO)
 
 
@@ -69,7 +69,7 @@ def allow(name: str, folder: str | None = None) -> None:
 
 
 def load(name: str, flag: str) -> Any:  # noqa: ANN401
-    """What a name ``module:attribute`` stands for.
+    """Import the object that ``module:attribute`` names.
 
     Args:
         name: Must be allowed.
@@ -92,7 +92,7 @@ def load(name: str, flag: str) -> Any:  # noqa: ANN401
 
 
 def find_block(name: str) -> Callable[..., ScriptedGame] | None:
-    """What makes blocks of ``num_games`` games of that name; None where games are made one by one.
+    """Return the factory of blocks of ``num_games`` games; None if the name makes single games.
 
     Raises:
         GameError: see ``find_single``.
@@ -115,7 +115,7 @@ def _block(factory: Callable[..., Any], num_games: int, **options: Any) -> Scrip
 
 
 def find_single(name: str) -> MakeSingle:
-    """What makes games of that name, see the module.
+    """Return the factory of single games of that name, see the module.
 
     Raises:
         GameError: it cannot be imported, is not allowed to be, or is no game.

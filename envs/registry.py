@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class GameEntry:
-    """What a trainer needs to know of a game."""
+    """Description of a game for a trainer."""
 
     make: Callable[..., ScriptedGame]  # takes ``num_games`` and the game's own options, JSON-able all of them
     obs_width: int
@@ -47,7 +47,7 @@ class GameEntry:
     ladder: tuple[str, ...]  # scripted players that are rated; ``random`` fixes the scale
     fighter: bool  # characters fight on a stage, frame by frame: what can be watched
     rated: RatedGame  # all scripted players, and how matches are played
-    starts_at_once: Callable[[], bool]  # whether no step compiles rules
+    starts_at_once: Callable[[], bool]  # returns True if no step compiles rules
     prepare: Callable[[], None] | None = None  # compiles the rules, for all processes of this machine
     live: bool = False  # in emulators of their own: one game a process, nothing is kept, a slow one is left behind
     training_players: tuple[str, ...] | None = None  # scripted players met in training; None: those of the ladder
@@ -58,7 +58,7 @@ class GameEntry:
     action_parts: tuple[str, ...] = ()  # of a fight: names of the integers of an action
     table: Callable[[], Table] | None = None  # the whole game, where it is small enough to be judged exactly
     single: MakeSingle | None = None  # makes one game for people to see, where it is no fight
-    repeats: bool = True  # whether the same seed and actions give the same game, so that games can be continued
+    repeats: bool = True  # equal seeds and actions give equal games, so that games can be continued
 
     @property
     def part_names(self) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ SHARP: Final = 4  # drawn this much larger, then reduced
 
 
 class View:
-    """What ``render`` shows of a block of one game: the moment of the last ``take``.
+    """View of a block of one game, for ``render``: shows the frame of the last ``take``.
 
     Args:
         game: The block.

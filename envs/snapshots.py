@@ -1,4 +1,4 @@
-"""What every game does with its snapshots: copies of the arrays that its future depends on, and those put back."""
+"""Snapshots of games: copy the state arrays, and write them back."""
 
 from __future__ import annotations
 

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 def action_spec(game: Game) -> ActionSpec:
-    """What an action of a game consists of.
+    """Specification of the actions of a game.
 
     Raises:
-        GameError: a number of actions that is none, or above 127.
+        GameError: a number of actions is not an integer from 1 to 127.
     """
     sizes = (game.num_actions,) if isinstance(game.num_actions, int) else tuple(game.num_actions)
     if not sizes or not all(isinstance(size, int) and 1 <= size <= np.iinfo(np.int8).max for size in sizes):
@@ -32,7 +32,7 @@ def action_spec(game: Game) -> ActionSpec:
 
 
 def repeats_itself(make: Callable[[], Game], steps: int = 30) -> bool:
-    """Whether two games of one seed go alike when the same random actions are played.
+    """Return True if two games with one seed and the same random actions have equal snapshots.
 
     Raises:
         GameError: the game failed.
@@ -131,7 +131,7 @@ class SyncVectorGame(Block):
         return self.games[0].action_name(action[0]) if self._single else ",".join(map(str, action))
 
     def view(self) -> str | NDArray[np.uint8] | None:
-        """What the first game renders; None where it does not.
+        """Rendering of the first game; None if the game has no ``render``.
 
         Raises:
             GameError: neither text nor a picture.

@@ -35,7 +35,7 @@ def main() -> int:
 
 
 def _nearest(name: str) -> str:
-    """What to say of an unknown verb: the verb of a script of that name, or the nearest verb."""
+    """End of the error message for an unknown verb: the verb of the script of that name, or the nearest verb."""
     stem = Path(name).stem
     near = SCRIPTS.get(stem) or WORDS.get(stem) or nearest(stem, VERBS)
     return f", did you mean {near}?" if near else "; see --help"

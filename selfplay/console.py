@@ -19,7 +19,7 @@ from selfplay.verbs import program
 
 _Arguments = ParamSpec("_Arguments")
 
-READER_GONE: Final = 128 + 13  # what a shell reports of a program that SIGPIPE ended
+READER_GONE: Final = 128 + 13  # exit code that a shell reports after SIGPIPE
 ERRORS: Final = "selfplay_ascii"  # name of the error handler of the streams
 _ASCII: Final = str.maketrans(
     {"±": "+-", "×": "x", "→": "->", "←": "<-", "…": "...", "–": "-", "·": ".", "●": "*", "═": "=", "─": "-", "│": "|"}

@@ -114,9 +114,9 @@ def boundary(kind: type[SelfPlayError], what: str) -> Iterator[None]:
 
 
 def out_of_memory(error: BaseException) -> MemoryError | None:
-    """What numpy and torch raise where memory cannot be allocated, as a MemoryError of one line; None of other errors.
+    """Convert an allocation error of numpy or torch to a MemoryError with a one-line message; None for other errors.
 
-    The message of numpy quotes the whole type, which is pages long for the state of a game.
+    The message of numpy quotes the whole dtype, which is pages long for the state of a game.
     """
     text = " ".join(str(error).split())
     if isinstance(error, MemoryError):

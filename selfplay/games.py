@@ -1,4 +1,4 @@
-"""What a game of your own imports: the interfaces, their errors, and the check of a game. Loads no torch.
+"""Public interface for your own games: base classes, errors, and the check of a game. Does not import torch.
 
 ``Game`` is one game in plain Python, the simplest way. ``VectorGame`` and ``ScriptedGame`` step a block of games at
 once. See docs/environments.md.

@@ -1,4 +1,4 @@
-"""What this machine is and has."""
+"""Torch devices, cores, memory and processor of this machine."""
 
 from __future__ import annotations
 

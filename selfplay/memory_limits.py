@@ -1,4 +1,4 @@
-"""How much memory this machine, or its container, has left for this process."""
+"""Memory that this machine, or its container, has left for this process."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _of_system() -> Iterator[Available]:
 
 
 def _of_container() -> Iterator[Available]:
-    """What each control group above this process leaves, of version 2 and of version 1."""
+    """Memory left by each control group above this process, for cgroup versions 2 and 1."""
     for folder, limit_file, used_file, reclaimable in _groups():
         try:
             limit = int((folder / limit_file).read_text(encoding="ascii"))  # "max" is no number

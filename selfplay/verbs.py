@@ -34,7 +34,7 @@ VERBS: Final = {
     "train-dialogue": "train the model on these tables",
     "initial-states": "write initial states of the matching game as tables",
 }
-"""What each does. The module of a verb is ``selfplay.commands.cli.VERB``, with underscores."""
+"""Verbs with their descriptions. The module of a verb is ``selfplay.commands.cli.VERB``, with underscores."""
 
 _SCRIPTS: Final = {
     "train": "train_self_play",

@@ -34,7 +34,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class GameOutcome:
-    """How a game ended."""
+    """Rewards of a finished game, and the reason for its end."""
 
     rewards: tuple[float, float]  # of the seats, penalties for refused replies included
     reason: str  # AGREED, one of the constants above, or a reason of the game

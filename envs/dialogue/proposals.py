@@ -73,5 +73,5 @@ def proposal_text(pairs: Sequence[Pair], rules: MatchingRules) -> str:
 
 
 def line_start(paper: str) -> str:
-    """How the line of a paper begins in a proposal."""
+    """Start of the line of a paper in a proposal."""
     return f"\n - {paper}:"

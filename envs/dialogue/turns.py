@@ -44,7 +44,7 @@ def refused(error: str) -> str:
 
 
 def is_refusal(observation: str) -> bool:
-    """Whether an observation is the message of ``refused``."""
+    """Return True if an observation is the message of ``refused``."""
     return observation.startswith(ERROR)
 
 

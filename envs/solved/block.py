@@ -102,7 +102,7 @@ class TableGame:
         return False
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: there are no resources."""
 
     def _parts(self) -> dict[str, NDArray[Any]]:
         return {"seeds": self._seeds, "episode": self._episode, "steps": self._steps, "state": self._state}

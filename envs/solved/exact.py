@@ -87,7 +87,7 @@ class _Reply:
         return sum(max(self._of(belief, action) for action in self._legal[0][next(iter(belief))]) for belief in beliefs)
 
     def _of(self, belief: Belief, action: int) -> float:
-        """What an action wins, the best ones after it included."""
+        """Expected payoff of an action, followed by the best actions."""
         won, going_on = 0.0, []
         for state, chance in belief.items():
             for other in self._legal[1][state]:

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, final
 
 WAIT, PASS, BET = range(3)
 MOVES: Final = {"": 0, "p": 1, "b": 1, "pb": 0}
-"""What was done, p a pass and b a bet, and whose move it is then; any other sequence is the end."""
+"""Seat to move after each sequence of actions, p a pass and b a bet; any other sequence ends the game."""
 
 _CARDS: Final = ("jack", "queen", "king")
 _BETS: Final = {"": (1 / 3, 0, 1), "p": (1 / 3, 0, 1), "b": (0, 1 / 3, 1), "pb": (0, 2 / 3, 1)}

@@ -36,7 +36,7 @@ class Matrix:
         return (1.0, 0.0) if self._alike or seat == 0 else (0.0, 1.0)
 
     def render(self, state: Choices) -> str:
-        """What seat 0 wins: a row for each of its actions, a column for each of seat 1."""
+        """Payoff of seat 0 as a table: a row for each of its actions, a column for each of seat 1."""
         rows = [("", *self.actions), *((n, *map(str, row)) for n, row in zip(self.actions, self.payoffs, strict=True))]
         width = max(map(len, self.actions)) + 2
         table = ("".join(cell.rjust(width) for cell in row) for row in rows)

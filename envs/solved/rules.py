@@ -1,7 +1,7 @@
-"""How a small game is told: two seats, whole-numbered actions, everything that can happen enumerable.
+"""Interface of a small enumerable game: two seats, and integer actions.
 
 Both seats act in every step. A seat that is not to move has one legal action, to wait, so that turns need no rules of
-their own. Chance speaks once, when the game begins.
+their own. Chance moves only at the start.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ State = TypeVar("State", bound=Hashable)
 
 
 class Rules(Protocol[State]):
-    """A zero-sum game of two seats; a state is whatever value the rules like. Nothing here changes anything."""
+    """A zero-sum game of two seats. States are hashable values; methods do not modify them."""
 
     @property
     def actions(self) -> tuple[str, ...]:
@@ -21,25 +21,25 @@ class Rules(Protocol[State]):
         ...
 
     def starts(self) -> Sequence[State]:
-        """States in which the game may begin, all alike likely."""
+        """Initial states, all equally likely."""
         ...
 
     def legal(self, state: State, seat: int) -> Sequence[int]:
-        """Actions that a seat has, at least one; of a state in which the game goes on."""
+        """Legal actions of a seat, at least one, in a state that is not terminal."""
         ...
 
     def after(self, state: State, actions: tuple[int, int]) -> State:
-        """What two legal actions lead to."""
+        """Next state after two legal actions."""
         ...
 
     def payoff(self, state: State) -> float | None:
-        """What seat 0 has won, and seat 1 lost, where the game is over; None where it goes on."""
+        """Payoff of seat 0, the negative of seat 1's, in a terminal state; None in any other state."""
         ...
 
     def observe(self, state: State, seat: int) -> Sequence[float]:
-        """What a seat sees: as many numbers in every state, those in which the game is over included."""
+        """Observation of a seat, of the same length in every state, terminal ones included."""
         ...
 
     def render(self, state: State) -> str:
-        """The game as text: before its end what a seat that is to act may know, then everything."""
+        """The game as text: before its end what the seat to act may know, then everything."""
         ...

@@ -49,7 +49,7 @@ class SolvedGame(game.Game):
     def step(self, actions: Sequence[game.Action]) -> tuple[Sequence[float], bool, bool]:
         legal = [self.rules.legal(self.state, seat) for seat in game.BOTH]
         first, second = (
-            np.asarray(action).item() if len(valid) > 1 else valid[0]  # what a seat that waits is given means nothing
+            np.asarray(action).item() if len(valid) > 1 else valid[0]  # the action given for a waiting seat is ignored
             for action, valid in zip(actions, legal, strict=True)
         )
         self.state = self.rules.after(self.state, (first, second))

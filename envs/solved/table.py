@@ -41,7 +41,7 @@ class Table:
 
     @property
     def masked(self) -> bool:
-        """Whether an action is ever not legal."""
+        """True if some action is illegal in some state."""
         return not bool(self.legal.all())
 
 

@@ -64,7 +64,7 @@ def is_policy(path: Path) -> bool:
 
 
 def generations_of(run: RunDir) -> str:
-    """What there is in place of a generation that is missing, for a message."""
+    """End of an error message on a missing generation: the generations that the run has."""
     names = [generation.id for generation in list_generations(run)]
     if not names:
         return f"{run.path} has no generations"

@@ -33,11 +33,11 @@ METHODS: Final = ("step", "observe", "legal", "to_act")
 
 @dataclass(slots=True)
 class GameReport:
-    """What was found. Speeds are steps of a game a second, on this machine and in one thread."""
+    """Result of the checks. Speeds are in steps of a game per second, on this machine and in one thread."""
 
     game: str
     broken: list[str] = field(default_factory=list)  # promises, with the place
-    notes: list[str] = field(default_factory=list)  # what an author may want to know
+    notes: list[str] = field(default_factory=list)  # hints for the author
     episode_length: float | None = None  # mean of random play
     steps_per_s: float = 0.0  # of the block alone
     shares: dict[str, float] = field(default_factory=dict)  # of its time, by what takes it

@@ -41,7 +41,7 @@ class Evaluation:
     self_destructs: tuple[float, float] | None  # stocks a game
     stocks_per_minute: tuple[float, float] | None  # taken by A and by B, self-destructs of the other included
     damage_per_minute: tuple[float, float] | None  # dealt by A and by B, in percent
-    elo: float | None  # how much stronger A is; None after a perfect score
+    elo: float | None  # Elo difference of A to B; None after a perfect score
     elo_low: float | None  # ends of its 95% interval, None where it is open
     elo_high: float | None
     superiority: float  # likelihood that A is the stronger one

@@ -1,4 +1,4 @@
-"""What ``export`` is asked for, checked before torch is loaded."""
+"""Arguments of ``export``, checked before torch is loaded."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def _folder(name: str, run: RunDir | None = None) -> Path | None:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What a person chose for a fight, by full names; None: as in training."""
+    """Characters, stage and length that a person chose for a fight, by full names; None: as in training."""
 
     character: str | None
     opponent_character: str | None

@@ -115,4 +115,4 @@ KINDS: Final[dict[str, Callable[[_Judged[MatchRecord] | _Judged[RewardRecord]], 
     "Fastest win": lambda one: math.inf if one.drawn else one.length,
     "Longest game": lambda one: -one.length,
 }
-"""What is notable, and by which number the games are sorted: the smallest first, infinite ones not at all."""
+"""Sort keys of the notable games, by title: the game with the smallest key is shown; infinity excludes a game."""

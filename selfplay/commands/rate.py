@@ -51,14 +51,14 @@ ON_ALL_CORES: Final = partial(play_in_threads, usable_cores())
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How rating games are played, and how many are begun together."""
+    """Function that plays rating games, and how many it plays at once."""
 
     play: Play = ON_ALL_CORES
     batch: int = BATCH
 
 
 def way_of(config: Config, run: RunDir, tell: Callable[[str], None], given: Mapping[str, str] | None = None) -> Way:
-    """In the game that a run trained in. Blocks.
+    """Return the way to play the game that a run trained in. Blocks.
 
     Args:
         config: of the run.

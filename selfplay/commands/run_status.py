@@ -1,4 +1,4 @@
-"""What became of a run: its tree and its crashes as they were written down, and whether a trainer is at work."""
+"""Status of a run: its saved supervision tree and crashes, and whether a trainer is running."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _fate(run: RunDir, trainer: str | None, standing: TreeStatus, last: Crash | 
 
 
 def _iterations(run: RunDir) -> str:
-    """What the summary adds; nothing where there is none, as after a failure."""
+    """Number of iterations from the summary, as text; empty if there is no summary, as after a failure."""
     with suppress(CheckpointError):
         iteration = run.read_summary().get("iteration")
         if isinstance(iteration, int):

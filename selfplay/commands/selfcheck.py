@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """How a game is trained, and the NashConv that the recommended player may have at most."""
+    """Training settings of a game, and the largest NashConv allowed for the recommended player."""
 
     band: float
     settings: Mapping[str, Mapping[str, Any]]  # of the configuration, by group
@@ -119,7 +119,7 @@ def check(
 
 
 def judge(game: str, band: float, seed: int, policies: Sequence[Policy]) -> SelfcheckResult:
-    """What best replies win against the generations of a run, given from old to new."""
+    """Compute the NashConv of the generations of a run, given from old to new."""
     table = known_table(game)
     strategies = np.stack([strategy(table, policy) for policy in policies])
     newer = strategies[len(strategies) // 2 :]

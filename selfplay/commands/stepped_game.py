@@ -88,7 +88,7 @@ class Recorder(SyncVectorGame):
 
 
 def _moment(shown: str | NDArray[np.uint8] | None) -> dict[str, Any]:
-    """What a game rendered, for a page."""
+    """Rendered text or picture of a game, as JSON for a page."""
     if shown is None:
         return {}
     if isinstance(shown, str):

@@ -21,10 +21,10 @@ def has_begun(run: RunDir) -> bool:
 
 
 def is_finished(run: RunDir, timesteps: int | None) -> bool:
-    """Whether a run was trained to its end.
+    """Return True if a run was trained to its end.
 
     Raises:
-        ConfigError: its end was another one than ``timesteps``.
+        ConfigError: the run has another number of steps than ``timesteps``.
     """
     if not has_begun(run):
         return False
@@ -46,6 +46,6 @@ def finish(run: RunDir, config: Config, explicit: Mapping[str, Any] | None = Non
     place = {"run.checkpoint": str(run.path)}
     resume = has_begun(run)
     if not resume:
-        shutil.rmtree(run.path, ignore_errors=True)  # what a training left that was killed before it could save
+        shutil.rmtree(run.path, ignore_errors=True)  # left by a training that was killed before its first save
     given = place if resume or explicit is None else explicit
     return train(config, resume=resume, explicit=given, preset=preset, stream=io.StringIO())

@@ -62,7 +62,7 @@ class Fixture:
 
 
 def fixture(folder: Path, named: Sequence[str]) -> Fixture:
-    """Who meets, by the rules of a run's newest generation or of a policy.
+    """Choose the two players and the rules, from a run's newest generation or a policy.
 
     Args:
         folder: Of the run, or of the policy.

@@ -103,7 +103,7 @@ def check_agreement(config: Config, explicit: Mapping[str, object]) -> None:
     check_host(config.run, config.run.num_games, explicit)
     check_plan(config.run.chaos, processes=config.run.host != "thread" or find_game(config.game.type).live)
     if config.run.chaos is not None and config.run.deterministic:
-        raise ConfigError("--chaos: --deterministic promises equal runs, and faults by chance are against it")
+        raise ConfigError("--chaos cannot be combined with --deterministic")
 
 
 def check_host(run: SelfPlaySettings, most: int, explicit: Mapping[str, object]) -> None:

@@ -1,4 +1,4 @@
-"""What the settings of all families of games share: groups, marks beside fields, and the settings of a run."""
+"""Settings shared by all families of games: groups, marks of fields, and the settings of a run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Minutes = Annotated[float, Field(gt=0)]
 
 
 class Mark(Enum):
-    """What the rules know of a setting. It stands beside the field: ``Changeable[int]``."""
+    """Property of a setting, given in the annotation of its field: ``Changeable[int]``."""
 
     MAY_CHANGE = auto()  # in a run that is resumed; all others keep the value of the run
     STARTS_PROGRAM = auto()  # starts a program or asks a server: a resumed run needs it named again
@@ -43,7 +43,7 @@ class Group(BaseModel, extra="forbid", frozen=True, allow_inf_nan=False):
 
 
 class RunSettings(Group):
-    """How long, where and how reproducibly."""
+    """Folder, seed, time limit and device of a run."""
 
     checkpoint: Changeable[str] = Field(description="Folder of the run")
     seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(0, description="Random seed")
@@ -98,7 +98,7 @@ class StructureConfig(Group):
 
     @property
     def is_own(self) -> bool:
-        """Whether the user's code makes the layers."""
+        """True if the layers are built by the user's code."""
         return is_code(self.backbone)
 
     @property

@@ -47,17 +47,17 @@ SENTENCES: Final = {
     "tuple_type": "values with commas between them are needed",
     "string_type": "a text is needed",
 }
-"""What is said of a value, by pydantic's type of the error, with its numbers."""
+"""Error messages by pydantic's error type; the names in braces are keys of the error's context."""
 
 
 @dataclass(frozen=True, slots=True)
 class Invocation(Generic[Settings]):
-    """What the user asked for."""
+    """Parsed command line of a program."""
 
     config: Settings
     resume: bool
     preset: str | None
-    explicit: dict[str, Any]  # what the user gave, by dotted name; with --resume what the preset gave, too
+    explicit: dict[str, Any]  # values given by the user, by dotted name; with --resume those of the preset, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Program(Generic[Settings]):
     options: tuple[Option, ...]
     presets: Presets
     example: tuple[str, str]  # a setting, group.name, and a value of it, for help and messages
-    resume: str  # what --resume does
+    resume: str  # help text of --resume
     imply: Callable[[dict[str, Any]], None]  # adds what follows from what the user gave, by dotted name
     check: Callable[[Settings], None]  # ConfigError for names that only other packages know
     elsewhere: Mapping[str, str] = field(default_factory=dict)  # flags that mean nothing here: whose they are
@@ -105,7 +105,7 @@ class Parser(argparse.ArgumentParser):
         return found
 
     def unknown(self, arguments: Sequence[str]) -> str:
-        """What to say of arguments that are none of this command."""
+        """Error message for arguments that this command does not have; suggests the nearest flag."""
         word = next((word for word in arguments if word.startswith("-")), arguments[0])
         flag = word.partition("=")[0]
         if flag in self._elsewhere:
@@ -370,7 +370,7 @@ def _validate(program: Program[Settings], flat: Mapping[str, Any], context: str 
 
 
 def _plain(program: Program[Settings], problem: ErrorDetails) -> str:
-    """What is wrong with the settings, in plain words and by the name of the flag."""
+    """Error message for the user of a pydantic error, with the flag in place of the field."""
     place, bounds = problem["loc"], problem.get("ctx", {})
     message = problem["msg"].removeprefix("Value error, ")
     if len(place) < 2:  # of a group: its validators name the flags

@@ -24,11 +24,14 @@ NO_FIGHT: Final[dict[str, object]] = {
     "frame_skip": 1,
     "delay": 0,
 }
-"""What stands in the configuration, and in policies, of a game without characters and frames."""
+"""Values that the configuration and policies hold for a game without characters and frames."""
 
 
 def runners(config: Config) -> int:
-    """How many blocks the games are dealt out to; a multiple of the ``turns`` where the user leaves it open."""
+    """Number of blocks that share the games; a multiple of ``len(turns)`` if the user sets no number.
+
+    Games in real time have a block each. Never more than the number of games.
+    """
     run, each = config.run, len(turns(config.league.mode))
     if find_game(config.game.type).live:
         return run.num_games

@@ -1,7 +1,7 @@
-"""What the games of a dialogue run take at least, refused before the run starts where there is less.
+"""Lower bound of the memory of a dialogue run, checked before the run starts.
 
-Texts differ from game to game, so that a few games are played and measured. What a network computes is left out: it
-depends on the minibatches, which are small.
+The length of texts varies, so a few games are played and measured. Activations of the network are left out: they depend
+on the minibatches, which are small.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def dialogue_estimate(config: DialogueConfig, entry: DialogueEntry, rules: Any) 
 
 
 def _kept_keys_and_values(conversations: int) -> int:
-    """Of the embedded model's writers, with as many columns as each has from the start."""
+    """Bytes of keys and values that the embedded model keeps for so many conversations, at their initial size."""
     from selfplay.policy.language.kv_store import FIRST_COLUMNS, STORE_BYTES  # here: they need an extra
     from selfplay.policy.language.tiny import TinySpec
 
@@ -67,7 +67,7 @@ def _kept_keys_and_values(conversations: int) -> int:
 
 
 def _game_bytes(entry: DialogueEntry, rules: Any) -> int:  # noqa: ANN401
-    """Of a game of the teacher with itself, while it is played."""
+    """Bytes of one game while the teacher plays it against itself, measured with ``tracemalloc``."""
 
     def player(seed: int) -> Any:  # noqa: ANN401
         return entry.players[entry.teacher](rules, seed)
@@ -78,7 +78,7 @@ def _game_bytes(entry: DialogueEntry, rules: Any) -> int:  # noqa: ANN401
             [GameSpec(i, str(i), entry.start(rules, state), i, (player, player)) for i, state in enumerate(states)]
         )
 
-    play(1)  # what is loaded and kept for all games does not count
+    play(1)  # loads what all games share, which is not counted
     traced = tracemalloc.is_tracing()
     tracemalloc.start()
     tracemalloc.reset_peak()

@@ -30,7 +30,7 @@ def game_of(config: DialogueConfig) -> tuple[DialogueEntry, Any]:
 
 
 def is_embedded(config: DialogueConfig) -> bool:
-    """Whether the model is the embedded one, or a folder of it that was saved by a run."""
+    """Return True if the model is the embedded one, or a folder in which a run saved it."""
     path = Path(config.model.name)
     with boundary(ConfigError, f"--model {config.model.name[:200]}"):  # names that are invalid as a path
         there = path.is_dir()

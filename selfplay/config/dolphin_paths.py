@@ -1,4 +1,4 @@
-"""What a run of real games needs on this machine, looked at before its folder is made."""
+"""Checks of Dolphin, the disc and libmelee for a run of real games, made before its folder is created."""
 
 from __future__ import annotations
 

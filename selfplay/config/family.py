@@ -15,9 +15,9 @@ from selfplay.errors import SelfPlayError
 
 
 def is_dialogue(arguments: Sequence[str]) -> bool:
-    """Whether it is about dialogue games: by the game that it names, else by the run that it resumes.
+    """Return True if a command line is for dialogue games, by the game that it names or the run that it resumes.
 
-    What is wrong with the arguments is found where they are parsed.
+    Invalid arguments raise nothing here; the parser reports them.
     """
     named = _values(arguments, "--game-type")
     named += [text.partition("=")[2] for text in _values(arguments, "--set") if text.startswith("game.type=")]
@@ -46,6 +46,6 @@ def _type_in(document: dict[str, Any]) -> object:
 
 
 def _values(arguments: Sequence[str], flag: str) -> list[str]:
-    """What is given to a flag, as `--flag value` or `--flag=value`."""
+    """Values given to a flag, as `--flag value` or `--flag=value`."""
     found = [text.partition("=")[2] for text in arguments if text.startswith(f"{flag}=")]
     return found + [after for before, after in pairwise(arguments) if before == flag]

@@ -35,7 +35,7 @@ CHAOS: Final = (
 
 
 class GameConfig(Group):
-    """What is played."""
+    """The game, and the characters, stage and limits of its episodes."""
 
     type: str = Field(
         "mock",
@@ -77,7 +77,7 @@ class GameConfig(Group):
 
     @property
     def characters(self) -> tuple[str, str]:
-        """Of seat 0 and seat 1."""
+        """Characters of seat 0 and seat 1."""
         return self.character, self.opponent_character or self.character
 
 
@@ -115,7 +115,7 @@ class EmulatorConfig(Group):
 
     @property
     def outsider(self) -> str | None:
-        """Id of who plays the other seat without being one of the run's players; None where nobody does."""
+        """Id of the player of the other seat if it is none of the run's players; else None."""
         if self.human_port is not None:
             return "human"
         return None if self.cpu_level is None else f"cpu_{self.cpu_level}"
@@ -211,7 +211,7 @@ class LeagueConfig(Group):
     any_past: Annotated[float, Field(ge=0)] = Field(0.1, description="Share of any generation")
     held_out: tuple[str, ...] | None = Field(
         None,
-        description="Scripted players never met in training, so that ratings have one unknown to it; by default "
+        description="Scripted players kept out of training, as unseen opponents for the ratings; by default "
         "those that the game names (fights: `counter_hitter`, `all_rounder`)",
     )
     opponents: tuple[str, ...] = Field(
@@ -248,7 +248,7 @@ class LeagueConfig(Group):
 
 
 class RunConfig(SelfPlaySettings):
-    """How long, where and how reproducibly."""
+    """Length, games, hosts and reproducibility of a run."""
 
     timesteps: Changeable[Positive | None] = Field(100_000, description="Total steps of the run, over all games")
     num_games: Positive = Field(4, description="Games played at once")

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def game_options(config: Config, num_games: int) -> dict[str, object]:
-    """Of training games wherever they are played, JSON-able."""
+    """Options of the training games, the same for every host; can be encoded as JSON."""
     if not find_game(config.game.type).fighter:
         return {"num_games": num_games}
     game, reward = config.game, config.reward

@@ -15,7 +15,7 @@ NEAR_ENOUGH: Final = 0.01  # relative difference of --val-split and the part tha
 
 
 class DataConfig(Group):
-    """What is learned from."""
+    """The recorded games to learn from."""
 
     game: str = Field(
         "mock", description="Game: `mock` (a folder of .slp files), or one that is no fight (a file of recorded games)"
@@ -59,7 +59,7 @@ class DataConfig(Group):
 
 
 class NetworkConfig(StructureConfig):
-    """What the policy network is made of."""
+    """Structure of the policy network."""
 
     window: Annotated[int, Field(ge=2, le=1024)] = Field(
         60, description="Decisions of a training window, and of the context of `attention`"
@@ -67,7 +67,7 @@ class NetworkConfig(StructureConfig):
 
 
 class LearnConfig(Group):
-    """How it is learned."""
+    """Optimization: epochs, minibatches, learning rate and loss."""
 
     epochs: Changeable[Positive] = Field(10, description="Passes over the games")
     batch_size: Positive = Field(1024, description="Decisions of a minibatch")
@@ -98,7 +98,7 @@ class LearnConfig(Group):
 
 
 class ImitationRunConfig(RunSettings):
-    """How long, where and how reproducibly."""
+    """Folder, time limits and threads of a training."""
 
     checkpoint: Changeable[str] = Field(
         "checkpoints", description="Folder for the policies and the training's own folder"
@@ -118,7 +118,7 @@ class ImitationConfig(Group):
 
     @property
     def temporal(self) -> bool:
-        """Whether windows are learned from: asked for, or implied by the backbone."""
+        """True if training uses windows of consecutive decisions: as set, or implied by a recurrent backbone."""
         return self.learn.temporal or self.net.remembers
 
     @property

@@ -1,7 +1,7 @@
-"""What a run of fights or of a solved game will allocate, refused before it starts where there is less.
+"""Estimate of the memory of a run of fights or of a solved game, checked before the run starts.
 
-Sizes follow from the types and shapes of the arrays that are allocated: those of one game and one step, times the
-numbers of games and steps. Only what the libraries of a process take is measured.
+Sizes follow from the dtypes and shapes of the arrays: those of one game and one step, times the numbers of games and
+steps. Only the memory of a process's libraries is measured.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
 MB: Final = 1 << 20
 FILES_MB: Final = 177  # pages of the libraries' files (RssFile) that a trainer has mapped; the kernel may drop them
 BASE_MB: Final = 233 + FILES_MB
-"""Of libraries and compiled rules: the peak (VmHWM) of a trainer with 4 games of 16 steps is 402 MB in Kuhn poker and
+"""Libraries and compiled rules: the peak (VmHWM) of a trainer with 4 games of 16 steps is 402 MB in Kuhn poker and
 426 MB in the mock (Linux, Python 3.11)."""
 IMITATION_MB: Final = 850  # of a process that imitates scripted players first: its peak with the defaults is 832 MB
 CHILD_MB: Final = 105  # of a process of games, without what processes share: RssAnon with 1 to 256 games of the mock
 F32: Final = 4  # bytes of a number
 PROBED: Final = 32  # steps of the unroll whose activations are counted
 PLACE_BYTES: Final = sys.getsizeof((0, 0)) + sys.getsizeof(np.int64(0)) + 8 + 2 * 8
-"""Of a place where an episode ended, in a list and then in an array."""
+"""Bytes of an index at which an episode ended, first in a list and then in an array."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def check_memory(config: Config, *, resumed: bool) -> None:
 
 
 def _remedy(config: Config, need: Need) -> str:
-    """What to do about the largest part."""
+    """Advice for the user: the option that shrinks the largest part."""
     if need.total == need.before:
         return "start from scratch, --pretrained none"
     run, ppo = config.run, config.ppo
@@ -114,9 +114,12 @@ def _remedy(config: Config, need: Need) -> str:
 
 
 def estimate(config: Config, limit: float = math.inf) -> Need:
-    """What a run will allocate on this machine; a network above the limit is not looked at more closely."""
+    """Estimate the peak memory of a run on this machine.
+
+    Activations are left out if the copies of the weights alone exceed ``limit`` bytes.
+    """
     game, run, ppo = find_game(config.game.type), config.run, config.ppo
-    # What policies see and do in real games, and so what is kept of it, is the same in the mock.
+    # Observations and actions of real games have the same shapes in the mock.
     one = make_game("mock", num_games=1) if game.live else make_game(config.game.type, **game_options(config, 1))
     spec, width, seats = one.actions, one.obs_width, one.num_seats
     network = network_spec(config.net, width)
@@ -125,7 +128,7 @@ def estimate(config: Config, limit: float = math.inf) -> Need:
     games, steps, threads = run.num_games, ppo.rollout_length, update_threads(run.threads)
     columns, rows = seats * games, seats * games * steps
     mirror = _share_of_mirrors(config)
-    # What a network keeps at once on the way from a row of observations to actions and a value, without gradients.
+    # Activations of one row that are alive at once in a forward pass without gradients.
     passed = F32 * (2 * max(network.hidden, default=inner) + 2 * (spec.logits + 1))
     decided = passed + 3 * F32 * memory  # the memory before, after, and on the way
 
@@ -159,7 +162,7 @@ def estimate(config: Config, limit: float = math.inf) -> Need:
 
 
 def _game_bytes(one: ScriptedGame) -> int:
-    """Of a game: its state, in it, in a checkpoint and in the file of that; what a step gives; and who plays it."""
+    """Bytes of a game: its state three times (game, checkpoint, file), the results of a step, and its opponent."""
     state = {name: (array.shape, array.dtype) for name, array in one.snapshot().items()}
     mask = 0 if one.legal is None else one.actions.logits
     step = layout((1, one.num_seats), one.obs_width, one.actions.width, one.stats_dtype, mask)
@@ -167,7 +170,7 @@ def _game_bytes(one: ScriptedGame) -> int:
 
 
 def _share_of_mirrors(config: Config) -> float:
-    """Of games in which both seats learn."""
+    """Share of the games in which both seats learn."""
     league = config.league
     shares = MODES[league.mode]
     if league.mode == "simple_mix":
@@ -220,7 +223,7 @@ def _episode_steps(config: Config) -> float:
 
 
 def _episode_bytes(names: Collection[str]) -> int:
-    """Of the record of an episode with these statistics."""
+    """Bytes of the record of an episode with these statistics."""
     stats = dict.fromkeys(names, 0.5)
     record = Episode(MIRROR.id, MIRROR.kind, score=0.5, terminated=True, stats=stats)
     return sys.getsizeof(record) + sys.getsizeof(stats) + (len(stats) + 1) * sys.getsizeof(0.5) + 8

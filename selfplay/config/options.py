@@ -86,5 +86,5 @@ def marked(root: type[Group], *marks: Mark) -> tuple[str, ...]:
 
 
 def flag_of(options: Sequence[Option], path: str) -> str:
-    """How a user sets a setting: its flag, or ``--set`` and its name."""
+    """Command-line spelling of a setting: its flag, or ``--set`` and its dotted name."""
     return next((option.flag for option in options if option.path == path), f"--set {path}")

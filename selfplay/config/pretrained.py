@@ -118,7 +118,7 @@ def _beside_teacher(config: Config, *, imitated: bool, notify: Callable[[str], o
 
 
 def by_imitation(meta: PolicyMeta) -> bool:
-    """Whether a policy was made from replays: its critic knows nothing yet, and its habits are worth keeping."""
+    """Return True if a policy was made from replays: its critic is untrained, and its behaviour is worth keeping."""
     return "imitation" in meta.config
 
 

@@ -40,7 +40,7 @@ Settings = TypeVar("Settings", bound=Group)
 
 @dataclass(frozen=True, slots=True)
 class Resolved(Generic[Settings]):
-    """What a call of a trainer works with."""
+    """Configuration, device and notices of a call of a trainer."""
 
     config: Settings
     device: str  # of torch

@@ -118,13 +118,13 @@ def refuse_unnamed(
 
 
 def spelled(config: Group, options: Sequence[Option]) -> str:
-    """What to add to a command that resumes: a flag for each program, server, cluster, and own game or network."""
+    """Flags to add to a command that resumes: for each program, server, cluster, and own game or network."""
     found = _set(config, marked(type(config), Mark.STARTS_PROGRAM, Mark.JOINS_CLUSTER))
     return _flags(found, options) + own_code(config, options)
 
 
 def own_code(config: Group, options: Sequence[Option]) -> str:
-    """What to add to a command on a run: a flag for a game and for a network of the user's own."""
+    """Flags to add to a command on a run: for a game and a network of the user's own."""
     named = {path: value_of(config, path) for path in ("game.type", "net.backbone")}
     return _flags({path: name for path, name in named.items() if is_code(str(name))}, options)
 

@@ -51,11 +51,11 @@ ABSENT: Final[Mapping[str, str]] = {
     ),
     **dict.fromkeys(("quiet", "silent", "q"), "send the output to a file instead: > log.txt"),
 }
-"""What to do in place of a flag that no command has."""
+"""Advice for flags that no command has."""
 
 
 def meant(word: str, flags: Collection[str]) -> str:
-    """What to say of an unknown flag: ``: did you mean ...?``, what to do instead, or ``; see --help``."""
+    """End of the error message for an unknown flag: ``: did you mean ...?``, advice, or ``; see --help``."""
     name = plain(word)
     found = next((flag for flag in WORDS.get(name, ()) if flag.split()[0] in flags), None) or nearest(word, flags)
     if found is not None:

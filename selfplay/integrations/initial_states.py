@@ -29,7 +29,7 @@ class InitialState:
 
 
 def is_ours(data_source: object) -> bool:
-    """Whether rows of this source are games of this package."""
+    """Return True if rows of this data source are games of this package."""
     return str(data_source).endswith(SOURCE_SUFFIX)
 
 

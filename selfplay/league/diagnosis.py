@@ -80,7 +80,7 @@ class SeatAdvantage:
 @final
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """How well the ratings describe the games."""
+    """Goodness of fit of the ratings: misfit, cycles, and the advantage of a seat."""
 
     encounters: tuple[Encounter, ...]
     misfit: Misfit | None  # None: too few games

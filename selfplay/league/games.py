@@ -87,7 +87,7 @@ class GameTable:
 
     @property
     def has_counters(self) -> bool:
-        """Whether stocks and percents are real counters of a fight."""
+        """True if stocks and percents are real counters of a fight."""
         return not self.external and self.paid is None
 
     @property

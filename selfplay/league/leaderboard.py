@@ -27,7 +27,7 @@ METHODS: Final[tuple[Method, ...]] = ("batch", "sequential")
 
 
 class Fit(BaseModel, frozen=True, extra="forbid"):
-    """How well the ratings describe the results; see ``diagnosis``."""
+    """Goodness of fit of the ratings, see ``diagnosis``."""
 
     misfit_p: float | None  # small: the ratings do not explain the results; None: too few games
     dispersion: float | None  # variance of the games relative to coin flips

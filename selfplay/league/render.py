@@ -136,7 +136,7 @@ def head(board: Leaderboard) -> tuple[str, ...]:
 
 
 def plays_with_itself(board: Leaderboard) -> bool:
-    """Whether any player has games with itself as partner."""
+    """Return True if any player has games with itself as partner."""
     return any(_with(row, ITSELF) for row in board.rows)
 
 

@@ -36,7 +36,7 @@ class RewardRecord(LeagueRecord):
     seat: Literal[0, 1]  # seat of the first player, and with a partner of the second too
     seed: Count  # seed of the state
     rewards: tuple[float, float]  # of the two players
-    reasons: tuple[Name, Name]  # how their games ended
+    reasons: tuple[Name, Name]  # reasons for the ends of their games
     steps: Count | None = None  # of the game, where they played each other; None: not counted
     settings: Name  # see settings_hash
     sampling: Sampling

@@ -19,7 +19,7 @@ _HALVINGS: Final = 60  # of the interval that is searched for the share of chang
 
 @dataclass(frozen=True, slots=True)
 class ActionCounts:
-    """How often each part of an action had each class, and how often it repeated the last one."""
+    """Counts of each class of each part of an action, and of the decisions that repeat the last one."""
 
     sizes: tuple[int, ...]  # [A] classes of each part
     counts: Tensor  # int64 [A, K] decisions

@@ -1,4 +1,4 @@
-"""What an update learns from: decisions one by one, or columns of them."""
+"""Training data of an update: single decisions, or columns of consecutive ones."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What an update learns from, on the learner's device: N decisions, or N columns of T decisions in a row.
+    """Training data on the learner's device: N decisions, or N columns of T consecutive decisions.
 
-    Shapes are those of decisions; of columns each has a T behind its N.
+    Shapes are given for decisions; columns have [N, T] in place of [N].
     """
 
     obs: Tensor  # float [N, D]

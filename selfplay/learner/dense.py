@@ -27,7 +27,7 @@ ACTIVATIONS: Final[dict[str, tuple[Callable[[Tensor], Tensor], Callable[[Tensor,
 
 
 def can_handle(network: ActorCritic) -> bool:
-    """Whether this is a dense network in single precision on the CPU, with one of ``ACTIVATIONS``."""
+    """Return True for a dense network in single precision on the CPU, with one of ``ACTIVATIONS``."""
     if network.spec.kind != "mlp" or network.spec.activation not in ACTIVATIONS:
         return False
     weight = network.out.weight

@@ -24,8 +24,8 @@ def gae(
         delta_t = r_t + gamma V(s'_t) - V(s_t)
         A_t     = delta_t + gamma lam A_{t+1}, where the sum stops at a boundary
 
-    ``next_value`` is V(s'_t) as made with the data: 0 where the game ended, V of the last observation where a limit
-    of ours cut the episode, so that a cut is not mistaken for a death, else that of the next step. T = 0 is allowed.
+    ``next_value`` is V(s'_t) as computed with the data: 0 after termination, V of the last observation after
+    truncation, else V of the next step. T = 0 is allowed.
 
     Where ``decides`` names the steps in which something is decided, a transition leads from a decision to the stream's
     next one: its reward is the sum of the rewards until then, and it is discounted once. The advantages are valid for

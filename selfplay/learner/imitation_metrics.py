@@ -1,4 +1,4 @@
-"""How well a network imitates the player, on decisions that it was not trained on."""
+"""Metrics of imitation on held-out decisions."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ImitationMetrics:
     parts: tuple[float, ...]  # [A] the model's, of each part
     pressed: tuple[tuple[float, float], ...]  # of each button: press rate of the network, of the player
     off_centre: dict[str, tuple[float, float]]  # of each stick: rate off centre of the network, of the player
-    accuracy: float  # how often the most likely action is the player's
+    accuracy: float  # share of decisions whose most likely action is the player's
     distinct: tuple[int, int]  # different actions in the first DIVERSITY_ROWS decisions: drawn from the network, played
 
     @property
@@ -108,7 +108,7 @@ def imitation_metrics(
 
 
 def _off_centre(heads: Heads, chances: Tensor, action: Tensor, first: int, centre: int) -> tuple[Tensor, Tensor]:
-    """How often a stick is off centre: expected of the network, whose axes are independent, and of the player."""
+    """Decisions with a stick off centre: expected for the network, whose axes are independent, and of the player."""
     x = heads.binary + sum(heads.sizes[: first - heads.binary])
     y = x + heads.sizes[first - heads.binary]
     at_rest = chances[:, x + centre] * chances[:, y + centre]

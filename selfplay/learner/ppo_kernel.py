@@ -26,7 +26,7 @@ F32 = NDArray[np.float32]
 
 
 class Decisions(NamedTuple):
-    """What the loss compares the network with, each [N]; see ``Batch``."""
+    """Recorded values that enter the loss, each [N]; see ``Batch``."""
 
     logprob: F32
     value: F32

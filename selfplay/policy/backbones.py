@@ -135,7 +135,7 @@ class Mamba(Remembering):
         super().__init__()
         self.inner, self.state = expand * width, state
         self.heads = max(1, self.inner // HEAD_WIDTH)
-        self.mixed = self.inner + 2 * state  # what the convolution sees: x, B, C
+        self.mixed = self.inner + 2 * state  # input channels of the convolution: x, B, C
         self.memory_width = (self.TAPS - 1) * self.mixed + self.inner * state
         self.norm = nn.LayerNorm(width)
         self.input = nn.Linear(width, self.inner + self.mixed + self.heads)
@@ -280,7 +280,7 @@ OPTIONS: Final[dict[str, frozenset[str]]] = {
     "attention": frozenset({"window"}),
     "mamba": frozenset({"state", "expand"}),
 }
-"""What else may be said of a backbone."""
+"""Names of the options of a backbone."""
 
 
 def make_layer(kind: str, width: int, options: dict[str, Any]) -> Remembering:

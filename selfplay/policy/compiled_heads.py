@@ -78,7 +78,7 @@ class Distributions(NamedTuple):
 
 @cache
 def can_handle(binary: int, sizes: tuple[int, ...]) -> bool:
-    """Whether no product can overflow: S is at most the number of classes, 1 + e at most 2."""
+    """Return True if no product can overflow: S is at most the number of classes, and 1 + e is at most 2."""
     return binary + sum(math.log2(size) for size in sizes) < MOST_BITS
 
 

@@ -35,7 +35,7 @@ _TRACED: Final = 2  # players while the graph is recorded: any number but 1, whi
 
 
 class _Decision(nn.Module):
-    """What is recorded of a network that remembers."""
+    """Module to trace for a recurrent network: one step as its forward pass."""
 
     def __init__(self, network: ActorCritic) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ def to_torch(network: ActorCritic, about: Mapping[str, object]) -> bytes:
 
 
 def read_torch(data: bytes, memory_width: int) -> Decide:
-    """What ``to_torch`` has just made, and nothing else: see the module."""
+    """Load the bytes that ``to_torch`` has just made. Never call it with other data, see the module."""
     with _quiet():
         graph = torch.export.load(io.BytesIO(data)).module()
 

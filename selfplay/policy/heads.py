@@ -48,7 +48,7 @@ class Heads:
         return compiled_heads.layout(self.binary, self.sizes)
 
     def compiled_for(self, logits: Tensor) -> bool:
-        """Whether there is compiled code for such logits."""
+        """Return True if there is compiled code for such logits."""
         here = logits.device.type == "cpu" and logits.dtype == torch.float32
         return here and compiled_heads.can_handle(self.binary, self.sizes)
 
@@ -120,7 +120,7 @@ def _likeliest(heads: Heads, logits: Tensor) -> Tensor:
 
 
 def _drawn(heads: Heads, logits: Tensor, uniform: Tensor) -> Tensor:
-    """What random numbers [N, width] draw, int8 [N, width]: the inverse of the cumulative distribution of each part."""
+    """Sample actions, int8 [N, width], from uniform numbers [N, width] by the inverse CDF of each part."""
     parts = [uniform[:, : heads.binary] < torch.sigmoid(logits[:, : heads.binary])]
     for group in heads.groups:
         part = slice(group.first_head, group.first_head + group.count)
@@ -146,7 +146,7 @@ def _whole_tensors(heads: Heads, logits: Tensor, actions: Tensor) -> tuple[Tenso
 
 
 def probabilities(heads: Heads, logits: Tensor) -> Tensor:
-    """Of each button to be pressed and of each class to be chosen, [N, heads.logits]."""
+    """Probability of each button to be pressed and of each class to be chosen, [N, heads.logits]."""
     parts = [torch.sigmoid(logits[:, : heads.binary])]
     parts += [torch.softmax(_classes(logits, group), -1).flatten(1) for group in heads.groups]
     return torch.cat(parts, 1)

@@ -24,7 +24,7 @@ ACTIVATIONS: Final[dict[str, type[nn.Module]]] = {"tanh": nn.Tanh, "relu": nn.Re
 KINDS: Final = ("mlp", *LAYERS)
 MOST: Final = 4096  # decisions or numbers in an option of a backbone
 FIRST_PRESS: Final = -2.0  # logit of a button at the start: pressed 12% of the time
-FIRST_REST: Final = 0.8  # probability of the class that means hands off, at the start
+FIRST_REST: Final = 0.8  # initial probability of the neutral class
 
 
 class ActorCritic(nn.Module):
@@ -86,7 +86,7 @@ class ActorCritic(nn.Module):
         return *self._read_out(x), torch.cat(after, 1) if after else memory
 
     def first_memory(self, rows: int) -> Tensor:
-        """Of players at the start of an episode, [rows, M]."""
+        """Recurrent state at the start of an episode, [rows, M]: zeros."""
         return torch.zeros(rows, self.memory_width, device=self.out.weight.device)
 
     def _read_out(self, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -101,10 +101,10 @@ class ActorCritic(nn.Module):
 
 
 def check_spec(spec: NetworkSpec) -> None:
-    """Whether such a network can be built.
+    """Check that a network can be built. The user's own networks are checked when they are built.
 
     Raises:
-        IncompatibleError: it cannot; says why.
+        IncompatibleError: it cannot be built; gives the reason.
     """
     if is_code(spec.kind):  # tried where it is made
         if spec.hidden or spec.options:
@@ -127,10 +127,10 @@ def check_spec(spec: NetworkSpec) -> None:
 
 
 def check_weights(spec: NetworkSpec, actions: ActionHeads, shapes: Mapping[str, tuple[int, ...]]) -> None:
-    """Whether weights of these shapes are those of such a network; found out without memory for it.
+    """Check the shapes of weights against a network. Allocates no memory for the network.
 
     Raises:
-        IncompatibleError: they are not, or no such network can be built.
+        IncompatibleError: the shapes differ, or no such network can be built.
     """
     check_spec(spec)
     with boundary(IncompatibleError, "no network can be of the sizes that the policy file describes"):

@@ -19,6 +19,6 @@ def game_of(meta: PolicyMeta) -> str:
 
 
 def can_play(meta: PolicyMeta, game: str) -> bool:
-    """Whether a policy plays a game: its own, or another fight, since all fights have one encoder and controller."""
+    """Return True if a policy can play a game: its own, or any fight, as fights share encoder and controller."""
     own = game_of(meta)
     return own == game or (find_game(own).fighter and find_game(game).fighter)

@@ -60,7 +60,7 @@ class Game:
 
 
 def is_player(player: str, port: int, name: str, code: str) -> bool:
-    """Whether a seat with this port (from 0), display name and connect code matches ``player``.
+    """Return True if a seat with this port (from 0), display name and connect code matches ``player``.
 
     "1" to "4" are ports. Anything else is a connect code or a name, compared without case, width of letters, and blanks
     around it.

@@ -227,7 +227,7 @@ def _opponents(recent: Recent) -> Listing:
 
 
 def _pace(recent: Recent) -> Listing:
-    """How fights end and how fast they are, a column for each kind of opponent."""
+    """Share of finished fights and their pace, with a column for each kind of opponent."""
     forms = {
         "finished": ("finished", "{:.0%}"),
         "stocks_per_minute": ("stocks/min", "{:.2f}"),

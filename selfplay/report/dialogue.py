@@ -35,7 +35,7 @@ class DialogueReport(BaseModel, frozen=True, extra="forbid"):
     update: dict[str, float]  # of ``GRPOStatistics``
     restarts: Count = 0  # of runners, in the whole run
     tasks: Count | None = None  # asyncio tasks at the end of the iteration
-    shared: bool = True  # whether both seats share one reward
+    shared: bool = True  # both seats share one reward
     timesteps: int | None = None  # planned turns
     limit_s: float | None = None  # --max-minutes
     rating: RatingReport | None = None  # the last one

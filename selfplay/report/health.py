@@ -69,7 +69,7 @@ class HealthMonitor(Generic[Report]):
         return new
 
     def end(self) -> tuple[HealthFinding, ...]:
-        """What the early rules find at the end of a run, however few iterations it had."""
+        """Findings of the early rules at the end of a run, even if it had too few iterations for them."""
         self._least.update(dict.fromkeys(self._early, 1))
         return tuple(finding for finding in self.findings() if finding.name in self._early)
 

@@ -43,7 +43,7 @@ class Pace(BaseModel, frozen=True, extra="forbid"):
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any], kind: str) -> Pace | None:
-        """Of a kind of opponent, from a row of metrics by tag; None if no such game ended.
+        """Pace against a kind of opponent, from a row of metrics by tag; None if no such game ended.
 
         Raises:
             ValidationError: a figure is not possible.
@@ -53,7 +53,7 @@ class Pace(BaseModel, frozen=True, extra="forbid"):
 
     @classmethod
     def joined(cls, paces: Sequence[Pace]) -> Pace:
-        """Of all games of one or more paces together."""
+        """Pace of the games of one or more paces together."""
         games, minutes = sum(pace.games for pace in paces), sum(pace.minutes for pace in paces)
         return cls(
             games=games,

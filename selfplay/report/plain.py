@@ -198,7 +198,7 @@ def progress_line(report: IterationReport, recent: Recent) -> str:
 
 
 def details_line(recent: Recent, time: TimeShares) -> str:
-    """How the time is spent, and results by opponent."""
+    """Time shares of the phases, and results by opponent."""
     parts = [f"time: {', '.join(f'{name} {share:.0%}' for name, share in time.shares.items())}"]
     if "return_mean" in recent.play:
         parts.append(f"return {recent.play['return_mean']:+.2f}")

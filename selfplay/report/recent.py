@@ -31,7 +31,7 @@ class Recent:
 
 
 class TimeShares:
-    """How phases share the time of about the last ``TIME_S`` seconds."""
+    """Shares of the phases in the time of about the last ``TIME_S`` seconds."""
 
     def __init__(self) -> None:
         self._seconds: dict[str, float] = {}

@@ -1,4 +1,4 @@
-"""What a live view leaves above itself on the screen, and how it survives a change of the screen's size."""
+"""Lines above a live view, kept so that they can be printed again after the terminal is resized."""
 
 from __future__ import annotations
 

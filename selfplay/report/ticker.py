@@ -1,4 +1,4 @@
-"""How far long work has come, and about how long it still takes."""
+"""Progress of long work, with an estimate of the remaining time."""
 
 from __future__ import annotations
 

@@ -31,8 +31,8 @@ class Crash(BaseModel, frozen=True, extra="forbid"):
     time: Moment
     id: Line  # path in the tree
     incarnation: Count
-    kind: Kind  # how it ended; also "gave up" for supervisors and "blocked" for the event loop
-    started: bool  # whether it was ready
+    kind: Kind  # kind of its exit reason; also "gave up" for supervisors and "blocked" for the event loop
+    started: bool  # it had reported ready
     restarts: Count  # earlier restarts of this child
     lived_s: Seconds
     at_s: Seconds | None = None  # since the start of the session, monotonic
@@ -67,7 +67,7 @@ class TreeStatus(BaseModel, frozen=True, extra="forbid"):
     written: Moment
     began: Moment  # of the session
     pid: Count
-    ended: Line | None = None  # how it ended; None while it runs, or after a kill
+    ended: Line | None = None  # reason for the end; None while it runs, or after a kill
     hanging: Count = 0  # abandoned threads that still hang
     crashes: Count = 0  # in this session
     unwritten: Count = 0  # crashes whose report could not be written

@@ -21,7 +21,7 @@ class TokenColumns:
 
     input_ids: NDArray[np.int64]
     attention_mask: NDArray[np.int8]  # 1 everywhere
-    position_ids: NDArray[np.int64]  # what stands before in the attention mask
+    position_ids: NDArray[np.int64]  # sum of the attention mask before the token
     loss_mask: NDArray[np.int8]  # labels: 1 where this policy sampled the token, the ends of its turns included
     reward_mask: NDArray[np.int8]  # 1 at the last of those, else 0
     old_log_probs: NDArray[np.float32]  # of the sampling distribution, 0 where nothing was sampled

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from selfplay.league.schedule import Matchup
     from selfplay.runner.match import Contender, MatchResult, Rules
 
-TRIES: Final = 3  # how often a matchup is begun before it is given up
+TRIES: Final = 3  # attempts at a matchup before it is given up
 Options = dict[str, Any]
 
 

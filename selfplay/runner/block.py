@@ -264,7 +264,7 @@ class _Segment:
             self.learner[t] &= self.decides[t]
 
     def outcome(self, t: int, batch: StepBatch, memory: RecurrentState) -> None:
-        """What a step gave; ``memory`` is still that of the episodes that ended in it."""
+        """Record the result of step ``t``; ``memory`` is the state before the memory of ended episodes is reset."""
         self.reward[t] = batch.reward.reshape(-1)
         ended = batch.ended
         self.boundary[t] = np.repeat(ended, self._num_seats)
@@ -316,13 +316,13 @@ class _Segment:
         )
 
     def _remembered(self, memory: RecurrentState, columns: torch.Tensor | slice) -> F32:
-        """What the learner remembers in some columns, [N, M]; of columns that others play it means nothing."""
+        """Recurrent state of the learner in some columns, [N, M]; undefined for columns the learner does not play."""
         kept: F32 = memory.read(self._network.memory_width, columns).numpy().copy()
         return kept
 
 
 def _finite(array: F32) -> bool:
-    """Whether all numbers are; where their sum is finite they are, and it takes a fifth of the time."""
+    """Return True if all numbers are finite. A finite sum proves it, in a fifth of the time."""
     return math.isfinite(float(torch.from_numpy(array).sum())) or bool(np.isfinite(array).all())
 
 

@@ -38,7 +38,7 @@ class Link(Protocol):
         """
 
     def call(self, method: str, *arguments: object) -> Any:  # noqa: ANN401
-        """What a method of the object gives; stored arguments arrive as their values. Blocks.
+        """Call a method of the object and return its result; stored arguments arrive as their values. Blocks.
 
         Raises:
             RunnerError: the method failed, the object is gone, or the link was severed.
@@ -48,7 +48,7 @@ class Link(Protocol):
         """Make pending calls fail at once. Does not block; for other threads to call."""
 
     def close(self) -> None:
-        """End the object, whatever it does."""
+        """End the object, even if it is busy."""
 
 
 class WeightStore:
@@ -73,7 +73,7 @@ class WeightStore:
 
 
 class LinkClient:
-    """What works on the other end of a link (``Resource``)."""
+    """Base of resources at the other end of a link (``Resource``)."""
 
     def __init__(self, link: Link) -> None:
         self._link = link

@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """How a block of games is made, anywhere."""
+    """Arguments to make a block of games, in any process."""
 
     game: str
     options: dict[str, Any]  # of the game, JSON-able
     seed: int  # of the block
-    process: bool  # whether the games live in a child process, as real ones must
+    process: bool  # play in a child process, as real games must
     start_timeout_s: float | None  # of that process
     live: bool  # games that take long to begin, and are not continued
     snapshot: Packed  # to go on from; an empty one starts from the beginning

@@ -80,7 +80,7 @@ class Fault:
     """A fault in one segment."""
 
     kind: Kind
-    at: float  # how far into the segment, 0 <= at < 1
+    at: float  # fraction of the segment before the fault, 0 <= at < 1
     chance: float  # decides what else the kind leaves open, 0 <= chance < 1
 
     def step(self, steps: int) -> int:
@@ -111,7 +111,7 @@ Struck = Callable[[Kind], object]  # called when a fault strikes
 
 @dataclass(slots=True)
 class Tally:
-    """What became of the faults of one kind."""
+    """Counts of the faults of one kind."""
 
     injected: int = 0
     detected: int = 0  # the runner was replaced, or what it gave was noticed
@@ -178,7 +178,7 @@ class Chaos:
                     self._tallies[fault.kind].lost += 1
 
     def noticed(self, runner: str, kind: Kind) -> None:
-        """What a runner delivered showed a fault of this kind, if there was one."""
+        """Count an open fault of this kind as detected, if there is one: the runner's result showed it."""
         with self._lock:
             fault = next((f for f in self._open.get(runner, ()) if f.kind == kind and not f.detected), None)
             if fault is not None:

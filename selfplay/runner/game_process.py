@@ -58,7 +58,7 @@ def _die_with_parent() -> None:
 
 
 def _die_first() -> None:
-    """Where the system runs out of memory, end this process and what it starts before any other: it is replaced."""
+    """Ask the OOM killer to pick this process and its children first: supervision replaces them."""
     if sys.platform == "linux":
         with suppress(OSError):
             Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
@@ -101,8 +101,8 @@ def main() -> None:
     """Serve one block until the parent closes the pipe."""
     _die_with_parent()
     _die_first()
-    os.register_at_fork(after_in_child=_die_with_parent)  # what a game forks dies with it, too
-    logging.basicConfig(handlers=[logging.NullHandler()])  # what libraries log would tear the trainer's screen
+    os.register_at_fork(after_in_child=_die_with_parent)  # processes forked by a game end with it
+    logging.basicConfig(handlers=[logging.NullHandler()])  # log output of libraries would break the trainer's screen
     pipe = Pipe()
     try:
         _serve(pipe)

@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 
 class Resource(Protocol):
-    """What a runner opens and works on."""
+    """Object that a runner opens and works on."""
 
     def cancel(self) -> None:
         """Make blocking work in progress end soon with an error. Called from another thread."""
 
     def kill(self) -> bool:
-        """End what can be ended by force; whether that frees a thread that hangs in it. Must not block."""
+        """End processes by force; return True if that frees a thread that hangs in the resource. Must not block."""
 
     def close(self) -> None:
-        """Let go of everything; called in the worker's thread."""
+        """Release all resources; called in the worker's thread."""
 
 
 R = TypeVar("R", bound=Resource)
@@ -69,11 +69,11 @@ class Turns:
 
 @dataclass(frozen=True, slots=True)
 class SlowOpening:
-    """How to open what takes long: the runner is ready before it, so that its supervisor does not wait for it."""
+    """Second stage of a slow opening. The runner reports ready before it, so that its supervisor does not wait."""
 
     turns: Turns
     prepare: Callable[[Any], bool | None]
-    """What takes long, done in the runner's thread with what was opened; False if it is to be called again."""
+    """Called with the resource in the runner's thread; returns False to be called again."""
     within_s: float  # deadline of a call
 
 
@@ -148,10 +148,10 @@ async def _in_time(
     late: str,
     progress: Callable[[R], int] = lambda _: 0,
 ) -> T:
-    """What a function gives in the worker's thread. The time limit starts again as long as ``progress`` grows.
+    """Run a function on the resource in the worker's thread. The time limit restarts as long as ``progress`` grows.
 
     Raises:
-        RunnerError: it hangs, and was killed, or its thread abandoned; ``late`` says so.
+        RunnerError: the function hung, and was killed or its thread abandoned; the message is ``late``.
     """
     done, seen = worker.submit(function, resource), -1
     while not done.done():

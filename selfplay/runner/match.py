@@ -44,12 +44,12 @@ class Contender:
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What a matchup and its record need to know of a contender."""
+    """Properties of a contender that a matchup and its record need."""
 
     version: str  # differs between players of the same name
     frame_skip: int  # frames between two decisions
     delay: int  # frames between seeing and acting
-    any_frame_skip: bool = False  # whether steps of any length suit it
+    any_frame_skip: bool = False  # plays with any frame skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def stats_of(results: Sequence[MatchResult]) -> Stats:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What all games of a call share."""
+    """Rules shared by all games of a call."""
 
     stage: str = "final_destination"
     max_episode_frames: int = 3600
@@ -78,11 +78,11 @@ class Rules:
 
     @property
     def rated(self) -> RatedGame:
-        """What the game says of its matches."""
+        """Players and settings of rated matches of the game."""
         return find_game(self.game).rated
 
     def traits(self, contender: Contender) -> Traits:
-        """Of a contender in these games."""
+        """Traits of a contender in these games."""
         if contender.policy is not None:
             meta = contender.policy.meta
             return Traits(str(meta.weights_hash), meta.frame_skip, meta.delay)

@@ -1,4 +1,4 @@
-"""The parent's end of the process host: looks like a game, lives in a child process, can really be killed."""
+"""Parent side of a game in a child process, which can be killed."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from selfplay.runner.shared_block import layout, map_arrays, snapshot_of
 
 ROOT = Path(__file__).resolve().parents[2]
 LINE_BYTES: Final = 1 << 20
-"""Of an answer at most. Arrays are shared, so that the longest ones are messages: one may quote the last 16 KiB of an
-emulator's log, which JSON makes 96 KiB of, and a step has a few of them at most."""
+"""Maximum size of an answer. Arrays are in shared memory, so the longest answers are messages: one may quote the last
+16 KiB of an emulator's log, up to 96 KiB as JSON, and a step has only a few of them."""
 SHOWN: Final = 80  # bytes of a wrong answer, in an error
 
 
@@ -37,7 +37,7 @@ class Strict(BaseModel, strict=True, extra="forbid", frozen=True):
 
 
 class Hello(Strict):
-    """What the games are like, in the first answer."""
+    """Description of the games, in the first answer."""
 
     stats: JsonValue  # see ``parse_dtype``
     seats: NonNegativeInt
@@ -50,11 +50,11 @@ class Hello(Strict):
 
 
 class Answer(Strict):
-    """What the child says after each command."""
+    """Answer of the child to a command."""
 
     hello: Hello | None = None
     notes: tuple[str, ...] = ()
-    error: str | None = None  # what the game refused
+    error: str | None = None  # error raised by the game, such as an invalid action
     failed: str | None = None  # why the child ends
     out_of_memory: bool = False  # which is why
 
@@ -238,7 +238,7 @@ class ProcessGame:
         self.notes += answer.notes
         if answer.failed is not None:
             message = f"game process {self.pid} failed: {answer.failed}"
-            # Of a process that has grown another can be made; games that do not fit never will.
+            # A restart helps if the process has grown, but not if it could not allocate its games in the first place.
             raise MemoryError(message) if answer.out_of_memory and self._number == 1 else RunnerError(message)
         if answer.error is not None:
             raise GameError(answer.error)

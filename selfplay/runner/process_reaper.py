@@ -1,9 +1,9 @@
 """Cleans up after a child process: ends its own children and removes its temporary files.
 
 A reaper is a shell process that waits for the end of a pipe. However this process ends, kill -9 included, the pipe ends
-with it, and the shell kills the child's process group and removes its scratch folder. Where the shell was
-killed, too, the next reaper of this user removes the folder: this process and the shell hold a lock in it while they
-live, which says more than a process id, since those are given again.
+with it, and the shell kills the child's process group and removes its scratch folder. If the shell was killed, too, the
+next reaper of this user removes the folder: this process and the shell hold a lock in it while they live. A lock is
+safer than a process id, which can be reused.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class ProcessReaper:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Of the child: its temporary files go into the folder."""
+        """Environment of the child: TMPDIR is the scratch folder."""
         return {**os.environ, "TMPDIR": str(self.folder)}
 
     def watch(self, pid: int) -> None:

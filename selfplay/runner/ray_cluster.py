@@ -43,14 +43,14 @@ class Cluster:
         return RayLink(self._ray, kind, name)
 
     def put(self, value: object) -> object:
-        """Store something once for all actors; what it gives arrives as the value."""
+        """Store an object once for all actors; a returned reference arrives at an actor as the object."""
         return self._ray.put(value)
 
     def refuse_if_too_small(self, actors: int) -> None:
-        """Whether there is room for so many actors.
+        """Check that the cluster has a free CPU for each actor.
 
         Raises:
-            ConfigError: there is not; says what is wanted and what is there.
+            ConfigError: names the CPUs wanted, in the cluster, and free.
         """
         resources = self._ray.cluster_resources(), self._ray.available_resources()
         there, free = (found.get("CPU", 0.0) for found in resources)
@@ -63,14 +63,14 @@ class Cluster:
 
 @contextmanager
 def connected(address: str | None, actors: int) -> Iterator[Cluster]:
-    """A cluster with room for so many actors; let go of at the end, and shut down where it is our own.
+    """Connect to a cluster with room for so many actors; disconnect at the end, and shut it down if it is our own.
 
     Args:
         address: ``auto`` or ``HOST:PORT`` of one that is there, this machine being one of its nodes; None: our own.
         actors: How many there will be.
 
     Raises:
-        ConfigError: Ray is not installed, nobody answers there, versions differ, a token is missing or wrong, or there
+        ConfigError: Ray is not installed, no cluster answers, versions differ, a token is missing or wrong, or there
             is no room.
     """
     if importlib.util.find_spec("ray") is None:
@@ -93,7 +93,7 @@ def connected(address: str | None, actors: int) -> Iterator[Cluster]:
 
 
 def _prepare_environment() -> None:
-    """What Ray reads when it is loaded."""
+    """Set the environment variables that Ray reads when it is imported."""
     os.environ.update(
         RAY_AUTH_MODE="token",
         RAY_USAGE_STATS_ENABLED="0",
@@ -129,7 +129,7 @@ def _scratch() -> Iterator[ProcessReaper]:
 
 @contextmanager
 def _environment_of_children(reaper: ProcessReaper) -> Iterator[None]:
-    """What the processes of our own cluster inherit: actors import what we are, installed or not."""
+    """Set the environment that processes of our own cluster inherit, so that actors import this copy of the code."""
     folders = ("TMPDIR", "TEMP", "TMP")  # several: the title of an agent is written over some of its variables
     before = {name: os.environ.get(name) for name in (*folders, "PYTHONPATH")}
     os.environ.update(dict.fromkeys(folders, reaper.environment["TMPDIR"]))
@@ -145,7 +145,7 @@ def _environment_of_children(reaper: ProcessReaper) -> Iterator[None]:
 
 
 def _token() -> str | None:
-    """Where a token is that Ray would find: the name of a variable, or a file."""
+    """Source of the token that Ray would use: the name of a variable, or a file; None if there is none."""
     for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"):
         if os.environ.get(name):
             return name

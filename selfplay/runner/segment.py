@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SegmentOrder:
-    """What a block is to play: the networks, the number of steps, and the next opponents."""
+    """Order for a block: the networks, the number of steps, and the next opponents."""
 
     iteration: int
     steps: int
@@ -44,7 +44,7 @@ class Episode:
 
     @property
     def mirror(self) -> bool:
-        """Whether the learner played both seats."""
+        """True if the learner played both seats."""
         return self.kind == "current"
 
 

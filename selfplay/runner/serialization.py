@@ -1,4 +1,4 @@
-"""What crosses a link: arrays, and JSON documents that describe them. Both ends must run the same code.
+"""Encoding of messages on a link: arrays, and JSON documents that describe them. Both ends must run the same code.
 
 No Python objects cross. A network is sent once, as its weights and its structure, under a key; orders name it by that
 key. Received arrays are copied: those of a shared store are read-only views that keep its memory.

@@ -272,7 +272,7 @@ class _Process:
             raise _Ended(f"signal {-code}" if code < 0 else f"exit code {code}")
 
     async def healthy(self, path: str) -> bool:
-        """Whether the server is ready.
+        """Return True if the server is ready.
 
         Raises:
             _Ended: the process has ended.

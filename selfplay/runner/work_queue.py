@@ -64,7 +64,7 @@ class Job(Generic[R]):
     """Blocking work for a runner's thread; ``function`` gets what the runner opened (its block of games)."""
 
     function: Callable[[R], Any]
-    timed: bool = True  # whether its duration counts for the median
+    timed: bool = True  # its duration counts for the median
     progress: Callable[[R], int] | None = None
     """Grows while the job makes progress. The job then counts as hung if it has not grown within the time limit."""
 
@@ -99,7 +99,7 @@ class WorkQueue(Generic[R]):
         self._patience = patience or WaitLimits()
         self._clock = clock or MonotonicClock()
         self._core: frozenset[str] = frozenset()  # of the latest question
-        self._delivered = False  # whether one of those ever did
+        self._delivered = False  # one of them has delivered a result
         self._alone_since: float | None = None  # all of those were given up, and none delivered since
         self._open: set[str] = set()  # runners that have what they work on
         self._ends_since: float | None = None
@@ -155,7 +155,7 @@ class WorkQueue(Generic[R]):
         self._left, self._late = {}, {}
 
     async def next_job(self, runner: str) -> Job[R]:
-        """What this runner shall do next; a runner that had been given up is expected again."""
+        """Wait for the next job of a runner; a runner that had been given up is expected again."""
         self._expected.add(runner)
         self._open.add(runner)
         self._given_up.pop(runner, None)
@@ -227,7 +227,7 @@ class WorkQueue(Generic[R]):
         return statistics.median(self._durations) if self._durations else None
 
     def _seconds_left(self, question: _Round) -> float:
-        """How long the answer may still take: 0 where it is there, infinite where too little has been delivered."""
+        """Seconds that the answer may still take: 0 if it is complete, infinite if too few results have arrived."""
         missing, now = self._expected & self._jobs.keys(), self._clock.time()
         if self._ends_since is not None:
             missing &= self._open
@@ -248,12 +248,12 @@ class WorkQueue(Generic[R]):
         return question.since + question.half_s + max(question.half_s, GRACE_S) - now
 
     def _half(self, runners: frozenset[str]) -> bool:
-        """Whether at least half of them have delivered; runners that were given up do not count."""
+        """Return True if at least half of the runners have delivered; runners that were given up do not count."""
         delivered = runners & self._results.keys()
         return 2 * len(delivered) >= len(delivered | (runners & self._expected))
 
     async def _change(self, seconds: float) -> None:
-        """Wait for news, so long at most."""
+        """Wait for a change, at most so many seconds."""
         timer = None if seconds == math.inf else self._clock.call_later(seconds, self._notify)
         try:
             await self._changed.wait()

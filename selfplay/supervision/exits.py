@@ -85,7 +85,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class ExitReason:
-    """How an incarnation ended.
+    """Reason for the end of an incarnation.
 
     Attributes:
         kind: normal, shutdown, killed or error.
@@ -112,7 +112,7 @@ class ExitReason:
 
     @property
     def clean(self) -> bool:
-        """Whether a transient child with this reason stays down (OTP: normal, shutdown, {shutdown, T})."""
+        """True if a transient child with this reason is not restarted (OTP: normal, shutdown, {shutdown, T})."""
         return self.kind in ("normal", "shutdown")
 
     def __str__(self) -> str:

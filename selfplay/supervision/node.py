@@ -130,7 +130,7 @@ class Node(ABC):
 
     @property
     def alive(self) -> bool:
-        """Whether it was started and is not ending."""
+        """True if the node was started and is not ending."""
         return self.host is not None and not self.host.task.done() and self._end is None
 
     @property

@@ -15,7 +15,7 @@ EXPLOITER: Final = "an exploiter"
 RATINGS: Final = "rating games"
 OLD: Final = "the removal of old states and generations"
 SUMMARY: Final = "summary.json"
-NEEDED: Final = (STATE, GENERATION, EXPLOITER, RATINGS, SUMMARY)  # what a run must not end without
+NEEDED: Final = (STATE, GENERATION, EXPLOITER, RATINGS, SUMMARY)  # required at the end of a run
 AGAIN: Final = "; training goes on, and it is tried again"
 
 
@@ -49,7 +49,7 @@ class DiskWatch:
                 self._notify(f"Disk: {what} could be saved again")
 
     def findings(self) -> tuple[HealthFinding, ...]:
-        """What is wrong now, as of ``Health``."""
+        """Current problems, as findings for ``Health``."""
         return tuple(HealthFinding("not_saved", f"Not saved: {what}: {why}") for what, why in self.unsaved.items())
 
     @property
@@ -58,13 +58,13 @@ class DiskWatch:
         return {what: why for what, why in self.unsaved.items() if what in NEEDED}
 
     def refuse_to_end(self, newest: int) -> None:
-        """At the end of a run, when nothing is tried again.
+        """Raise if a needed file is still unsaved at the end of a run; there are no more retries.
 
         Args:
             newest: Iteration of the newest state that was saved.
 
         Raises:
-            DiskError: something is not saved; says what, why, and where the run would go on from.
+            DiskError: names the files, the reasons, and the iteration that the run would resume from.
         """
         if self.missing:
             lost = "; ".join(f"{what} ({why})" for what, why in self.missing.items())

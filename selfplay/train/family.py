@@ -1,4 +1,4 @@
-"""What a family of games brings to a run: how it collects, learns, freezes, reports and rates.
+"""Interface of a family of games: how it collects, learns, freezes, reports and rates.
 
 The training loop, the supervision tree, the rater and the saving of states are the same for all families.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from selfplay.train.rater import Rater, RaterResource
     from selfplay.train.rating import LedgerKeeper
 
-C = TypeVar("C")  # what an iteration collects
+C = TypeVar("C")  # data collected by an iteration
 U = TypeVar("U")  # the metrics of an update
 Best = Callable[[], Awaitable["str | None"]]
 
@@ -39,11 +39,11 @@ class Settings(Protocol):
 
     @property
     def run(self) -> SelfPlaySettings:
-        """How long, where and how reproducibly."""
+        """Folder, length and save points of the run."""
 
     @property
     def guard(self) -> GuardConfig:
-        """When to end a run that cannot go on."""
+        """Limits beyond which a run is ended."""
 
     def model_dump(self, *, mode: str = ...) -> dict[str, Any]:
         """All settings, as in a run's documents."""
@@ -60,7 +60,7 @@ class RunSession(Protocol):
 
     @property
     def device(self) -> str:
-        """Where the learner computes."""
+        """Torch device of the learner."""
 
     @property
     def resumed(self) -> LearnerState | None:
@@ -85,9 +85,9 @@ class Family(ABC, Generic[C, U]):
         health: Rules that watch the iterations.
     """
 
-    keeps_last_ratings: bool = True  # whether a last state follows the rating of the last generation
+    keeps_last_ratings: bool = True  # save a last state after the rating of the last generation
     freeze_before_last_state: ClassVar[bool] = False
-    """Whether the last state names the last generation. Where opponents are drawn from generations it must not."""
+    """True if the last state contains the last generation; must be False if opponents are drawn from generations."""
 
     worker: Worker
 
@@ -151,7 +151,7 @@ class Family(ABC, Generic[C, U]):
         return report
 
     async def after(self, report: Any) -> None:  # noqa: ANN401
-        """What follows an iteration that was reported."""
+        """Called after an iteration was reported."""
 
     def release(self, collected: C) -> None:
         """Give back the buffers of an iteration; nothing may read what was collected afterwards."""
@@ -191,7 +191,7 @@ class Family(ABC, Generic[C, U]):
 
     @property
     def is_last_saved(self) -> bool:
-        """Whether the current iteration is saved as a generation and as a state."""
+        """True if the current iteration is saved as a generation and as a state."""
         progress = self.progress
         return progress.newest == generation_id(progress.iteration) and progress.saved == progress.iteration
 
@@ -207,7 +207,7 @@ class Family(ABC, Generic[C, U]):
 
     @abstractmethod
     def open_runner(self, runner: str, incarnation: int) -> Resource:
-        """What a runner works on. Called in its thread."""
+        """Open the resource of a runner, such as a block of games. Called in the runner's thread."""
 
     @property
     def opening(self) -> SlowOpening | None:
@@ -221,7 +221,7 @@ class Family(ABC, Generic[C, U]):
 
     @abstractmethod
     def open_rater(self) -> RaterResource:
-        """What the rating runner works on. Called in its thread."""
+        """Open the resource of the rating runner. Called in its thread."""
 
     @property
     @abstractmethod
@@ -236,11 +236,11 @@ class Family(ABC, Generic[C, U]):
 
     @abstractmethod
     def summary(self) -> dict[str, Any]:
-        """What ``summary.json`` has of this family; blocks where the last generation is judged."""
+        """Values of this family in ``summary.json``. May block to evaluate the last generation."""
 
     @abstractmethod
     def played(self) -> str:
-        """What was played, for the last line, such as ``1,024 steps``."""
+        """Amount of play, for the last line of output, such as ``1,024 steps``."""
 
     def next_steps(self) -> list[str]:
         return []

@@ -1,4 +1,4 @@
-"""Where a run stands, how long its phases take, and what people read about an iteration."""
+"""Progress of a run, the durations of its phases, and the lines printed for an iteration."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Progress:
-    """Where a run stands."""
+    """Counters of a run."""
 
     def __init__(self, chaos: Chaos, health: HealthMonitor[Any] | None = None) -> None:
         self.iteration = 0
@@ -24,9 +24,9 @@ class Progress:
         self.newest = ""
         self.saved = 0  # iteration of the newest state on the disk
         self.finished = False
-        self.ended_by = ""  # what ended the run before its planned end, other than a person
-        self.games = 0  # of words that came to their end, and that did not
-        self.lost = 0
+        self.ended_by = ""  # cause of an early end, if it was not the user
+        self.games = 0  # finished dialogue games
+        self.lost = 0  # dialogue games that did not finish
         self.restarts = 0
         self.tasks: int | None = None  # of the event loop, as the last iteration ended
         self.late = 0  # segments that came an iteration late and were learned from, in this session
@@ -36,7 +36,7 @@ class Progress:
         self.health: HealthMonitor[Any] = health or Health()
 
     def fate(self, *, whole: bool) -> str:
-        """How the run ended, for people; ``whole``: nothing that it needs was refused by the disk."""
+        """Start of a sentence on the end of the run; ``whole``: all files that it needs are on the disk."""
         if self.finished:
             return "Finished"
         saved = whole and self.saved == self.iteration

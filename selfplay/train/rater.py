@@ -47,7 +47,7 @@ Play = Callable[["Sequence[Matchup]", int, Callable[[], bool]], "Sequence[MatchR
 
 
 class RaterResource:
-    """What the rating runner works on.
+    """Resource of the rating runner: plays rating games, and can be stopped.
 
     Args:
         kill: Ends games by force; returns whether that frees a thread that hangs in one.
@@ -110,8 +110,8 @@ class RatingPlan:
     cost_s: float  # of a game, before any was played
     frames_per_step: int = 0
     cap_frames: int = 0  # of a game
-    by_frames: bool = False  # whether the budget counts frames instead of seconds, for runs that must be equal
-    live: bool = False  # whether games are played in real time, where a few are worth starting for
+    by_frames: bool = False  # the budget counts frames instead of seconds, for deterministic runs
+    live: bool = False  # games are played in real time: even a few are worth starting for
     gate: Gate | None = None
 
 
@@ -285,7 +285,7 @@ class Rater:
 
 
 def _rating(board: Leaderboard, beats: tuple[ScoreAgainst, ...], progress: Progress) -> RatingReport | None:
-    """What is reported of a table; None without a generation in it."""
+    """Report of the newest generation's row; None if it is missing or has no interval."""
     row = next((row for row in board.rows if row.policy == board.newest), None)
     if row is None or row.low is None or row.high is None:
         return None

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
-CLOSE_S: Final = 5.0  # how long the child waits at its end for the file to close
+CLOSE_S: Final = 5.0  # timeout for closing the file at the end of the child
 WAITING: Final = 10_000  # games that wait for room on the disk at most
 RATER_STATE: Final = ("rating_spent", "gate")
-"""What a checkpoint knows of ratings, by the names in its ``extra``."""
+"""Keys of a checkpoint's ``extra`` that belong to ratings."""
 
 
 class LedgerKeeper:
@@ -94,9 +94,9 @@ class LedgerKeeper:
         return {name: elo for name, elo in self._fitted[1].items() if name in generations}
 
     async def work(self, function: Callable[..., T], *arguments: Any, **named: Any) -> T:  # noqa: ANN401
-        """What a function makes of games, in the one thread that has to do with them.
+        """Run a function on the ledger's worker thread and return its result.
 
-        Threads of a pool would each keep the memory that such work has once taken.
+        A single thread, since each thread of a pool would keep the memory that such work once needed.
         """
         worker, _ = await self._opened()
         return await worker.submit(partial(function, *arguments, **named))
@@ -109,7 +109,7 @@ class LedgerKeeper:
 
 
 class Rated(Protocol):
-    """What decides which games are rated together, and how many a fixture has."""
+    """Settings that determine which games are rated together, and how many games a pair plays."""
 
     @property
     def described(self) -> dict[str, JsonValue]:
@@ -191,9 +191,9 @@ def highest(strengths: Mapping[str, float]) -> str | None:
 
 
 class RatingBudget:
-    """How many games may be played now, so that rating takes no more than its share.
+    """Number of rating games allowed now, so that rating takes no more than its share of the time.
 
-    Two clocks: seconds, or, where runs must be equal, frames of play at the longest that a game can take.
+    Time is measured in seconds or, in deterministic runs, in frames, with each game counted at its longest.
     """
 
     def __init__(self, share: float, cap_frames: int, *, by_frames: bool, cost_s: float = 0.05) -> None:

@@ -1,4 +1,4 @@
-"""How patient the supervisors of a training run are."""
+"""Restart limits of the supervisors of a training run."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from selfplay.supervision import ChildSpec, ParkPolicy, SupervisorSpec
 
 PARK: Final = ParkPolicy(max_restarts=10, period_s=60.0)
 PARK_ELSEWHERE: Final = ParkPolicy(max_restarts=3, period_s=300.0)
-"""Of runners whose games are on other machines: where none has room, each attempt takes a while to say so."""
+"""Runners whose games are on other machines: an attempt takes a while to fail if none has room."""
 ROOT_PARK: Final = ParkPolicy(max_restarts=3, period_s=60.0, backoff_s=2.0, max_times=4)
-"""Of the children of the root, such as the learner: one that still fails after half a minute ends the run."""
+"""Children of the root, such as the learner: one that still fails after half a minute ends the run."""
 NODES_BACK_S: Final = 600.0  # for one of a cluster's nodes to come back where all with games are gone
 BEGINNING_S: Final = 10.0  # for runners that are all parked before any gave a segment: it is likely a mistake
 GRACE_S: Final = 30.0  # for the learner to end the iteration it is in
@@ -26,6 +26,6 @@ def root_of(children: tuple[ChildSpec, ...]) -> SupervisorSpec:
 
 
 def patience(park: ParkPolicy, ray_address: str | None) -> WaitLimits:
-    """How long a run waits while all its runners are parked, which come back from there to try again."""
+    """Time limits of a run while all its runners are parked; parked runners are retried."""
     nodes_s = NODES_BACK_S if ray_address else 0.0
     return WaitLimits(max(BEGINNING_S, nodes_s), max(park.period_s, nodes_s))

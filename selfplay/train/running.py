@@ -1,4 +1,4 @@
-"""A run's life: its tree to the end, and how it ends before that."""
+"""Run the supervision tree to its end; handle signals and early exits."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 INTERRUPTED: Final = 128 + signal.SIGINT  # exit code of a run that Ctrl-C ended
 TERMINATED: Final = 128 + signal.SIGTERM
-DISK_S: Final = 1.0  # how long the second signal waits for the name of the last checkpoint
+DISK_S: Final = 1.0  # timeout of the second signal for the name of the last checkpoint
 
 
 class Stop(asyncio.Event):

@@ -1,7 +1,7 @@
-"""What a training run writes to disk: generations and states to resume from, when, and which of them stay.
+"""Saving of generations and states to resume from, and removal of old ones.
 
-A full disk costs what it refused and no training: a state is tried again after 1, 2, 4, ... iterations, until the next
-save point comes anyway. Nothing is removed before a newer state verifies.
+A full disk does not end the training: a failed state is tried again after 1, 2, 4, ... iterations, until the next save
+point. Nothing is removed before a newer state is verified.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class SavePoints:
         self._pause = 0  # iterations from there to the next; 0: it went well
 
     def is_point(self, iteration: int) -> bool:
-        """Whether a generation and a state are to be saved after this iteration, whatever came before."""
+        """Return True if a generation and a state are saved after this iteration, regardless of earlier failures."""
         return iteration % self._interval == 0
 
     def is_due(self, iteration: int) -> bool:
@@ -61,7 +61,7 @@ class Saving:
 
     @property
     def is_due(self) -> bool:
-        """Whether something is to be saved after this iteration."""
+        """True if something is to be saved after the current iteration."""
         return self._points.is_due(self._family.progress.iteration)
 
     def restore(self, meta: LearnerMeta) -> None:

@@ -76,7 +76,7 @@ def test_a_run_without_faults_does_not_speak_of_them(tmp_path):
     [
         (("--chaos", "kill=0.1"), "add --host process"),
         (("--chaos", "fire=0.1"), "valid kinds"),
-        (("--chaos", "crash=0.1", "--deterministic"), "--deterministic promises equal runs"),
+        (("--chaos", "crash=0.1", "--deterministic"), "--chaos cannot be combined with --deterministic"),
     ],
 )
 def test_what_cannot_be_is_refused_and_leaves_nothing(tmp_path, flags, words):

@@ -39,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def plan_of(options: argparse.Namespace) -> PlannedRun:
-    """What the arguments ask for.
+    """Convert parsed arguments to the run that is checked for.
 
     Raises:
         ConfigError: a number is out of range.

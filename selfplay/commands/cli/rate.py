@@ -66,7 +66,7 @@ def run(options: argparse.Namespace, checkpoints: Path) -> None:
         for name, elo in sorted(table.elo.items(), key=lambda item: -item[1]):
             print(f"  {name:<16} {elo:6.0f}  ± {Z95 * table.se[name]:.0f}")
         return
-    with folder.lock():  # nobody trains it meanwhile
+    with folder.lock():  # no trainer may use the run meanwhile
         saved = list_generations(folder)
         generations = [generation.id for generation in saved]
         way = way_of(config, folder, _tell, given)

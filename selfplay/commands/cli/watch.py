@@ -59,7 +59,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def film_and_path(options: argparse.Namespace, checkpoints: Path) -> tuple[Film, Path, list[str]]:
-    """What is shown, the file to write (unused in the terminal), and lines that say why this is shown."""
+    """Return the film, the file to write (unused in the terminal), and lines that say why this film was chosen."""
     from selfplay.checkpoint import is_policy, shipped_policies
     from selfplay.checkpoint.generations import POLICY_FILE
     from selfplay.checkpoint.named_runs import RUN_FILE, resolve_run, runs_under

@@ -25,7 +25,7 @@ class Process:
 
     @property
     def first(self) -> bool:
-        """Whether it writes files and messages."""
+        """True for rank 0, which writes files and messages."""
         return self.rank == 0
 
     def wait(self) -> None:

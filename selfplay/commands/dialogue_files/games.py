@@ -43,7 +43,7 @@ class TurnLine(Group):
 
 
 class OutcomeLine(Group):
-    """How the game ended."""
+    """Outcome of a game."""
 
     reason: str
     agreed: bool

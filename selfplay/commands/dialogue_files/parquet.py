@@ -77,7 +77,7 @@ def from_parquet(path: Path, columns: Sequence[str]) -> tuple[list[dict[str, Any
 
 
 def _is_of(name: str, columns: Sequence[str]) -> bool:
-    """Whether a field or a part of it is read."""
+    """Return True if a field, a part of it, or the field that contains it is among the columns to read."""
     return any(f"{name}.".startswith(f"{column}.") or f"{column}.".startswith(f"{name}.") for column in columns)
 
 
@@ -91,7 +91,7 @@ def _objects(pa: Any, array: pyarrow.Array) -> int:  # noqa: ANN401
 
 
 def _is_plain(pa: Any, kind: pyarrow.DataType) -> bool:  # noqa: ANN401
-    """Whether the size in memory is bounded by the file; dictionaries and views may repeat values."""
+    """Return True if the file's size bounds the size in memory; dictionaries and views may repeat values."""
     types = pa.types
     if types.is_list(kind) or types.is_large_list(kind):
         return _is_plain(pa, kind.value_type)
@@ -110,7 +110,7 @@ def _check(footer: pyarrow.parquet.FileMetaData, size: int, path: Path, columns:
         CorruptError: names the column, or the number.
     """
     if EXTENSION in base64.b64decode((footer.metadata or {}).get(b"ARROW:schema", b"")):
-        raise CorruptError(f"{path}: has columns of an extension type, which other code would make values of")
+        raise CorruptError(f"{path}: extension types are not supported")
     values = 0
     for number in range(footer.num_row_groups):
         group = footer.row_group(number)

@@ -36,7 +36,7 @@ EXAMPLE_MODEL: Final = "Qwen/Qwen2.5-7B-Instruct"  # for a machine with GPUs
 
 
 class SamplingLine(Group):
-    """How the replies were sampled."""
+    """Sampling parameters of the replies."""
 
     temperature: Annotated[float, Field(gt=0, le=10)]
     top_p: Annotated[float, Field(gt=0, le=1)]

@@ -139,7 +139,7 @@ def _train(
 
 
 def _finished(goal: Path, how: dict[str, Any]) -> bool:
-    """Whether there is a checkpoint of the same games and settings.
+    """Return True if there is a checkpoint of the same games and settings.
 
     Raises:
         ConfigError: same games, but other settings.

@@ -1,4 +1,4 @@
-"""Whether this machine has what training needs: the checks behind ``scripts/doctor.py``.
+"""Checks of this machine for training, run by ``scripts/doctor.py``.
 
-Importing it takes the standard library alone, so that it can report what is missing.
+The package imports only the standard library, so that it can report missing dependencies.
 """

@@ -21,7 +21,7 @@ _EXTRACT: Final = "start it once with --appimage-extract and give --dolphin the 
 
 @dataclass(frozen=True, slots=True)
 class FoundDolphin:
-    """What was found of it: nothing where there is none, no version where it does not answer."""
+    """Dolphin on this machine; no executable if it is missing, no version if it did not answer."""
 
     executable: Path | None = None
     version: DolphinVersion | None = None
@@ -44,7 +44,7 @@ def dolphin(plan: PlannedRun) -> tuple[Check, FoundDolphin]:
 
 
 def build(plan: PlannedRun, there: FoundDolphin) -> Check | None:
-    """Whether it can be run as ``--headless`` and ``--fast-forward`` ask; None where nothing is known of it."""
+    """Check that the build supports ``--headless`` and ``--fast-forward``, if given; None if its version is unknown."""
     version = there.version
     if version is None:
         return None
@@ -58,7 +58,7 @@ def build(plan: PlannedRun, there: FoundDolphin) -> Check | None:
 
 
 def app_image(there: FoundDolphin) -> Check | None:
-    """Whether the system can mount an AppImage; None where it is none, or where there is nothing to start."""
+    """Check that the system can mount an AppImage; None if there is no executable or it is no AppImage."""
     if there.executable is None or not _is_app_image(there.executable):
         return None
     if there.version is not None:
@@ -108,7 +108,7 @@ def display(plan: PlannedRun, there: FoundDolphin) -> Check:
 
 
 def _level(given: str | None) -> Level:
-    """Of a fault: what the user names must work, what was only found need not."""
+    """Severity: error for a path the user gave, warning for one found automatically."""
     return "warn" if given is None else "FAIL"
 
 

@@ -1,4 +1,4 @@
-"""What a check asks for and what it found."""
+"""Input and result of a check."""
 
 from __future__ import annotations
 
@@ -37,5 +37,5 @@ class PlannedRun:
 
     @property
     def real_games(self) -> bool:
-        """Whether the user names an emulator or a disc: what they need is then no matter of choice."""
+        """True if the user names an emulator or a disc, which makes their requirements mandatory."""
         return self.dolphin is not None or self.iso is not None

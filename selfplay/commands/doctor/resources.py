@@ -15,7 +15,7 @@ from selfplay.memory_limits import as_size, available_memory
 MB: Final = 1 << 20
 DOLPHIN_MB: Final = 300  # of one Dolphin, as a rule of thumb; the bench measures
 WORKER_MB: Final = 160
-"""Of the process that drives it: 155 MB at its peak with compiled rules and libmelee, on Linux with Python 3.11."""
+"""The process that drives one Dolphin: peak of 155 MB with compiled rules and libmelee (Linux, Python 3.11)."""
 LOW_DISK_MB: Final = 1000
 LOW_SHARED_MB: Final = 16
 
@@ -27,7 +27,7 @@ def checkpoint_disk(plan: PlannedRun) -> Check:
 
 
 def temporary_disk() -> Check:
-    """Where emulators have their scratch folders, with a script that starts each."""
+    """Check the folder of temporary files: emulators have scratch folders there, each with a script that starts it."""
     folder, remedy = Path(tempfile.gettempdir()), "TMPDIR names another folder"
     if os.statvfs(folder).f_flag & getattr(os, "ST_NOEXEC", 0):
         return Check("warn", "temporary files", f"{folder} is mounted noexec, Dolphin cannot start there", remedy)
@@ -35,7 +35,7 @@ def temporary_disk() -> Check:
 
 
 def shared_memory() -> Check:
-    """Where blocks of games in processes put what they share."""
+    """Check the free space in /dev/shm, used by blocks of games in child processes."""
     if not SHARED.is_dir():
         return Check("ok", "shared memory", f"no {SHARED}, temporary files take its place")
     usage = shutil.disk_usage(SHARED)

@@ -73,7 +73,7 @@ def rules() -> Check:
 
 
 def compile_cache() -> Check:
-    """Where the compiled rules are kept; without a cache each start compiles for minutes."""
+    """Check the cache folder of the compiled rules; without a cache each start compiles for minutes."""
     try:
         from envs.compile import find_cache
     except ImportError as error:
@@ -85,7 +85,7 @@ def compile_cache() -> Check:
 
 
 def _unmet(requirements: list[str]) -> list[str]:
-    """What is to be said of each requirement that is not met."""
+    """One message for each requirement that is not met."""
     return [trouble for one in requirements if (trouble := _trouble(one))]
 
 

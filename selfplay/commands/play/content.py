@@ -1,4 +1,4 @@
-"""What a play page offers for a run, a policy or a shipped policy."""
+"""Content of the play page of a run, a policy or a shipped policy."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ SCRIPTED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """What a page is about: a run with its generations, or one policy."""
+    """Subject of a page: a run with its generations, or one policy."""
 
     title: str
     run: RunDir | None
@@ -111,7 +111,7 @@ def play_content(
     served: bool = False,
     least: int = CHARACTERS,
 ) -> PlayContent:
-    """What the page of a run or policy offers.
+    """Make the content of the page of a run or policy.
 
     Args:
         home: The run or policy.

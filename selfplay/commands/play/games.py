@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 FORMAT: Final = 1
 MAX_BYTES: Final = 2 * 2**20  # both seats change what they hold on every frame of eight minutes
 CHECKED: Final = 60  # frames between two checksums
-# What a seat holds from a frame on, in its own view. Rows are in the order of frames, and on one frame of seats.
+# Controller input of a seat from a frame on, as the seat sees it. Rows are sorted by frame, then by seat.
 HELD: Final = np.dtype([("frame", "<u2"), ("seat", "u1"), ("action", "i1", (ACTION_SPEC.width,))])
 
 
@@ -112,7 +112,7 @@ Seat = Annotated[Person | Bot | PolicySeat, Field(discriminator="kind")]
 
 
 class Result(_Document):
-    """How a game ended."""
+    """Result of a game."""
 
     stocks: tuple[Count, Count]
     percents: tuple[Number, Number]

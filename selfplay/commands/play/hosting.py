@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def games_folder(run: RunDir | None, checkpoints: Path) -> Path:
-    """Where games are kept: with the run, or beside all runs."""
+    """Folder of recorded games: in the run's folder, or in the folder of all runs."""
     return (run or RunDir(checkpoints)).people_games
 
 
@@ -53,7 +53,7 @@ def host(
 
 
 def keeper(run: RunDir | None, folder: Path, tell: Callable[[str], None]) -> Callable[[bytes], dict[str, object]]:
-    """What keeps games for a server, in a folder; see ``add_game``. ``tell`` is called with a line on each."""
+    """Return the function with which a server saves games in a folder (``add_game``); reports each to ``tell``."""
 
     def keep(document: bytes) -> dict[str, object]:
         added = add_game(run, document, folder)

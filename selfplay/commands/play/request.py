@@ -1,4 +1,4 @@
-"""Who plays which game, checked before torch is loaded."""
+"""Arguments of ``play``, checked before torch is loaded."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ class PlayServer(ThreadingTCPServer):
 
     @property
     def described(self) -> dict[str, str]:
-        """What the page must know."""
+        """Address and token of the server, for the page."""
         return {"url": self.origin, "token": self.token}
 
     def serve(self) -> None:
@@ -211,7 +211,7 @@ class PlayServer(ThreadingTCPServer):
 
 
 class _Arriving(io.RawIOBase):
-    """What comes from a socket until a deadline, however slowly it comes; TimeoutError afterwards."""
+    """Raw stream of a socket that raises TimeoutError after a deadline, even if bytes keep arriving slowly."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection

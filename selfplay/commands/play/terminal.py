@@ -80,7 +80,7 @@ def _score(results: Counter[str]) -> str:
 
 
 class _Table(SyncVectorGame):
-    """Where a person plays: a block of one game, which asks the person and tells what the opponent played."""
+    """Block of one game that asks a person for actions and prints the opponent's."""
 
     seat = 0  # of the person
 
@@ -138,7 +138,7 @@ class _Table(SyncVectorGame):
 
 
 def _chosen(answer: str, names: Sequence[dict[str, int]]) -> list[int] | None:
-    """What is meant: the name of one of each part, with commas between them; None: nothing legal."""
+    """Parse an answer: the name of an action of each part, with commas between them; None if it is not legal."""
     words = [word.strip() for word in answer.split(",")] if len(names) > 1 else [answer]
     folded = [{name.casefold(): action for name, action in part.items()} for part in names]
     found = [part.get(word, more.get(word.casefold())) for word, part, more in zip(words, names, folded, strict=False)]

@@ -24,7 +24,7 @@ PLAYED: Final = ("mlp", "gru", "lstm")
 
 @dataclass(frozen=True, slots=True)
 class BrowserPolicy:
-    """What the constructor of ``Policy`` in ``policy.js`` takes."""
+    """Arguments of the constructor of ``Policy`` in ``policy.js``."""
 
     description: dict[str, Any]
     weights: bytes  # little-endian float32: those of each layer, in order
@@ -48,7 +48,7 @@ def browser_policy(policy: Policy) -> BrowserPolicy:
 
 
 def policy_description(policy: Policy) -> dict[str, Any]:
-    """What a page must know of a policy that a server plays; of ``browser_policy`` all but the layers."""
+    """Description of a policy that a server plays, for a page; that of ``browser_policy`` without the layers."""
     meta, network = policy.meta, policy.network
     return {
         "id": meta.id,

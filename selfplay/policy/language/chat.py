@@ -105,7 +105,7 @@ class Chat:
         return self._spelled.sub(lambda found: f"{found[0][0]} {found[0][1:]}", said)
 
     def _shows(self, in_parts: bool) -> bool:
-        """Whether the template shows a text, given as a string or as a list of parts."""
+        """Return True if the template renders a text that is given as a string, or as a list of parts."""
         self._in_parts, self._folds = in_parts, True
         try:
             return self._render(["", _YOURS]).count(_YOURS) == 1

@@ -82,7 +82,7 @@ class Writer:
         chat: of the model.
     """
 
-    interruptible: bool = False  # whether ``cancel`` frees a thread that is blocked in a call
+    interruptible: bool = False  # ``cancel`` frees a thread that is blocked in a call
 
     def __init__(self, chat: Chat) -> None:
         self._chat = chat

@@ -154,7 +154,7 @@ def _counts_parts(name: str) -> bool:
 
 
 def _is_attention(value: list[Any]) -> bool:
-    """Whether GPT-Neo's [[kinds, times], ..] expands to a valid number of layers."""
+    """Return True if GPT-Neo's [[kinds, times], ..] expands to a valid number of layers."""
     if not all(isinstance(pair, list) and len(pair) == 2 for pair in value):
         return False
     if not all(isinstance(kinds, list) and kinds and type(times) is int and times >= 0 for kinds, times in value):

@@ -1,4 +1,4 @@
-"""What can be shown and written, checked before the work begins and before the drawing code is loaded."""
+"""Checks of the options for watching, made before the drawing code is loaded."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ MOMENT_S: Final = 12.0  # of a GIF, by default, and of the moment at which a pag
 
 
 def is_replay(name: str | None) -> bool:
-    """Whether a name is a replay file and not a run: it has the suffix of one, or is a file."""
+    """Return True if a name is a replay file and not a run: it has the suffix of a replay, or is a file."""
     return name is not None and not is_game(name) and (name.lower().endswith(REPLAY) or Path(name).is_file())
 
 
 def is_game(name: str | None) -> bool:
-    """Whether a name is a game that was played on a page, which has the suffix of one."""
+    """Return True if a name has the suffix of a game that was played on a page."""
     return name is not None and name.lower().endswith(GAME)
 
 

@@ -44,7 +44,7 @@ def headline(board: Leaderboard) -> str:
 
 
 def about_ratings(board: Leaderboard) -> Pairs:
-    """How the ratings were computed, and how well they fit."""
+    """Method and goodness of fit of the ratings."""
     is_batch = board.method == "batch"
     pairs = [
         ("Method", "batch Bradley-Terry" if is_batch else "sequential Elo; depends on the order of the games"),

@@ -41,7 +41,7 @@ class RunRecords:
 
     @property
     def ended(self) -> bool:
-        """Whether the run has ended: metrics beyond the summary mean that it was resumed."""
+        """True if the run has ended. Metrics beyond the summary mean that it was resumed."""
         last = self.metrics[-1]["iteration"] if self.metrics else 0
         return isinstance(self.summary.get("iteration"), int) and self.summary["iteration"] >= last
 

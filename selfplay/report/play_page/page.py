@@ -61,7 +61,7 @@ class Opponent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlayContent:
-    """What a play page offers; characters and stages by name."""
+    """Content of a play page; characters and stages by name."""
 
     title: str
     about: str
@@ -70,7 +70,7 @@ class PlayContent:
     opponents: Sequence[Opponent]
     options: StepOptions  # of all games; their frame skip is 1
     policy_script: str  # the modules of ``selfplay.policy.browser`` as parts of one script
-    defaults: Mapping[str, Any] = field(default_factory=dict)  # what is chosen at first, see ``view/choices.js``
+    defaults: Mapping[str, Any] = field(default_factory=dict)  # initial choices, see ``view/choices.js``
     rated: Mapping[str, Any] | None = None  # the choices of games that count for ratings; None: none do
     server: Mapping[str, str] | None = None  # that takes games back: its ``url`` and ``token``
     person: str = ""
@@ -100,7 +100,7 @@ def play_page(content: PlayContent) -> str:
 
 
 def game_data(content: PlayContent) -> dict[str, Any]:
-    """What ``view/play.js`` reads."""
+    """Document that ``view/play.js`` reads."""
     characters, stages = _ids(content.characters, CHARACTERS), _ids(content.stages, STAGES)
     tables = kept_move_tables(list(characters.values()))
     facts = scene_facts(list(characters.values()), list(stages.values()))

@@ -37,7 +37,7 @@ class Snapshot(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):
 
 
 class Partial(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):
-    """How far a training has come."""
+    """Progress of an unfinished training."""
 
     read: NonNegativeInt = 0  # tokens
     seconds: float = 0.0

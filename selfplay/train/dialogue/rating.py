@@ -86,7 +86,7 @@ class DialogueRating:
 
 
 def rating_of(config: DialogueConfig) -> DialogueRating:
-    """How rating games of a run are played: at temperature 1, without a nucleus."""
+    """Settings of a run's rating games: sampled at temperature 1, without top-p."""
     entry, rules = game_of(config)
     sampling = Sampling(max_new_tokens=sampling_of(config).max_new_tokens)
     return DialogueRating(config.game.type, entry, rules, sampling, config.run.seed)

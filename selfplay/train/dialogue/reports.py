@@ -1,4 +1,4 @@
-"""What a run of a dialogue game reports: each iteration, and at its end an evaluation on held-out states."""
+"""Reports of a run of a dialogue game: for each iteration, and at its end an evaluation on held-out states."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def dialogue_summary(session: DialogueSession, progress: Progress, feed: Feed) -
 
 
 def _pretraining(base: Path) -> dict[str, JsonValue] | None:
-    """How the initial model was made, if it was made here."""
+    """Facts on the training of the initial model; None unless this program trained it."""
     if not is_model(base):
         return None
     config = read_model(base).config

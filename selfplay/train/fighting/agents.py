@@ -86,5 +86,5 @@ def worst(agent: Agent, archive: Archive) -> Target:
 
 
 def starts_over(agent: Agent, iteration: int, seed: int) -> bool:
-    """Whether an exploiter that was just frozen is reset; a random draw."""
+    """Draw at random whether an exploiter that was just frozen is reset."""
     return bool(np.random.default_rng(derive(seed, agent.role, iteration)).random() < RESETS[agent.role])

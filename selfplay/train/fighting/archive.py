@@ -133,7 +133,7 @@ class Archive:
         return damaged
 
     def _fault(self, name: str) -> str | None:
-        """What is wrong with the files of a policy; None if they are intact."""
+        """Error message for the files of a policy; None if they are intact."""
         try:
             open_folder(self.path(name)).verify()
             read_policy_meta(self.path(name))

@@ -110,7 +110,7 @@ def summarise(collected: Sequence[Collected]) -> Play:
 
 
 def _paces(episodes: Sequence[Episode]) -> dict[str, Pace]:
-    """Of fights, by kind of opponent."""
+    """Pace of fights by kind of opponent; mirror games are a kind of their own."""
     kinds: dict[str, list[Episode]] = {}
     for episode in episodes:
         kinds.setdefault(MIRROR if episode.mirror else episode.kind, []).append(episode)

@@ -80,7 +80,7 @@ class Blocks:
         return block if faults is None else cast("GameBlock", CountedFaults(block, faults, struck))
 
     def _opening_elsewhere(self, runner: str) -> Opening:
-        """Of the next games: actors that found no place, or died before they had any, do not count."""
+        """Opening of the next games of an actor; actors that never started are not counted."""
         self._reached[runner] += 1
         return self._opening_of(runner, self._reached[runner])
 

@@ -143,7 +143,7 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
         return collected
 
     async def _orders(self) -> dict[str, SegmentOrder]:
-        """What each runner plays: with the current weights, against opponents that are drawn now."""
+        """Make the order of each runner: the current weights, and opponents that are drawn now."""
         session, iteration = self.session, self.progress.iteration
         networks = {}
         for role, agent in self._population.agents.items():
@@ -307,7 +307,7 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
 
     @property
     def ledger_rows(self) -> int | None:
-        """Where runs must be equal, games behind the checkpoint are played again."""
+        """Rows up to the checkpoint in a deterministic run, which plays later games again; None for all rows."""
         if self.resumed is None or not self.session.config.run.deterministic:
             return None
         return self.resumed.meta.ledger_position
@@ -343,7 +343,7 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
 
 
 def _collect(block: GameBlock, runner: str, order: SegmentOrder, chaos: Chaos) -> Collected:
-    """What a runner's thread does for a segment."""
+    """Collect a segment. Called in the runner's thread."""
     collected = block.collect(order)
     chaos.completed(runner)
     return collected

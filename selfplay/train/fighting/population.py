@@ -132,7 +132,7 @@ class Population:
             agent.matchmaker.set_pool(self.archive.generations, self.archive.exploiters, self.archive.guests)
 
     def _has_done_its_work(self, agent: Agent, hardest: Target) -> bool:
-        """Whether an exploiter wins, or has tried for long enough."""
+        """Return True if an exploiter wins, or its ``patience`` has run out."""
         config = self._session.config
         patience = config.league.patience * config.run.save_interval
         return hardest.score >= WINS or self._progress.iteration - agent.since >= patience

@@ -28,7 +28,7 @@ ENDED: Final = "ended"  # why a game without characters is over
 
 @dataclass(frozen=True, slots=True)
 class RatingSettings:
-    """What rating games of a run are played under."""
+    """Characters, rules, anchors and seed of a run's rating games."""
 
     characters: tuple[str, str]
     rules: Rules
@@ -72,7 +72,7 @@ class RatingSettings:
 
 
 def config_of(run: RunDir) -> Config:
-    """How a run was started, see ``started_with``."""
+    """Configuration that a run was started with, see ``started_with``."""
     return started_with(run, Config)
 
 

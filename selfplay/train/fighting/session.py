@@ -1,4 +1,4 @@
-"""What one call of the trainer works on: values that every part of the tree is built from."""
+"""Session of a call of the trainer: the values that every part of the supervision tree is built from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a recording is asked for, checked before torch is loaded."""
+"""Arguments of a recording, checked before torch is loaded."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from selfplay.config.imitation import NetworkConfig
 
 CACHE: Final = ".scripted_start"  # hidden from the search for runs
-VERSION: Final = 1  # of what is not in the key: raise it when the same recipe gives another policy
+VERSION: Final = 1  # raise it when the same recipe gives another policy, for causes that are not in the key
 THREADS: Final = 2  # the last bits depend on it
 EPOCHS, EPOCHS_OF_WINDOWS = 6, 3  # a pass over windows, which a network with memory learns from, takes longer
 MOST_WORK, MOST_WORK_OF_WINDOWS = 7_500_000, 200_000  # weights times epochs: one or two minutes on two cores
@@ -58,7 +58,7 @@ MOST_WORK, MOST_WORK_OF_WINDOWS = 7_500_000, 200_000  # weights times epochs: on
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What is imitated, by which network, and how."""
+    """Players to imitate, the network, and the settings of the games and the training."""
 
     players: tuple[str, ...]  # they play each other in both seats
     characters: tuple[str, str]

@@ -65,7 +65,7 @@ class CrashLog:
             self._submit(append_crash, self._run.crashes, crash).add_done_callback(self._count)
 
     async def close(self, ended: str) -> None:
-        """Write the last state, with how the run ended, and let go; waits a moment for the disk, and no longer."""
+        """Write the last state, with how the run ended, and close; waits briefly for the disk."""
         self._timer.cancel()
         self._submit(self._write, self._observer.standing(ended, self.unwritten))
         await asyncio.wait(set(self._waiting), timeout=LAST_S)

@@ -47,7 +47,7 @@ class Silence:
         self._answered = True
 
     def look(self) -> bool:
-        """Whether it has been silent for too many looks. Called at even intervals, from one thread.
+        """Return True if the loop has not answered for too many checks. Call at even intervals, from one thread.
 
         Raises:
             RuntimeError: the loop is closed.
@@ -142,7 +142,7 @@ class Watchdog:
 
 
 def place_of(frame: FrameType) -> str:
-    """Where a thread is: its innermost frame outside of asyncio and, if that is a library's, our caller."""
+    """Location of a thread: its innermost frame outside asyncio and, if that is a library's, our caller."""
     frames = [frame]
     while frames[-1].f_back is not None:
         frames.append(frames[-1].f_back)
