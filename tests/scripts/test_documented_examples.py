@@ -3,6 +3,8 @@
 The blocks of a page share their names, in order. What the text around them takes for granted is in ``given``. The word
 behind the name of the language says which blocks do not always run: ``needs=NAME`` those of an optional package, and
 ``sketch`` pseudocode, which is only parsed. A block that begins with the name of a file is that file, too.
+
+``python -m tests.scripts.test_documented_examples`` prints the minimal loop on its page anew.
 """
 
 import ast
@@ -21,6 +23,7 @@ from envs.melee.mock import MockMelee, neutral_actions
 from envs.melee.observation import OBS_WIDTH
 from envs.rated import RatedGame, ScriptedPlayer
 from envs.registry import GameEntry, make_game
+from scripts.studies.pages import put_between
 from selfplay.commands.export import export
 from selfplay.league.ledger import Ledger
 from tests.league.pools import series
@@ -30,6 +33,7 @@ from tests.train.fighting.test_solved_games import Higher
 from tests.train.policies import save
 
 ROOT = Path(__file__).parents[2]
+LOOP, LOOP_PAGE = ROOT / "docs/examples/minimal.py", ROOT / "docs/architecture.md"
 BLOCK = re.compile(r"^```python(?P<how>[^\n]*)\n(?P<code>.*?)^```", re.DOTALL | re.MULTILINE)
 PAGES = {
     str(page.relative_to(ROOT)): page.read_text(encoding="utf-8")
@@ -101,6 +105,20 @@ def missing(how):
     return name if how.startswith("needs=") and importlib.util.find_spec(name) is None else None
 
 
+def check(page, names):
+    """What the blocks of a page have to come to, by the names that they leave."""
+    if ROOT / page == LOOP_PAGE:
+        ratings = names["ratings"]
+        assert ratings.difference("gen_80", "gen_0").low > 100
+        assert ratings.difference("gen_80", "random").low > 100
+        assert names["seen"].terminal.any()
+        assert len(names["seen"].reward) == len(names["worth"])
+
+
+def loop_as_shown():
+    return f"```python\n{LOOP.read_text(encoding='utf-8')}```"
+
+
 async def within(block):
     async with asyncio.timeout(LIMIT_S):
         await block
@@ -132,6 +150,7 @@ def test_the_python_blocks_of_a_page_run(page, home, tmp_path, monkeypatch):
         result = eval(compiled, names)  # gives a coroutine where the block awaits
         if inspect.isawaitable(result):
             asyncio.run(within(result))
+    check(page, names)
     if skipped:
         pytest.skip("; ".join(skipped))
 
@@ -140,3 +159,12 @@ def test_blocks_are_found_on_the_pages_that_have_them():
     found = {page: len(BLOCK.findall(text)) for page, text in PAGES.items()}
     assert found == {page: len(re.findall("^ *```py", text, re.MULTILINE)) for page, text in PAGES.items()}
     assert sum(found.values()) >= 18
+
+
+def test_the_minimal_loop_on_its_page_is_the_file():
+    shown = f"<!-- minimal: begin -->\n{loop_as_shown()}\n<!-- minimal: end -->"
+    assert shown in PAGES["docs/architecture.md"], "python -m tests.scripts.test_documented_examples prints it anew"
+
+
+if __name__ == "__main__":
+    put_between(LOOP_PAGE, "minimal", loop_as_shown())
