@@ -7,7 +7,6 @@ import secrets
 import shutil
 import signal
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Mapping
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from selfplay.errors import RunnerError
+from tests.support.processes import Process, finish
 
 ROOT: Final = Path(__file__).parents[2]
 UP_S: Final = 120.0  # deadline for a node to start
@@ -50,7 +50,7 @@ class LocalNodes:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         self.address = f"127.0.0.1:{port}"
-        self._nodes: list[subprocess.Popen[bytes]] = []
+        self._nodes: list[Process] = []
         try:
             for number, count in enumerate(cpus):
                 place = (f"--address={self.address}",)
@@ -66,13 +66,7 @@ class LocalNodes:
         command = [str(ray), "start", *arguments, f"--object-store-memory={STORE_BYTES}", "--block"]
         with (self._folder / f"node-{len(self._nodes)}.log").open("wb") as log:
             self._nodes.append(
-                subprocess.Popen(
-                    [*command, "--disable-usage-stats"],
-                    env=self.environment,
-                    stdout=log,
-                    stderr=log,
-                    start_new_session=True,
-                )
+                Process([*command, "--disable-usage-stats"], env=self.environment, stdout=log, stderr=log)
             )
 
     def _wait_for(self, cpus: int) -> None:
@@ -87,8 +81,8 @@ class LocalNodes:
         """CPUs of the cluster; 0 while it does not answer."""
         command = [sys.executable, "-c", ASK, self.address]
         try:
-            told = subprocess.run(command, env=self.environment, capture_output=True, timeout=ASK_S, check=True)
-        except subprocess.SubprocessError:
+            told = finish(command, check=True, limit_s=ASK_S, env=self.environment)
+        except AssertionError:
             return 0.0
         return float(told.stdout.split()[-1])
 
@@ -111,7 +105,7 @@ class LocalNodes:
                 with suppress(ProcessLookupError):
                     if os.getsid(pid) == node.pid:
                         os.kill(pid, signal.SIGKILL)
-            node.wait()
+            node.end()
         shutil.rmtree(self._session, ignore_errors=True)
 
 

@@ -66,9 +66,7 @@ class LanguageModel:
         self.context = _context(self.config)
         self.vocabulary = int(self.config.vocab_size)
         self.chat = Chat(tokenizer, _ends(self.module, tokenizer), rows)
-        # Some models, such as Llama 4's, give themselves as their decoder.
-        bare = self.module.get_decoder() is not module
-        self._plain = bare and not any(getattr(self.config, name, None) for name in _OF_LOGITS)
+        self._plain = _has_decoder(module) and not any(getattr(self.config, name, None) for name in _OF_LOGITS)
         self.parts: tuple[CacheShape, ...] = check_cache(self)
 
     @property
@@ -182,6 +180,11 @@ class FrozenReference:
     def _swap(self) -> None:
         for i, parameter in enumerate(self._trained):
             parameter.data, self._others[i] = self._others[i], parameter.data
+
+
+def _has_decoder(module: Any) -> bool:  # noqa: ANN401
+    """Return False for models, such as Llama 4, that give themselves as their decoder."""
+    return module.get_decoder() is not module
 
 
 def _context(config: Any) -> int:  # noqa: ANN401
