@@ -13,11 +13,11 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
 from envs.api import F32, Actions, ActionSpec, Bool, Seeds, StepBatch
-from envs.block import SEED_BITS, Block
 from envs.errors import GameError, error_context
 from envs.snapshots import put_back
 from envs.spaces import MASK, choices, features, flattened, joined_mask, one_line, without_mask
 from envs.splitmix import words
+from envs.vector import SEED_BITS, Block
 
 
 class GymnasiumGames(Block):
@@ -76,7 +76,7 @@ class GymnasiumGames(Block):
         return StepBatch(self._obs, as_f32, terminated, ended & ~terminated, self._final_obs, score, stats)
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> F32:
-        """Begin all games anew, with a note.
+        """Restart all games and add a note.
 
         Raises:
             GameError: not a snapshot of such a block, or the environment failed.

@@ -9,7 +9,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from envs import plugins
-from envs.block import RANDOM
 from envs.distribution import install_command
 from envs.errors import DolphinError, GameError, UnknownNameError, error_context
 from envs.melee import bot_names, rated
@@ -26,7 +25,7 @@ from envs.solved.mixup import MixUp
 from envs.solved.single import SolvedGame
 from envs.solved.table import Player, always, enumerate_states, uniform
 from envs.solved.table import action_spec as one_categorical
-from envs.vector import SyncVectorGame, repeats_itself
+from envs.vector import RANDOM, SyncVectorGame, repeats_itself
 
 if TYPE_CHECKING:
     from envs.api import ActionSpec, ScriptedGame

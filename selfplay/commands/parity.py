@@ -11,9 +11,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from envs.block import RANDOM
 from envs.compilation import compile_rules
 from envs.registry import find_game, make_game
+from envs.vector import RANDOM
 from selfplay.policy.played_game import game_of
 from selfplay.seeding import derive
 

@@ -33,7 +33,7 @@ FightsOnly = Annotated[T, Mark.FIGHTS_ONLY]
 
 
 PARTIAL: Final = "partial"
-"""Context of a validation of the changes to a run: whether settings go together, the whole configuration tells."""
+"""Validation context of the changes to a run: settings are not checked against each other before they are merged."""
 
 
 class Group(BaseModel, extra="forbid", frozen=True, allow_inf_nan=False):

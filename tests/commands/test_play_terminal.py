@@ -9,12 +9,12 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from envs.block import RANDOM
 from envs.errors import GameError
 from envs.game import Game
 from envs.half_blocks import UPPER_HALF
 from envs.rated import RatedGame, ScriptedPlayer
 from envs.registry import GAMES
+from envs.vector import RANDOM
 from selfplay.checkpoint import ActionHeads, NetworkSpec, create_run
 from selfplay.commands.cli import play as command
 from selfplay.commands.play.terminal import play_in_terminal

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from envs.block import RANDOM
 from envs.half_blocks import ansi
 from envs.registry import find_game
-from envs.vector import SyncVectorGame
+from envs.vector import RANDOM, SyncVectorGame
 from selfplay.commands.players import home_rules
 from selfplay.errors import ConfigError
 from selfplay.league.schedule import Matchup

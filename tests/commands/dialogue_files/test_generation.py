@@ -1,7 +1,6 @@
 """Games of a model with itself, in a file."""
 
 import math
-import random
 import sys
 
 import pytest
@@ -12,13 +11,13 @@ from selfplay.commands.dialogue_files.generation import PREVIOUS, generate, play
 from selfplay.commands.dialogue_files.rows import TRAIN, VAL, convert
 from selfplay.commands.dialogue_files.settings import SETTINGS, read_settings
 from selfplay.errors import ConfigError, RunnerError, ServerError
-from selfplay.policy.language.conversation import Reply
 from selfplay.policy.language.loading import load_model
 from selfplay.policy.language.wire import SGLang
 from selfplay.runner.serving import ServerProgram
 from selfplay.train.dialogue import players
 from tests.policy.language import stub_server
 from tests.policy.language.stub_server import SGLANG, TEXT, Stub
+from tests.policy.language.taught import passes_or_bets
 from tests.train.dialogue.models import model_folder, untaught
 from tests.train.dialogue.writers import settings_of
 
@@ -115,17 +114,6 @@ def test_a_folder_that_cannot_be(tmp_path, settings):
         generated(tmp_path / "file" / "out", settings)
 
 
-def guess(chat):
-    luck = random.Random(0)
-
-    def answer(_):
-        text = luck.choice(("[pass]", "[bet]"))
-        ids = chat.ids_of([text])[0]
-        return Reply(text, ids, [-0.7] * len(ids), ended=True)
-
-    return answer
-
-
 def served(settings, **server):
     return settings_of(
         "kuhn_text", model=settings.model, games=8, games_per_state=4, **{f"server_{n}": v for n, v in server.items()}
@@ -135,7 +123,7 @@ def served(settings, **server):
 @pytest.mark.blocking("a writer has an event loop of its own, on which nobody else waits")
 @pytest.mark.parametrize("kind", [SGLANG, TEXT])
 def test_a_server_writes_the_replies_and_without_its_probabilities_the_model_scores_them(tmp_path, settings, kind):
-    with Stub(kind, guess(load_model(settings.model).chat), logprobs=kind == SGLANG) as stub:
+    with Stub(kind, passes_or_bets(load_model(settings.model).chat), logprobs=kind == SGLANG) as stub:
         wanted = served(settings, url=stub.url)
         generated(tmp_path / "out", wanted)
         assert len(stub.bodies) >= 16

@@ -1,10 +1,12 @@
 """A small model that has been taught to play Kuhn poker in words, so that its games have several turns."""
 
+import random
 from functools import lru_cache, partial
 
 from envs.registry import find_dialogue
 from selfplay.config.dialogue import StartConfig
 from selfplay.learner.supervised import SupervisedLearner, SupervisedSettings
+from selfplay.policy.language.conversation import Reply
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.tiny import TinySpec, make_tiny
 from selfplay.runner.dialogue import GameSpec
@@ -42,3 +44,15 @@ def hands(writer, count, opponent=None):
         GameSpec(i, f"g{i}", entry.start(rules, state), i, (writer, other))
         for i, state in enumerate(entry.states(rules, list(range(100, 100 + count))))
     ]
+
+
+def passes_or_bets(chat):
+    """Replies of a server that passes or bets, whatever it is asked."""
+    luck = random.Random(0)
+
+    def answer(_):
+        text = luck.choice(("[pass]", "[bet]"))
+        ids = chat.ids_of([text])[0]
+        return Reply(text, ids, [-0.7] * len(ids), ended=True)
+
+    return answer

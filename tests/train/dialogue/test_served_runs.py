@@ -1,13 +1,12 @@
 import json
-import random
 
 import pytest
 
 from selfplay.checkpoint import RunDir, load_latest_learner
 from selfplay.errors import ConfigError, ServerError
-from selfplay.policy.language.conversation import Reply
 from selfplay.train.dialogue.players import load_model
 from tests.policy.language.stub_server import SGLANG, TEXT, Stub
+from tests.policy.language.taught import passes_or_bets
 from tests.train.dialogue.test_app import run
 from tests.train.ends import standing
 
@@ -18,16 +17,7 @@ SERVED = ("--server-retries", 0, "--server-failures", 4)
 
 @pytest.fixture
 def guess(kuhn_start):
-    """A server's reply that passes or bets, whatever it is asked."""
-    chat = load_model(str(kuhn_start)).chat
-    luck = random.Random(0)
-
-    def answer(_):
-        text = luck.choice(("[pass]", "[bet]"))
-        ids = chat.ids_of([text])[0]
-        return Reply(text, ids, [-0.7] * len(ids), ended=True)
-
-    return answer
+    return passes_or_bets(load_model(str(kuhn_start)).chat)
 
 
 def losses(folder, name):
