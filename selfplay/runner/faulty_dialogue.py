@@ -65,15 +65,13 @@ class _FaultyDialogue:
         self._fault = fault
         self._strike = strike
         self._struck = False
-        self._due = fault.kind != "nan"  # at the first move: a refused reply may end the game with it
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         return getattr(self._game, name)
 
     def observe(self, seat: int) -> str:
-        if self._due:
-            self._due = False
-            self._strike(self._fault)
+        if self._fault.kind != "nan":  # at the first move: a refused reply may end the game with it
+            self._strike_once()
         return self._game.observe(seat)
 
     @property
@@ -81,10 +79,13 @@ class _FaultyDialogue:
         found = self._game.outcome
         if found is None or self._fault.kind != "nan":
             return found
+        self._strike_once()
+        return GameOutcome((math.nan, found.rewards[1]), found.reason)
+
+    def _strike_once(self) -> None:
         if not self._struck:
             self._struck = True
             self._strike(self._fault)
-        return GameOutcome((math.nan, found.rewards[1]), found.reason)
 
 
 def _strike(fault: Fault, struck: Struck, pid: int | None) -> None:

@@ -1,4 +1,4 @@
-// Openings and other figures of a fight: what they are says envs/melee/drawing/openings.py; from the columns of a film.
+// Openings and other figures of a fight, from the columns of a film; envs/melee/drawing/openings.py defines them.
 
 const among = (action, spans) => spans.some(([first, last]) => first <= action && action <= last);
 
