@@ -43,7 +43,7 @@ def test_generation_then_training(tmp_path):
     assert read_table(folder / "val.parquet").states == {0}
     done = shell("run_selfplay_training.sh", tmp_path, EPOCHS=1, **SMALL)
     assert done.returncode == 0, done.stderr
-    assert "preset of the embedded model: learning rate 0.0002, no KL" in done.stdout
+    assert "preset of the embedded model: learning rate 0.0001, no KL" in done.stdout
     assert read_model(folder / "checkpoint").config["training"]["epochs"] == 1
     assert read_model(folder / "checkpoint").config["training"]["batch_rows"] == 8
 
