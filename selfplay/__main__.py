@@ -9,7 +9,7 @@ from pathlib import Path
 from envs.distribution import version
 from envs.spelling import nearest
 from selfplay import console
-from selfplay.verbs import COMMANDS, SCRIPTS, VERBS, WORDS
+from selfplay.verbs import COMMANDS, VERBS, WORDS
 
 
 @console.command
@@ -35,9 +35,9 @@ def main() -> int:
 
 
 def _nearest(name: str) -> str:
-    """End of the error message for an unknown verb: the verb of the script of that name, or the nearest verb."""
+    """End of the error message for an unknown verb: the verb for that word or script, or the nearest verb."""
     stem = Path(name).stem
-    near = SCRIPTS.get(stem) or WORDS.get(stem) or nearest(stem, VERBS)
+    near = WORDS.get(stem) or nearest(stem.replace("_", "-"), VERBS)
     return f", did you mean {near}?" if near else "; see --help"
 
 

@@ -1,4 +1,4 @@
-"""The verbs of the command ``selfplay``, the scripts of the same name, and which of the two the user typed.
+"""The verbs of the command ``selfplay``, and how commands in messages are spelled.
 
 Imports the standard library only: ``selfplay doctor`` runs where packages are missing.
 """
@@ -36,16 +36,6 @@ VERBS: Final = {
 }
 """Verbs with their descriptions. The module of a verb is ``selfplay.commands.cli.VERB``, with underscores."""
 
-_SCRIPTS: Final = {
-    "train": "train_self_play",
-    "imitate": "train_from_replays",
-    "record": "record_replays",
-    "generate-games": "generate_selfplay_games",
-    "convert-games": "convert_selfplay_to_verl",
-    "initial-states": "dialop_game_init",
-}
-SCRIPTS: Final = {_SCRIPTS.get(verb, verb.replace("-", "_")): verb for verb in VERBS}
-"""Verbs by the names of their scripts."""
 WORDS: Final = {
     "eval": "evaluate",
     "enjoy": "watch",
@@ -55,9 +45,16 @@ WORDS: Final = {
     "elo": "leaderboard",
     "fit": "train",
     "bc": "imitate",
+    "train_self_play": "train",
+    "train_from_replays": "imitate",
+    "record_replays": "record",
+    "generate_selfplay_games": "generate-games",
+    "convert_selfplay_to_verl": "convert-games",
+    "dialop_game_init": "initial-states",
 }
-"""Verbs by words that other programs have for them."""
+"""Verbs by words that other programs, or scripts, have for them."""
 COMMANDS: Final = ("selfplay", "python -m selfplay")
+_IN_TEXT: Final = re.compile(rf"(?<![\w/-])selfplay (?=(?:{'|'.join(VERBS)})\b)")
 
 
 def program() -> str:
@@ -71,15 +68,9 @@ def quoted(path: Path) -> str:
 
 
 def respelled(text: str) -> str:
-    """A text whose commands are as the user types them.
+    """A text with commands as the user can type them.
 
-    ``python scripts/watch.py`` becomes ``selfplay watch`` in a process that the command ``selfplay`` started.
+    ``selfplay watch`` stays where the user typed ``selfplay``. It becomes ``python -m selfplay watch`` in programs that
+    were started by ``python -m selfplay`` or by a script, since the command is then perhaps not on the path.
     """
-    command = program().rpartition(" ")[0]
-    if command not in COMMANDS:
-        return text
-    return re.sub(
-        rf"(?<![\w/])(?:python )?scripts/({'|'.join(SCRIPTS)})\.py",
-        lambda found: f"{command} {SCRIPTS[found[1]]}",
-        text,
-    )
+    return text if program().startswith("selfplay ") else _IN_TEXT.sub("python -m selfplay ", text)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -45,6 +46,8 @@ EXCLUDED: Final = frozenset({
 EXCLUDED_PREFIX: Final = "time/"
 CONFIG_KEYS: Final = frozenset({"config"})
 """Left out of documents: the configuration is a category of its own."""
+ENVIRONMENT: Final = {**os.environ, "PYTHONPATH": str(ROOT)}
+"""Of the commands: they run the code of this checkout, whatever is installed."""
 
 CATEGORIES: Final = (
     "weights", "checkpoint", "optimizer", "ledger", "metrics", "tables", "documents", "config", "summary", "reports",
@@ -86,17 +89,17 @@ class Cell:
 
 
 _SELF_PLAY = (
-    "train_self_play.py --game-type mock --num-games 8 --rollout-length 32 --batch-size 128 --ppo-epochs 2 "
+    "selfplay train --game-type mock --num-games 8 --rollout-length 32 --batch-size 128 --ppo-epochs 2 "
     "--max-episode-frames 300 --save-interval 2 --deterministic --runners 2 --threads 2 --device cpu --hidden 16,16 "
 )
 _RATED = _SELF_PLAY + "--track-elo --rating-share 1 "
-_LEADERBOARD = "leaderboard.py straight --all --json"
+_LEADERBOARD = "selfplay leaderboard straight --all --json"
 _HALF, _WHOLE = "--timesteps 1024", "--timesteps 2048"
 
 CELLS: Final[dict[str, Cell]] = {
     "latest": Cell(
         _RATED + "--mode latest", "--timesteps 2048", "--timesteps 4096", kill=True,
-        after=(_LEADERBOARD, "evaluate.py straight/generations/gen_16 rusher --games 8 --json"),
+        after=(_LEADERBOARD, "selfplay evaluate straight/generations/gen_16 rusher --games 8 --json"),
     ),
     "pfsp": Cell(_SELF_PLAY + "--mode pfsp --host process --opponent-character fox", _HALF, _WHOLE),
     "delta_uniform": Cell(
@@ -105,24 +108,24 @@ CELLS: Final[dict[str, Cell]] = {
     "league": Cell(_SELF_PLAY + "--mode league --set league.patience=1 --runners 4", _HALF, _WHOLE),
     "gru": Cell(_SELF_PLAY + "--mode simple_mix --backbone gru", _HALF, _WHOLE),
     "kuhn": Cell(
-        "train_self_play.py --game-type kuhn --mode simple_mix --num-games 16 --rollout-length 8 --hidden 16 "
+        "selfplay train --game-type kuhn --mode simple_mix --num-games 16 --rollout-length 8 --hidden 16 "
         "--save-interval 4 --deterministic --runners 2 --threads 2 --device cpu", _HALF, _WHOLE,
     ),
     "imitation": Cell(
-        "train_from_replays.py --replays replays --hidden 16,16 --batch-size 256 --val-split 0.25 --threads 1 "
+        "selfplay imitate --replays replays --hidden 16,16 --batch-size 256 --val-split 0.25 --threads 1 "
         "--device cpu --set learn.final_rate=1", "--epochs 2", "--epochs 4",
-        before=("record_replays.py --bot rusher --bot edge_guarder --games 4 --max-episode-frames 900",),
+        before=("selfplay record --bot rusher --bot edge_guarder --games 4 --max-episode-frames 900",),
         after=(_SELF_PLAY + "--timesteps 1024 --checkpoint pretrained --pretrained straight/imitation_best_policy",),
     ),
     "dialogue": Cell(
-        "train_self_play.py --game-type kuhn_text --start-tokens 20000 --num-games 32 --evaluation-states 8 "
+        "selfplay train --game-type kuhn_text --start-tokens 20000 --num-games 32 --evaluation-states 8 "
         "--save-interval 1 --learning-rate 1e-3 --threads 1 --runners 1 --device cpu", "--games 64", "--games 128",
-        after=("rate.py straight --budget 8 --seed 0", _LEADERBOARD),
+        after=("selfplay rate straight --budget 8 --seed 0", _LEADERBOARD),
     ),
     "dialogue_files": Cell(before=(
-        "generate_selfplay_games.py --folder files --num-games 32 --start-tokens 20000 --temperature 1 --device cpu",
-        "convert_selfplay_to_verl.py --folder files",
-        "train_dialogue.py --folder files --epochs 2 --batch-rows 16 --device cpu",
+        "selfplay generate-games --folder files --num-games 32 --start-tokens 20000 --temperature 1 --device cpu",
+        "selfplay convert-games --folder files",
+        "selfplay train-dialogue --folder files --epochs 2 --batch-rows 16 --device cpu",
     )),
 }  # fmt: skip
 
@@ -256,20 +259,20 @@ def run_cell(cell: Cell, folder: Path) -> tuple[Fingerprints, list[str]]:
 
 
 def _resume(cell: Cell, folder: Path, name: str, categories: Iterable[str]) -> list[str]:
-    _run(f"{cell.train.split()[0]} --resume --checkpoint {name} {cell.whole}", folder)
+    verb = " ".join(cell.train.split()[:2])
+    _run(f"{verb} --resume --checkpoint {name} {cell.whole}", folder)
     straight, other = fingerprint(folder / "straight"), fingerprint(folder / name)
     return [f"{name}: {difference}" for difference in differences(straight, other, categories)]
 
 
 def _arguments(command: str) -> list[str]:
-    script, *arguments = command.split()
-    return [sys.executable, str(ROOT / "scripts" / script), *arguments]
+    return [sys.executable, "-m", *command.split()]
 
 
 def _run(command: str, folder: Path) -> str:
     """What a command printed."""
     ended = subprocess.run(
-        _arguments(command), cwd=folder, capture_output=True, text=True, check=False, timeout=SECONDS
+        _arguments(command), cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=False, timeout=SECONDS
     )
     if ended.returncode:
         raise RuntimeError(f"{command}: exit code {ended.returncode}: {(ended.stdout + ended.stderr)[-2000:]}")
@@ -279,7 +282,7 @@ def _run(command: str, folder: Path) -> str:
 def _run_and_kill(command: str, folder: Path, run: Path) -> None:
     """Kill a run when its first state after an iteration is on disk."""
     with (folder / "killed.log").open("w") as log:
-        process = subprocess.Popen(_arguments(command), cwd=folder, stdout=log, stderr=log)
+        process = subprocess.Popen(_arguments(command), cwd=folder, env=ENVIRONMENT, stdout=log, stderr=log)
     while process.poll() is None and not list(run.glob("learner/iter_[1-9]*")):
         time.sleep(0.005)
     process.kill()  # SIGKILL

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 DOCUMENT: Final = ROOT / "docs" / "data" / "pictures.json"
 FIGHT, PAGE = "docs/fight.gif", "docs/data/page.png"
-WATCH: Final = ("scripts/watch.py", "fox", "--seconds", "7", "--out", FIGHT)
+WATCH: Final = ("watch", "fox", "--seconds", "7", "--out", FIGHT)
+SELFPLAY: Final = (sys.executable, "-m", "selfplay")
 BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome")
 SIZE: Final = "1280,1600"  # of the browser's window
 LIMIT_S: Final = 300.0  # of one program
@@ -39,10 +40,10 @@ def _run(options: argparse.Namespace) -> None:
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
         raise SelfPlayError(f"a browser is needed for the picture of the page: one of {', '.join(BROWSERS)}")
-    tell(_output(sys.executable, *WATCH))
+    tell(_output(*SELFPLAY, *WATCH))
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "page.html"
-        _output(sys.executable, "scripts/leaderboard.py", str(options.runs / "seed_0"), "--html", str(page))
+        _output(*SELFPLAY, "leaderboard", str(options.runs / "seed_0"), "--html", str(page))
         _output(
             *(browser, "--headless", "--no-sandbox", "--hide-scrollbars", "--force-dark-mode", f"--window-size={SIZE}"),
             *("--virtual-time-budget=10000", f"--user-data-dir={folder}/profile"),
@@ -50,7 +51,7 @@ def _run(options: argparse.Namespace) -> None:
         )
     _shrink(ROOT / PAGE)
     made = {name: hashlib.sha256((ROOT / name).read_bytes()).hexdigest() for name in (FIGHT, PAGE)}
-    write_json(DOCUMENT, {**measured_here(), "command": " ".join(("python", *WATCH)), "sha256": made})
+    write_json(DOCUMENT, {**measured_here(), "command": " ".join(("selfplay", *WATCH)), "sha256": made})
 
 
 def _shrink(picture: Path) -> None:

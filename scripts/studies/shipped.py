@@ -220,8 +220,8 @@ def cards(cells: Sequence[Cell], rated: Mapping[str, AnchorTable]) -> str:
     text = [
         "# Shipped policies",
         "",
-        "Opponents by name, before any training: `--opponent strong`, `scripts/watch.py strong`, "
-        "`scripts/evaluate.py RUN medium`, `scripts/export.py fox`. Their ratings fix the scale above the scripted "
+        "Opponents by name, before any training: `--opponent strong`, `selfplay watch strong`, "
+        "`selfplay evaluate RUN medium`, `selfplay export fox`. Their ratings fix the scale above the scripted "
         "players ([ratings](../../docs/ratings.md)). Made by `python -m scripts.studies.shipped`; licence MIT.",
     ]
     for cell in cells:

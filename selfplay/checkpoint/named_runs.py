@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from selfplay.checkpoint.run_dir import CHECKPOINTS
 from selfplay.errors import NotARunError
 from selfplay.league.ledger import FILE_NAME
 
 RUN_FILE: Final = "run.json"
 
 
-def runs_under(root: Path) -> list[Path]:
+def runs_under(root: Path = CHECKPOINTS) -> list[Path]:
     """Run folders directly under ``root``, most recently written first."""
     found = [path.parent for path in root.glob(f"*/{RUN_FILE}")]
     return sorted(found, key=lambda run: (-_written(run), run.name))
@@ -22,7 +23,7 @@ def _written(run: Path) -> int:
     return max(path.stat().st_mtime_ns for path in (run / RUN_FILE, run / FILE_NAME) if path.exists())
 
 
-def resolve_run(name: str | None, root: Path, files: Sequence[str] = (RUN_FILE,)) -> Path:
+def resolve_run(name: str | None, files: Sequence[str] = (RUN_FILE,), root: Path = CHECKPOINTS) -> Path:
     """The folder for a path, a name under ``root``, or None for the newest run.
 
     A named folder must contain one of ``files``.

@@ -79,7 +79,7 @@ def _nearest(path: Path, root: Path) -> str:
         owner = policy.parent.parent if policy.parent.name == "generations" else policy
         candidates.setdefault(str(owner), policy)
     if not candidates:
-        return f"there is no policy folder below {root} yet, train_self_play.py makes them"
+        return f"there is no policy folder below {root} yet, selfplay train makes them"
     wanted = str(path.with_suffix(""))
     near = difflib.get_close_matches(wanted, candidates, n=1)
     if not near:

@@ -258,7 +258,7 @@ def resolve_run(path: Path | None = None, root: Path = CHECKPOINTS) -> RunDir:
     hint = (
         f"; the newest run is {newest.path}"
         if newest
-        else f"; there is no run below {root} yet, train_self_play.py starts one"
+        else f"; there is no run below {root} yet, selfplay train starts one"
     )
     raise NotARunError((f"{path} holds no run" if path is not None else "no run was named") + hint)
 

@@ -14,9 +14,7 @@ from selfplay.checkpoint.store import MANIFEST
 FOLDER: Final = Path(__file__).parents[1] / "shipped"
 SHIPPED: Final = "strong"
 """The policy that commands take where none is named and there is no run."""
-NO_RUN_YET: Final = (
-    "There is no run yet: python scripts/train_self_play.py --game-type mock --preset laptop trains one."
-)
+NO_RUN_YET: Final = "There is no run yet: selfplay train --game-type mock --preset laptop trains one."
 
 
 @cache

@@ -98,7 +98,7 @@ def replays_of(
         return [], [f"No rated game can be played again: {error}"]
 
     def show(one: Notable[MatchRecord]) -> PageReplay:
-        command = respelled("python scripts/watch.py") + f" {quoted(run.path)} --game {one.game.match}"
+        command = respelled("selfplay watch") + f" {quoted(run.path)} --game {one.game.match}"
         return PageReplay(one.kind, one.why, command, *end_document(replayer.film(one.game), LONGEST_S))
 
     return _played_again(kinds, show, tell, "and stocks, percents and length at its end agree")

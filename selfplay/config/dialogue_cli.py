@@ -1,4 +1,4 @@
-"""The command line of ``scripts/train_self_play.py`` for dialogue games."""
+"""The command line of ``selfplay train`` for dialogue games."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from selfplay.errors import ConfigError
 from selfplay.runner.chaos import FORCED, parse_plan
 
 EPILOG: Final = """examples:
-  python scripts/train_self_play.py --game-type matching --preset laptop
+  selfplay train --game-type matching --preset laptop
       trains the embedded model, first supervised, then by self-play
-  python scripts/train_self_play.py --game-type matching --model Qwen/Qwen2.5-0.5B-Instruct --device cuda
+  selfplay train --game-type matching --model Qwen/Qwen2.5-0.5B-Instruct --device cuda
       trains another model
 """
 FIGHTS: Final = f"the other games: --game-type {', '.join(GAMES)}"

@@ -1,4 +1,4 @@
-"""The command line of ``scripts/train_self_play.py``, and what all scripts need of one."""
+"""The command line of ``selfplay train``, and what all scripts need of one."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from selfplay.league.modes import MODES
 EPILOG: Final = """for the flags of dialogue games: --game-type matching --help
 
 examples:
-  python scripts/train_self_play.py --game-type mock --timesteps 1000 --num-games 4
+  selfplay train --game-type mock --timesteps 1000 --num-games 4
       a smoke test, seconds
-  python scripts/train_self_play.py --game-type mock --preset laptop --track-elo
+  selfplay train --game-type mock --preset laptop --track-elo
       learns to beat every scripted player, prints a leaderboard
-  python scripts/train_self_play.py --resume --timesteps 20000000
+  selfplay train --resume --timesteps 20000000
       continues the newest run
 """
 

@@ -1,4 +1,4 @@
-"""Every setting of ``scripts/train_from_replays.py``, validated; layers of values as in ``selfplay.config``."""
+"""Every setting of ``selfplay imitate``, validated; layers of values as in ``selfplay.config``."""
 
 from __future__ import annotations
 

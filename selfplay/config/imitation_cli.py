@@ -1,4 +1,4 @@
-"""The command line of ``scripts/train_from_replays.py``."""
+"""The command line of ``selfplay imitate``."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from selfplay.config.options import flag_of, marked
 from selfplay.errors import ConfigError
 
 EPILOG: Final = """examples:
-  python scripts/train_from_replays.py --replays replays --preset quick
+  selfplay imitate --replays replays --preset quick
       a smoke test, less than two minutes
-  python scripts/train_from_replays.py --replays replays --epochs 10 --backbone gru --temporal
+  selfplay imitate --replays replays --epochs 10 --backbone gru --temporal
       a recurrent policy
-  python scripts/train_self_play.py --pretrained checkpoints/imitation_best_policy
+  selfplay train --pretrained checkpoints/imitation_best_policy
       continues with self-play
 """
 

@@ -1,4 +1,4 @@
-"""Games from dataset rows, as written by ``dialop_game_init.py`` and ``convert_selfplay_to_verl.py``."""
+"""Games from dataset rows, as written by ``selfplay initial-states`` and ``selfplay convert-games``."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def game_of(data_source: str) -> DialogueEntry:
     if not entry.shared_reward:
         raise ConfigError(
             f"data_source {data_source}: the seats of {name} have separate rewards, which this trainer cannot express; "
-            f"train it with train_self_play.py --game-type {name}"
+            f"train it with selfplay train --game-type {name}"
         )
     return entry
 
@@ -58,7 +58,7 @@ def initial_state(row: Mapping[str, Any]) -> InitialState:
     """
     missing = [name for name in ("data_source", "game_id", "game_state", "game_rules") if row.get(name) is None]
     if missing:
-        raise ConfigError(f"a row without {missing[0]}: valid: rows written by dialop_game_init.py")
+        raise ConfigError(f"a row without {missing[0]}: valid: rows written by selfplay initial-states")
     entry = game_of(str(row["data_source"]))
     with boundary(ConfigError, f"row {row['game_id']}"):
         rules = entry.rules(**parse_json(row["game_rules"]))

@@ -50,7 +50,7 @@ class SelfPlayRollout:
     """Plays the games of a batch of prompts; a prompt is the id of a state.
 
     Args:
-        rows: states as written by ``dialop_game_init.py``.
+        rows: states as written by ``selfplay initial-states``.
         model: the trained model; its ``module`` and tokenizer are the trainer's.
         max_new_tokens: limit per reply.
         seed: seed of all games; a repeated batch gets new seeds.

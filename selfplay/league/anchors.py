@@ -4,7 +4,7 @@ A run plays only a few dozen games against each scripted player. Ratings fitted 
 from run to run, and so would all others. Trained policies also beat every scripted player, and games that are always
 won do not say how strong the winner is. The project therefore ships ratings of scripted players and of policies above
 them, from many games with generations between them (``anchor_tables/HASH.json``, ``scripts/studies/shipped.py``). For
-settings without a table ``scripts/rate.py RUN --calibrate`` rates the scripted players by a round robin and writes the
+settings without a table ``selfplay rate RUN --calibrate`` rates the scripted players by a round robin and writes the
 table to the run's folder.
 """
 

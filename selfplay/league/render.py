@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ANCHORS: Final = {
     "shipped": "anchors: scripted players and shipped policies pinned by the project's table for these settings",
     "run": "anchors: scripted players pinned by this run's own calibration",
-    None: "anchors: only random is pinned; rate.py RUN --calibrate measures the other scripted players",
+    None: "anchors: only random is pinned; selfplay rate RUN --calibrate measures the other scripted players",
 }
 PEOPLE: Final = "their games rate the people alone, with all other players held at their ratings"
 TITLE: Final = "═══ Elo Leaderboard ═══"

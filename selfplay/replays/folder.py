@@ -28,5 +28,5 @@ def replay_files(folder: Path) -> list[Path]:
     """
     files = sorted(folder.rglob("*.slp")) if folder.is_dir() else []
     if not files:
-        raise ConfigError(f"--replays {folder}: no .slp file is there; scripts/record_replays.py makes some")
+        raise ConfigError(f"--replays {folder}: no .slp file is there; selfplay record makes some")
     return files

@@ -75,7 +75,7 @@ class TreeStatus(BaseModel, frozen=True, extra="forbid"):
 
 
 class RunStatus(BaseModel, frozen=True, extra="forbid"):
-    """The status of a run's tree, for ``scripts/tree.py``."""
+    """The status of a run's tree, for ``selfplay tree``."""
 
     run: str
     trainer: str | None  # process id of the running trainer, if any

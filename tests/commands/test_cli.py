@@ -12,7 +12,7 @@ import pytest
 
 from selfplay.__main__ import main
 from selfplay.commands.doctor import software
-from selfplay.verbs import SCRIPTS, VERBS, respelled
+from selfplay.verbs import VERBS, respelled
 from tests.support.processes import finish
 
 ROOT = Path(__file__).parents[2]
@@ -36,6 +36,7 @@ def test_verbs_are_listed(monkeypatch, capsys, arguments):
     [
         ("leaderbord", ", did you mean leaderboard?"),
         ("train_from_replays.py", ", did you mean imitate?"),
+        ("check_game.py", ", did you mean check-game?"),
         ("x", "; see"),
     ],
 )
@@ -55,17 +56,38 @@ def test_every_verb_has_help_in_its_name(monkeypatch, capsys, verb):
     assert "scripts/" not in text
 
 
+SCRIPTS = {
+    "train_self_play": "train",
+    "train_from_replays": "imitate",
+    "generate_selfplay_games": "generate_games",
+    "convert_selfplay_to_verl": "convert_games",
+    "train_dialogue": "train_dialogue",
+    "inspect_dialogue": "inspect_dialogue",
+    "dialop_game_init": "initial_states",
+}
+
+
 @pytest.mark.parametrize(("script", "verb"), SCRIPTS.items())
 def test_scripts_call_the_same(script, verb):
-    module = import_module(f"selfplay.commands.cli.{verb.replace('-', '_')}")
-    assert import_module(f"scripts.{script}").main is module.main
+    assert import_module(f"scripts.{script}").main is import_module(f"selfplay.commands.cli.{verb}").main
 
 
-def test_texts_name_what_was_typed(monkeypatch):
-    text = "python scripts/watch.py RUN; scripts/doctor.py helps; /my/scripts/rate.py"
-    assert respelled(text) == text
-    monkeypatch.setattr(sys, "argv", ["selfplay train"])
-    assert respelled(text) == "selfplay watch RUN; selfplay doctor helps; /my/scripts/rate.py"
+def test_there_are_no_other_scripts():
+    assert {path.stem for path in (ROOT / "scripts").glob("*.py")} == {"__init__", *SCRIPTS}
+
+
+@pytest.mark.parametrize(
+    ("typed", "command"),
+    [
+        ("selfplay train", "selfplay"),
+        ("python -m selfplay train", "python -m selfplay"),
+        ("scripts/train_self_play.py", "python -m selfplay"),
+    ],
+)
+def test_texts_name_commands_as_the_user_can_type_them(monkeypatch, typed, command):
+    monkeypatch.setattr(sys, "argv", [typed])
+    text = respelled("selfplay watch /my/selfplay rate; selfplay doctor helps, and selfplay itself")
+    assert text == f"{command} watch /my/selfplay rate; {command} doctor helps, and selfplay itself"
 
 
 @pytest.mark.full

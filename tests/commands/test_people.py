@@ -220,7 +220,7 @@ def test_the_leaderboard_command_shows_people_in_every_form(run, monkeypatch, ca
     add_game(run, encoded(name="Anna"))
 
     def shown(*words):
-        monkeypatch.setattr(sys, "argv", ["leaderboard.py", str(run.path), *words])
+        monkeypatch.setattr(sys, "argv", ["selfplay leaderboard", str(run.path), *words])
         assert leaderboard.main() == 0
         return capsys.readouterr().out
 

@@ -326,12 +326,14 @@ def test_the_command_plays_a_run_in_the_terminal(kuhn_run, monkeypatch, capsys, 
     assert "Rewards: " in out
 
 
-def test_the_command_plays_a_policy_and_finds_the_newest_run(kuhn_run, monkeypatch, capsys):
+def test_the_command_plays_a_policy_and_finds_the_newest_run(kuhn_run, tmp_path, monkeypatch, capsys):
     assert call(monkeypatch, kuhn_run.generations / "gen_0") == 0
     assert "gen_0 has seat 1" in capsys.readouterr().out
     monkeypatch.setattr(sys, "argv", ["selfplay play"])
     monkeypatch.setattr(sys, "stdin", source(b""))
-    assert command.main(kuhn_run.path.parent) == 0
+    (tmp_path / "checkpoints").symlink_to(kuhn_run.path.parent)
+    monkeypatch.chdir(tmp_path)
+    assert command.main() == 0
     assert "gen_10 has seat 1" in capsys.readouterr().out
 
 

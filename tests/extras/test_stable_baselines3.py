@@ -30,7 +30,7 @@ def test_a_model_of_the_page_is_rated(tmp_path, monkeypatch):
     names = {"gymnasium": gymnasium}
     for code in (learn, play):
         exec(code, names)
-    table = run("leaderboard.py", "--games", "games.csv", "--json", cwd=tmp_path)
+    table = run("leaderboard", "--games", "games.csv", "--json", cwd=tmp_path)
     assert table.returncode == 0, table.stderr
     assert all(f'"{player}"' in table.stdout for player in ("sb3", "random", "walker", "self_play"))
     assert len((tmp_path / "games.csv").read_text().splitlines()) == 1 + 3 * 32

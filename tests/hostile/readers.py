@@ -15,7 +15,7 @@ from envs.melee.replay import read_replay
 from envs.melee.tables import load_tables
 from envs.melee.tables.read import read_character, read_stage
 from envs.plugins import allow
-from scripts import import_character
+from scripts.studies import import_character
 from selfplay.checkpoint import (
     RunDir,
     load_checkpoint,
@@ -508,7 +508,7 @@ READERS = (
     ),
     Reader(
         "a move dump",
-        ("scripts.import_character", "envs.melee.tables.importer"),
+        ("scripts.studies.import_character", "envs.melee.tables.importer"),
         _file("moves.json", _dump),
         _imported,
         names=False,

@@ -11,7 +11,7 @@ RULES = {"size": 4, "max_turns": 8}
 
 
 def rows_of(game="matching", states=2, **rules):
-    """As ``dialop_game_init.py`` writes them."""
+    """As ``selfplay initial-states`` writes them."""
     entry = find_dialogue(game)
     configured = entry.configure(True, (RULES if game == "matching" else {}) | rules)
     return [

@@ -76,7 +76,7 @@ def stepped(path, hostile=""):
 def subject(path, strengths=None, films=2, **parts):
     """Everything that a page can show."""
     replays = [
-        PageReplay(f"Kind {n}", "a beat b.", f"python scripts/watch.py RUN --game {n}", document(film(300 + n)))
+        PageReplay(f"Kind {n}", "a beat b.", f"selfplay watch RUN --game {n}", document(film(300 + n)))
         for n in range(films)
     ]
     return PageContent("run-7", studied(strengths), RunRecords.of(folder(path)), replays, ("A note.",), **parts)

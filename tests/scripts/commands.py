@@ -1,4 +1,4 @@
-"""The scripts as a person runs them, in a folder of their own: within this process, or in one of their own."""
+"""Commands and scripts as a person runs them, in a folder of their own: within this process, or in one of their own."""
 
 import contextlib
 import io
@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from selfplay.__main__ import main
 from selfplay.runner.worker import Worker
 from tests.support.processes import (
     Process,
@@ -26,15 +27,19 @@ __all__ = [
 ]  # fmt: skip
 
 ROOT = Path(__file__).parents[2]
-ENVIRONMENT = {**os.environ, "PYTHONUNBUFFERED": "1"}
+ENVIRONMENT = {**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONPATH": str(ROOT)}
 
 
-def command(script, *arguments):
-    return [sys.executable, str(ROOT / "scripts" / script), *map(str, arguments)]
+def command(name, *arguments):
+    """``python scripts/NAME`` of a script, ``python -m selfplay NAME`` of a verb."""
+    program = [str(ROOT / "scripts" / name)] if name.endswith(".py") else ["-m", "selfplay", name]
+    return [sys.executable, *program, *map(str, arguments)]
 
 
-def run(script, *arguments, cwd):
-    """Run to its end within this process, which has imported torch already."""
+def run(name, *arguments, cwd):
+    """Run to its end within this process, which has imported torch already; a verb as ``selfplay NAME``."""
+    is_script = name.endswith(".py")
+    words = [name, *map(str, arguments)]
     out, err, threads = io.StringIO(), io.StringIO(), torch.get_num_threads()
     with (
         pytest.MonkeyPatch.context() as patch,
@@ -42,27 +47,30 @@ def run(script, *arguments, cwd):
         contextlib.redirect_stderr(err),
     ):
         patch.chdir(cwd)
-        patch.setattr(sys, "argv", [script, *map(str, arguments)])
+        patch.setattr(sys, "argv", words if is_script else ["selfplay", *words])
         patch.setattr(sys, "path", [*sys.path])
         for name, value in {"OMP_WAIT_POLICY": "PASSIVE", "OPENBLAS_NUM_THREADS": "1"}.items():
             patch.setenv(name, value)  # as the scripts do, for as long as they run
         patch.setattr(Worker, "abandoned", 0)  # threads that other tests left hanging
         try:
-            runpy.run_path(str(ROOT / "scripts" / script), run_name="__main__")
+            if is_script:
+                runpy.run_path(str(ROOT / "scripts" / name), run_name="__main__")
+            else:
+                sys.exit(main())
             code = 0
         except SystemExit as end:
             code = end.code or 0
         finally:
             torch.set_num_threads(threads)
-    return subprocess.CompletedProcess([script, *arguments], code, out.getvalue(), err.getvalue())
+    return subprocess.CompletedProcess([name, *arguments], code, out.getvalue(), err.getvalue())
 
 
-def run_process(script, *arguments, cwd):
+def run_process(name, *arguments, cwd):
     """Run to its end in a process of its own."""
-    return finish(command(script, *arguments), cwd=cwd, env=ENVIRONMENT)
+    return finish(command(name, *arguments), cwd=cwd, env=ENVIRONMENT)
 
 
-def mistake(capsys, script, call):
+def mistake(capsys, program, call):
     """What is told of a mistake: one line on the error stream, nothing else, and exit code 2."""
     try:
         code = call()
@@ -72,11 +80,11 @@ def mistake(capsys, script, call):
     assert code == 2
     assert told.out == ""
     (line,) = told.err.splitlines()
-    assert line.startswith(f"{script}: ")
+    assert line.startswith(f"{program}: ")
     return line
 
 
-def start(script, *arguments, cwd):
+def start(name, *arguments, cwd):
     """Start, with a pipe to read its lines from."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    return Process(command(script, *arguments), cwd=cwd, env=ENVIRONMENT, **pipes)
+    return Process(command(name, *arguments), cwd=cwd, env=ENVIRONMENT, **pipes)

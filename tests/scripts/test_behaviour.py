@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from scripts import behaviour
 from selfplay.commands.behaviour import RATES
+from selfplay.commands.cli import behaviour
 from selfplay.commands.record import orders_of, record
 from selfplay.runner.match import Contender, Rules
 from selfplay.train.imitation.recording import pairings_of
@@ -31,7 +31,7 @@ def trained(tmp_path):
 
 
 def call(monkeypatch, *arguments):
-    monkeypatch.setattr(sys, "argv", ["behaviour.py", *map(str, arguments)])
+    monkeypatch.setattr(sys, "argv", ["selfplay behaviour", *map(str, arguments)])
     return behaviour.main()
 
 
@@ -88,13 +88,12 @@ def test_flags_have_an_effect(folder, trained, monkeypatch, capsys):
 )
 def test_mistakes_are_one_clear_line(folder, trained, monkeypatch, capsys, arguments, words):
     places = {"FOLDER": str(folder), "RUN": str(trained.path)}
-    assert words in mistake(
-        capsys, "behaviour.py", lambda: call(monkeypatch, *(places.get(argument, argument) for argument in arguments))
-    )
+    named = [places.get(argument, argument) for argument in arguments]
+    assert words in mistake(capsys, "selfplay behaviour", lambda: call(monkeypatch, *named))
 
 
 @pytest.mark.full
 def test_it_runs_from_anywhere(folder, tmp_path):
-    done = run_process("behaviour.py", "--replays", "games", "--json", cwd=tmp_path)
+    done = run_process("behaviour", "--replays", "games", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["columns"][0]["games"] == 2

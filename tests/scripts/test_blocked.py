@@ -51,8 +51,8 @@ def test_a_blocked_loop_ends_the_run_without_orphans_and_the_run_goes_on(tmp_pat
     wait_for(lambda: not any(map(is_alive, children)))
     folder = RunDir(tmp_path / "run")
     assert folder.stacks.read_text().startswith(sentence)
-    assert f"{sentence}; it ended at" in run("tree.py", "run", cwd=tmp_path).stdout
+    assert f"{sentence}; it ended at" in run("tree", "run", cwd=tmp_path).stdout
     resumed = run("train_self_play.py", "--resume", "--checkpoint", "run", "--timesteps", 128 * 6, cwd=tmp_path)
     assert resumed.returncode == 0, resumed.stderr
     assert "Resumed at: iteration 4" in resumed.stdout
-    assert "finished after 6 iterations; it ended at" in run("tree.py", "run", cwd=tmp_path).stdout
+    assert "finished after 6 iterations; it ended at" in run("tree", "run", cwd=tmp_path).stdout

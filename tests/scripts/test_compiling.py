@@ -14,10 +14,10 @@ from tests.train.policies import save
 pytestmark = pytest.mark.skipif(bool(numba_config.DISABLE_JIT), reason="nothing is compiled")
 GAMES = {
     "train_self_play.py": ("--game-type", "mock"),
-    "evaluate.py": ("rusher", "walker", "--games", 2),
-    "rate.py": ("RUN", "--budget", 8),
-    "watch.py": ("RUN", "--out", "a.gif"),
-    "record_replays.py": ("--bot", "rusher", "--games", 1),
+    "evaluate": ("rusher", "walker", "--games", 2),
+    "rate": ("RUN", "--budget", 8),
+    "watch": ("RUN", "--out", "a.gif"),
+    "record": ("--bot", "rusher", "--games", 1),
 }
 
 

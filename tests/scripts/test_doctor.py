@@ -3,14 +3,14 @@ import sys
 
 import pytest
 
-from scripts import doctor
+from selfplay.commands.cli import doctor
 from selfplay.commands.doctor.finding import Check
 from tests.scripts.commands import ROOT, mistake, run
 from tests.support.processes import finish
 
 
 def main(monkeypatch, *arguments):
-    monkeypatch.setattr("sys.argv", ["doctor.py", *arguments])
+    monkeypatch.setattr("sys.argv", ["selfplay doctor", *arguments])
     return doctor.main()
 
 
@@ -67,13 +67,13 @@ def test_flags(monkeypatch):
     ],
 )
 def test_mistakes_are_one_line(monkeypatch, capsys, arguments, words):
-    assert words in mistake(capsys, "doctor.py", lambda: main(monkeypatch, *arguments))
+    assert words in mistake(capsys, "selfplay doctor", lambda: main(monkeypatch, *arguments))
 
 
 def test_this_machine(tmp_path):
     """All checks as they are, with a Dolphin that is none and a disc that is another game."""
     (tmp_path / "melee.iso").write_bytes(b"GALP01".ljust(28, b"\x00") + b"\xc2\x33\x9f\x3d")
-    done = run("doctor.py", "--dolphin", tmp_path, "--iso", "melee.iso", "--json", cwd=tmp_path)
+    done = run("doctor", "--dolphin", tmp_path, "--iso", "melee.iso", "--json", cwd=tmp_path)
     assert done.returncode == 1, done.stderr
     assert done.stderr == ""
     levels = {check["name"]: check["level"] for check in json.loads(done.stdout)["checks"]}
@@ -85,8 +85,7 @@ def test_this_machine(tmp_path):
 
 def test_without_packages():
     """An interpreter that has only itself is told what it lacks."""
-    alone = [sys.executable, "-I", "-S", str(ROOT / "scripts" / "doctor.py")]
-    done = finish(alone)
+    done = finish([sys.executable, "-E", "-S", "-m", "selfplay", "doctor"], cwd=ROOT)
     assert done.returncode == 1
     assert done.stderr == ""
     assert "FAIL  packages: " in done.stdout

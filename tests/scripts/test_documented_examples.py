@@ -49,7 +49,7 @@ def home(tmp_path_factory):
     with Ledger.open(run_folder.ledger) as ledger:
         ledger.append(series([("gen_40", "gen_20", "win"), ("gen_20", "random", "draw"), ("gen_40", "random", "win")]))
     size = ("--bot", "idle", "--games", 2, "--max-episode-frames", 4800, "--character", "mewtwo")
-    assert run("record_replays.py", *size, cwd=folder).returncode == 0
+    assert run("record", *size, cwd=folder).returncode == 0
     first = next((folder / "replays").glob("*.slp"))
     for name in ("game.slp", "Game_20240101.slp"):
         shutil.copy(first, folder / name)

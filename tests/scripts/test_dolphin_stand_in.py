@@ -30,7 +30,7 @@ def test_it_writes_a_program_and_a_disc_and_says_what_to_type_next(tmp_path):
     }
     next_line = shlex.split(done.stdout.splitlines()[-1].removeprefix("next: "))
     assert next_line == [
-        *("python", "scripts/train_self_play.py", "--game-type", "dolphin"),
+        *("selfplay", "train", "--game-type", "dolphin"),
         *("--dolphin", str(program), "--iso", str(disc)),
     ]
     told = finish([program, "--version"])

@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from scripts import evaluate
+from selfplay.commands.cli import evaluate
 from tests.scripts.commands import mistake, run_process
 from tests.train.policies import save, save_imitation
 
@@ -21,7 +21,7 @@ def trained(tmp_path):
 
 
 def call(monkeypatch, *arguments):
-    monkeypatch.setattr(sys, "argv", ["evaluate.py", *map(str, arguments)])
+    monkeypatch.setattr(sys, "argv", ["selfplay evaluate", *map(str, arguments)])
     return evaluate.main()
 
 
@@ -97,13 +97,11 @@ def test_flags_have_an_effect(trained, monkeypatch, capsys):
 )
 def test_mistakes_are_one_clear_line(trained, monkeypatch, capsys, arguments, words):
     named = [str(trained.path) if argument == "RUN" else argument for argument in arguments]
-    assert words in mistake(capsys, "evaluate.py", lambda: call(monkeypatch, *named))
+    assert words in mistake(capsys, "selfplay evaluate", lambda: call(monkeypatch, *named))
 
 
 @pytest.mark.full
 def test_it_runs_from_anywhere(tmp_path):
-    done = run_process(
-        "evaluate.py", "random", "idle", "--games", 2, "--max-episode-frames", 60, "--json", cwd=tmp_path
-    )
+    done = run_process("evaluate", "random", "idle", "--games", 2, "--max-episode-frames", 60, "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert set(json.loads(done.stdout)) == FIELDS

@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from scripts import export
+from selfplay.commands.cli import export
 from tests.scripts.commands import mistake, run
 from tests.train.policies import save
 from tests.train.policies import save_other as saved
@@ -15,12 +15,12 @@ def trained(tmp_path):
 
 
 def call(monkeypatch, *arguments):
-    monkeypatch.setattr(sys, "argv", ["export.py", *map(str, arguments)])
+    monkeypatch.setattr(sys, "argv", ["selfplay export", *map(str, arguments)])
     return export.main()
 
 
 def test_it_writes_a_file_and_says_how_near_it_is(trained, tmp_path):
-    done = run("export.py", trained, "--format", "torch", "--out", "policy.pt2", "--check", 100, cwd=tmp_path)
+    done = run("export", trained, "--format", "torch", "--out", "policy.pt2", "--check", 100, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     first, second = done.stdout.splitlines()
@@ -33,7 +33,7 @@ def test_it_writes_a_file_and_says_how_near_it_is(trained, tmp_path):
 def test_a_game_of_one_s_own_is_named_again(tmp_path):
     path = saved(tmp_path / "run", "tests.envs.games:Duel")
     flags = ("--format", "torch", "--out", "policy.pt2", "--check", 50, "--game-type", "tests.envs.games:Duel")
-    done = run("export.py", path, *flags, cwd=tmp_path)
+    done = run("export", path, *flags, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert json.loads((tmp_path / "policy.pt2.json").read_text())["game"] == "tests.envs.games:Duel"
 
@@ -46,7 +46,7 @@ def test_without_the_extra_it_names_the_command_that_installs_it(trained, tmp_pa
     told = capsys.readouterr()
     assert told.out == ""
     assert told.err == (
-        f"export.py: an ONNX file needs {name}, which is not installed: pip install -e '.[export]'; "
+        f"selfplay export: an ONNX file needs {name}, which is not installed: pip install -e '.[export]'; "
         "--format torch needs nothing more\n"
     )
     assert not (tmp_path / "policy.onnx").exists()

@@ -2,7 +2,6 @@ import csv
 import io
 import json
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -11,11 +10,9 @@ from tests.league.pools import series
 from tests.scripts import commands
 from tests.support.processes import finish
 
-SCRIPT = Path(__file__).parents[2] / "scripts" / "leaderboard.py"
-
 
 def run(*arguments, cwd="."):
-    return commands.run("leaderboard.py", *arguments, cwd=cwd)
+    return commands.run("leaderboard", *arguments, cwd=cwd)
 
 
 def run_code(code):
@@ -97,8 +94,8 @@ def test_a_corrupt_ledger_is_named_by_line(rated):
 
 def test_it_starts_without_torch_and_without_games(rated):
     code = (
-        f"import runpy, sys; sys.argv = ['leaderboard.py', {str(rated)!r}]\n"
-        f"try: runpy.run_path({str(SCRIPT)!r}, run_name='__main__')\n"
+        f"import runpy, sys; sys.argv = ['selfplay', 'leaderboard', {str(rated)!r}]\n"
+        "try: runpy.run_module('selfplay', run_name='__main__')\n"
         "except SystemExit as end: assert end.code == 0, end.code\n"
         "heavy = {'torch', 'numba', 'gymnasium', 'tensorboard', 'rich', 'envs.registry'} & set(sys.modules)\n"
         "assert not heavy, heavy"
@@ -122,8 +119,9 @@ def test_a_page_of_other_programs_games_needs_no_run_and_no_torch(tmp_path):
     games, path = tmp_path / "games.csv", tmp_path / "games.html"
     games.write_text("first,second,score\n<b>A</b>,B,1\nB,<b>A</b>,0.5\n")
     code = (
-        f"import runpy, sys; sys.argv = ['leaderboard.py', '--games', {str(games)!r}, '--html', {str(path)!r}]\n"
-        f"try: runpy.run_path({str(SCRIPT)!r}, run_name='__main__')\n"
+        f"import runpy, sys; sys.argv = ['selfplay', 'leaderboard', '--games', {str(games)!r}]\n"
+        f"sys.argv += ['--html', {str(path)!r}]\n"
+        "try: runpy.run_module('selfplay', run_name='__main__')\n"
         "except SystemExit as end: assert end.code == 0, end.code\n"
         "assert 'torch' not in sys.modules"
     )

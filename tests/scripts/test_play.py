@@ -1,4 +1,4 @@
-"""``play.py``: its browser, ``--add``, play pages beside the leaderboard page, and the gallery."""
+"""``selfplay play``: its browser, ``--add``, play pages beside the leaderboard page, and the gallery."""
 
 import json
 import re
@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from scripts import gallery
+from scripts.studies import gallery
+from selfplay.checkpoint.run_dir import CHECKPOINTS
 from selfplay.commands.cli import play
 from selfplay.commands.play import hosting, request
 from selfplay.commands.play.request import login_name
@@ -29,30 +30,31 @@ def test_games_that_a_page_saved_are_added_to_a_run(run, tmp_path):  # noqa: F81
     changed = page_game(name="Ada", seed=9)
     changed["checksums"][0] ^= 1
     first, other, third = saved(tmp_path, page_game(name="Ada"), changed, page_game(name="Ada", seed=8))
-    done = commands.run("play.py", run.path, "--add", first, other, third, cwd=tmp_path)
+    done = commands.run("play", run.path, "--add", first, other, third, cwd=tmp_path)
     assert done.returncode == 2  # of one
     lines = done.stdout.splitlines()
     assert [line.partition(":")[0] for line in lines] == [str(first), str(third)]
     assert "ada is rated" in lines[0]
     assert lines[1].endswith("2 games.")
-    assert done.stderr.startswith(f"play.py: {other}: the game, played again, is another game")
+    assert done.stderr.startswith(f"selfplay play: {other}: the game, played again, is another game")
     assert len(list(read_records(run.people))) == 2
     assert len(kept(run)) == 4
 
 
 def test_nothing_is_added_if_a_file_is_no_game(run, tmp_path):  # noqa: F811
     first, other = saved(tmp_path, page_game(name="Ada"), {"format": 1})
-    done = commands.run("play.py", run.path, "--add", first, other, cwd=tmp_path)
+    done = commands.run("play", run.path, "--add", first, other, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"play.py: {other}")
+    assert done.stderr.startswith(f"selfplay play: {other}")
     assert kept(run) == []
 
 
-def test_games_against_a_policy_are_kept_beside_the_runs(tmp_path):
+def test_games_against_a_policy_are_kept_beside_the_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     save_imitation(tmp_path / "policy", characters=("fox", "marth"))
     (game,) = saved(tmp_path, page_game(name="Ada"))
-    folder = hosting.games_folder(None, tmp_path)
-    assert folder == tmp_path / "people" / "games"
+    folder = hosting.games_folder(None)
+    assert folder == CHECKPOINTS / "people" / "games"
     said = hosting.keeper(None, folder, lambda line: None)(game.read_bytes())
     assert said["rated"] is False
     assert len(list(folder.iterdir())) == 2
@@ -60,7 +62,7 @@ def test_games_against_a_policy_are_kept_beside_the_runs(tmp_path):
 
 def test_pages_cannot_play_every_kind(tmp_path):
     save_imitation(tmp_path / "policy", "mamba")
-    done = commands.run("play.py", tmp_path / "policy", "--no-open", "--out", tmp_path / "page.html", cwd=tmp_path)
+    done = commands.run("play", tmp_path / "policy", "--no-open", "--out", tmp_path / "page.html", cwd=tmp_path)
     assert done.returncode == 2
     assert "is a policy of kind mamba, which plays in a browser only through a server" in done.stderr
     assert not (tmp_path / "page.html").exists()
@@ -100,7 +102,7 @@ def test_the_keys_in_the_document_are_those_of_the_page():
 @pytest.mark.parametrize(("found", "told"), [(True, False), (False, True)])
 def test_the_page_is_opened_where_there_is_a_browser(tmp_path, monkeypatch, capsys, found, told):
     page, opened = tmp_path / "my page.html", []
-    monkeypatch.setattr(sys, "argv", ["play.py", "weak", "--out", str(page)])
+    monkeypatch.setattr(sys, "argv", ["selfplay play", "weak", "--out", str(page)])
     monkeypatch.setattr(play.webbrowser, "open", lambda address: opened.append(address) or found)
     assert play.main() == 0
     assert opened == [page.as_uri()]
@@ -109,7 +111,7 @@ def test_the_page_is_opened_where_there_is_a_browser(tmp_path, monkeypatch, caps
 
 @pytest.mark.full
 def test_play_pages_beside_the_leaderboard_page(run, tmp_path):  # noqa: F811
-    done = commands.run("leaderboard.py", run.path, "--html", tmp_path / "my board.html", "--play", cwd=tmp_path)
+    done = commands.run("leaderboard", run.path, "--html", tmp_path / "my board.html", "--play", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     pages = sorted(path.name for path in (tmp_path / "my board_play").iterdir())
     assert pages == ["gen_10.html"]  # gen_0 has no rated game

@@ -1,4 +1,4 @@
-"""``rate.py`` and ``leaderboard.py`` with a run of words."""
+"""``selfplay rate`` and ``selfplay leaderboard`` with a run of words."""
 
 import json
 
@@ -28,21 +28,21 @@ def spoken(tmp_path_factory):
 
 
 def test_a_run_of_words_is_rated_and_shown_in_every_form(spoken, tmp_path):
-    done = run("rate.py", spoken, "--budget", 40, cwd=tmp_path)
+    done = run("rate", spoken, "--budget", 40, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "40 comparisons played" in done.stdout
     assert "the higher reward wins" in done.stdout
-    shown = run("leaderboard.py", spoken, cwd=tmp_path)
+    shown = run("leaderboard", spoken, cwd=tmp_path)
     assert "Mean reward of the row's player" in shown.stdout
-    assert "reward_with_random" in run("leaderboard.py", spoken, "--csv", cwd=tmp_path).stdout
-    board = json.loads(run("leaderboard.py", spoken, "--json", cwd=tmp_path).stdout)
+    assert "reward_with_random" in run("leaderboard", spoken, "--csv", cwd=tmp_path).stdout
+    board = json.loads(run("leaderboard", spoken, "--json", cwd=tmp_path).stdout)
     assert board["kind"] == "words"
-    page = run("leaderboard.py", spoken, "--html", "page.html", cwd=tmp_path)
+    page = run("leaderboard", spoken, "--html", "page.html", cwd=tmp_path)
     assert page.returncode == 0, page.stderr
     assert "a secret thought" in (tmp_path / "page.html").read_text()
 
 
 def test_its_scripted_players_are_measured(spoken, tmp_path):
-    done = run("rate.py", spoken, "--calibrate", "--games", 40, cwd=tmp_path)
+    done = run("rate", spoken, "--calibrate", "--games", 40, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert json.loads((spoken / "anchors.json").read_text())["elo"]["random"] == 1500.0

@@ -5,8 +5,8 @@ import sys
 import pytest
 
 from envs.melee.replay import read_replay
-from scripts import record_replays
 from selfplay.commands import record as recording
+from selfplay.commands.cli import record
 from tests.scripts.commands import mistake, run_process
 from tests.train.policies import save
 
@@ -19,8 +19,8 @@ def trained(tmp_path):
 
 
 def call(monkeypatch, *arguments):
-    monkeypatch.setattr(sys, "argv", ["record_replays.py", *map(str, arguments)])
-    return record_replays.main()
+    monkeypatch.setattr(sys, "argv", ["selfplay record", *map(str, arguments)])
+    return record.main()
 
 
 def names(folder):
@@ -41,7 +41,7 @@ def test_players_of_both_kinds_meet_in_the_order_of_the_line(trained, tmp_path, 
     assert summary == [
         f"7 games in {out}: 7 written, 420 frames; 0 already there",
         f"  fox and fox on battlefield; players: idle, {policy}, random",
-        f"next: python scripts/train_from_replays.py --replays '{out}' --epochs 10",
+        f"next: selfplay imitate --replays '{out}' --epochs 10",
     ]
 
 
@@ -85,13 +85,13 @@ def test_what_is_there_is_kept(tmp_path, monkeypatch, capsys):
 )
 def test_mistakes_are_one_clear_line(tmp_path, monkeypatch, capsys, arguments, words):
     monkeypatch.chdir(tmp_path)
-    line = mistake(capsys, "record_replays.py", lambda: call(monkeypatch, *arguments))
+    line = mistake(capsys, "selfplay record", lambda: call(monkeypatch, *arguments))
     assert words in line
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.full
 def test_it_runs_from_anywhere(tmp_path):
-    done = run_process("record_replays.py", "--bot", "random", "--games", 1, *SHORT, cwd=tmp_path)
+    done = run_process("record", "--bot", "random", "--games", 1, *SHORT, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert len(names(tmp_path / "replays")) == 1

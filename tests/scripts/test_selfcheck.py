@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from scripts import selfcheck
+from selfplay.commands.cli import selfcheck
 from selfplay.commands.selfcheck import SelfcheckResult
 
 
@@ -16,7 +16,7 @@ def fake(monkeypatch, recommended):
 
 
 def main(monkeypatch, *arguments):
-    monkeypatch.setattr("sys.argv", ["selfcheck.py", *arguments])
+    monkeypatch.setattr("sys.argv", ["selfplay selfcheck", *arguments])
     return selfcheck.main()
 
 

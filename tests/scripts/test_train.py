@@ -105,8 +105,9 @@ def test_it_ends_with_the_leaderboard_and_what_to_do_next(first, path):
     assert re.search(r"\| *\d+ \| random \(bot\) *\| 1500 \| fixed", table)
     assert "gen_8" in table
     assert "gen_0" in table
-    for words in ("evaluate.py", "watch.py", "--resume", "tensorboard --logdir checkpoints", "/play.py"):
-        assert words in after
+    for verb in ("evaluate", "watch", "play", "train --resume"):
+        assert f"python -m selfplay {verb} " in after
+    assert "tensorboard --logdir checkpoints" in after
     (row,) = re.findall(r"\| gen_8 *\| *(\d+) \|", table)
     assert re.findall(r"Progress: iteration 8, .* Elo (\d+) ", first.stdout) == [row]  # the rating after training
     games = list(read_records(path / "ledger.jsonl"))

@@ -33,7 +33,7 @@ def test_it_ends_with_a_policy(first, folder):
 
 
 def test_the_policy_plays(first, folder):
-    played = run("evaluate.py", "checkpoints/imitation_best_policy", "random", "--games", 2, cwd=folder)
+    played = run("evaluate", "checkpoints/imitation_best_policy", "random", "--games", 2, cwd=folder)
     assert played.returncode == 0, played.stderr
     assert "imitation_best_policy against random: 2 games" in played.stdout
 

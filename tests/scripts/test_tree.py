@@ -4,7 +4,6 @@ import re
 import sys
 from datetime import UTC, datetime, timedelta
 from io import StringIO
-from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -60,9 +59,9 @@ def write(run, rows=ROWS, **values):
 
 @pytest.fixture
 def call(monkeypatch, capsys):
-    def show(*arguments, checkpoints=Path("checkpoints")):
-        monkeypatch.setattr(sys, "argv", ["tree.py", *map(str, arguments)])
-        code = tree.main(checkpoints)
+    def show(*arguments):
+        monkeypatch.setattr(sys, "argv", ["selfplay tree", *map(str, arguments)])
+        code = tree.main()
         told = capsys.readouterr()
         assert code == 0, told.err
         return told.out
@@ -158,11 +157,11 @@ def test_how_it_ended(run, call):
     assert "the trainer was killed" in call(run.path)
 
 
-def test_the_newest_run_where_none_is_named(run, call):
-    checkpoints = run.path.parent
+def test_the_newest_run_where_none_is_named(run, call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     write(run)
-    assert call(checkpoints=checkpoints).startswith(f"{run.path}: ")
-    assert call("mine", checkpoints=checkpoints).startswith(f"{run.path}: ")
+    assert call().startswith("checkpoints/mine: ")
+    assert call("mine").startswith("checkpoints/mine: ")
 
 
 def test_what_a_stranger_wrote_reaches_no_terminal_as_it_is(run, call):
@@ -192,8 +191,8 @@ def test_what_a_stranger_wrote_reaches_no_terminal_as_it_is(run, call):
 )
 def test_a_file_that_is_none_is_one_line(run, monkeypatch, capsys, content, words):
     run.tree_json.write_text(content)
-    monkeypatch.setattr(sys, "argv", ["tree.py", str(run.path)])
-    line = mistake(capsys, "tree.py", tree.main)
+    monkeypatch.setattr(sys, "argv", ["selfplay tree", str(run.path)])
+    line = mistake(capsys, "selfplay tree", tree.main)
     assert words in line
     assert "\x1b" not in line
 
@@ -204,8 +203,8 @@ def test_mistakes_are_one_line(run, monkeypatch, capsys):
         (["nowhere"], "nowhere holds no run"),
         ([str(run.path), "--watch"], "--watch needs a terminal"),
     ):
-        monkeypatch.setattr(sys, "argv", ["tree.py", *arguments])
-        assert words in mistake(capsys, "tree.py", tree.main)
+        monkeypatch.setattr(sys, "argv", ["selfplay tree", *arguments])
+        assert words in mistake(capsys, "selfplay tree", tree.main)
 
 
 def test_it_is_watched_until_the_trainer_has_ended(run):
@@ -231,7 +230,7 @@ def test_it_is_watched_until_the_trainer_has_ended(run):
 
 def test_it_needs_no_torch():
     code = (
-        "import sys; sys.argv = ['tree.py', 'nowhere']; import scripts.tree as tree; tree.main(); "
+        "import sys; sys.argv = ['selfplay tree', 'nowhere']; from selfplay.commands.cli import tree; tree.main(); "
         "print('torch' in sys.modules)"
     )
     done = finish([sys.executable, "-c", code], cwd=ROOT, check=True)

@@ -5,8 +5,8 @@ import pytest
 from PIL import Image, ImageSequence
 
 from envs.melee.drawing.film import film_of
-from scripts import watch
 from selfplay.checkpoint import create_run
+from selfplay.commands.cli import watch
 from selfplay.commands.players import contender
 from selfplay.config.fighting import Config
 from selfplay.league.ledger import Ledger
@@ -39,7 +39,7 @@ def game(tmp_path, monkeypatch):
 
 
 def call(monkeypatch, *arguments):
-    monkeypatch.setattr(sys, "argv", ["watch.py", *map(str, arguments)])
+    monkeypatch.setattr(sys, "argv", ["selfplay watch", *map(str, arguments)])
     return watch.main()
 
 
@@ -202,6 +202,6 @@ def test_replays_of_people(tmp_path):
     if not files:
         pytest.skip(f"no replay files in {REPLAYS}")
     for file in files:
-        result = commands.run("watch.py", file, "--seconds", 5, cwd=tmp_path)
+        result = commands.run("watch", file, "--seconds", 5, cwd=tmp_path)
         assert (result.returncode, result.stderr) == (0, "")
         assert 50_000 < (tmp_path / f"{file.stem}.html").stat().st_size < 400_000

@@ -11,7 +11,7 @@ from tests.train.runs import ITERATION
 
 ARMS, SEEDS = (SCRATCH, "kl_0", "kl_0.5"), (0, 1)
 SMALL = (
-    "python scripts/train_self_play.py --game-type mock --num-games 4 --rollout-length 64 --max-episode-frames 120 "
+    "selfplay train --game-type mock --num-games 4 --rollout-length 64 --max-episode-frames 120 "
     "--save-interval 1 --timesteps {steps} --seed {seed}"
 )
 

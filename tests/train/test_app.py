@@ -140,7 +140,7 @@ def test_nothing_of_a_game_is_rewarded_where_the_rewards_are_zero(tmp_path):
 
 def onwards(text):
     """The flags behind ``--resume --checkpoint RUN`` in what a run suggests at its end."""
-    (line,) = (line for line in text.splitlines() if "train_self_play.py --resume" in line)
+    (line,) = (line for line in text.splitlines() if "selfplay train --resume" in line)
     return line.partition("--checkpoint ")[2].split()[1:]
 
 

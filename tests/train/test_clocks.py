@@ -35,7 +35,7 @@ DATED = {
     "selfplay/train/fighting/rating.py": "fight_record _reward_record",
     "selfplay/train/saving.py": "write_state",
     "selfplay/commands/play/people.py": "_keep",
-    "scripts/gallery.py": "build",
+    "scripts/studies/gallery.py": "build",
     "selfplay/train/monitoring/watchdog.py": "_report",
 }
 """Where the wall clock is asked: functions by module. Every one of them dates a record, a row or a line."""

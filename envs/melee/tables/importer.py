@@ -2,7 +2,7 @@
 
 Two sources are joined: a move dump (pfirsich/meleeFrameDataExtractor: frames, damage, angles, knockback) and
 libmelee's ``framedata.csv`` (where each hit circle is on each frame, and how far the animation moves the player).
-Nothing else imports this module; ``scripts/import_character.py`` is its command line.
+Nothing else imports this module; ``python -m scripts.studies.import_character`` is its command line.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from envs.melee.tables.row import Row
 if TYPE_CHECKING:
     from pathlib import Path
 
-MARK: Final = "# Everything below is written by scripts/import_character.py; values above win, field by field.\n"
+MARK: Final = "# Everything below is written by scripts.studies.import_character; values above win, field by field.\n"
 
 # Names of the dump -> action states.
 MOVES: Final[dict[str, int]] = {

@@ -13,7 +13,7 @@ from selfplay.config.command_line import Parser, run_command
 from selfplay.verbs import respelled
 
 EPILOG = """example:
-  python scripts/dialop_game_init.py --output_dir data/dialop --num_train 1000 --num_test 100
+  selfplay initial-states --output_dir data/dialop --num_train 1000 --num_test 100
 """
 
 

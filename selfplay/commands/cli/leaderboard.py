@@ -7,11 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from envs.errors import GameError
-from selfplay import console
-from selfplay.config.command_line import Parser, add_own_code
-from selfplay.errors import ConfigError, SelfPlayError
-from selfplay.verbs import program
+from selfplay.config.command_line import Parser, add_own_code, run_command
+from selfplay.errors import ConfigError
 
 if TYPE_CHECKING:
     from selfplay.league.leaderboard import LeaderboardAnalysis
@@ -46,7 +43,7 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def show(options: argparse.Namespace, checkpoints: Path) -> None:
+def show(options: argparse.Namespace) -> None:
     from selfplay.checkpoint.named_runs import resolve_run
     from selfplay.league.external_games import default_anchor, read_csv
     from selfplay.league.leaderboard import analyse
@@ -64,7 +61,7 @@ def show(options: argparse.Namespace, checkpoints: Path) -> None:
     elif options.anchor is not None:
         raise ConfigError("--anchor goes with --games; in a run's ledger random stands at 1500")
     else:
-        run = resolve_run(options.run, checkpoints)
+        run = resolve_run(options.run)
         if not len(games := run_games(run)):
             raise ConfigError(f"{run} has no rating games yet; train it with --track-elo")
         found = analyse(games, options.elo, options.result_rule, options.settings, run)
@@ -99,12 +96,5 @@ def page(found: LeaderboardAnalysis, run: Path | None, options: argparse.Namespa
     return write_run(run, found, path, lambda text: print(text, file=sys.stderr), play=options.play)
 
 
-@console.command
-def main(checkpoints: Path = Path("checkpoints")) -> int:
-    """Run the command; the exit code. Runs that are named without a path are in ``checkpoints``."""
-    try:
-        show(parser().parse_args(), checkpoints)
-    except (SelfPlayError, GameError) as error:
-        print(f"{program()}: {error}", file=sys.stderr)
-        return 2
-    return 0
+def main() -> int:
+    return run_command(parser, show)

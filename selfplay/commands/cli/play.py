@@ -70,7 +70,7 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def check(options: argparse.Namespace, checkpoints: Path) -> tuple[Path | None, str]:
+def check(options: argparse.Namespace) -> tuple[Path | None, str]:
     """Refuse a run that is none and options that do not go together, before anything is loaded.
 
     Returns:
@@ -95,7 +95,7 @@ def check(options: argparse.Namespace, checkpoints: Path) -> tuple[Path | None, 
         raise ConfigError(f"--port {options.port}: 0 to {2**16 - 1} are possible")
     if options.name is not None:
         check_name(options.name)
-    folder, game = played_game(options.what, checkpoints)
+    folder, game = played_game(options.what)
     fight = folder is None or find_game(game).fighter
     if wrong := _given(options, _FOR_THE_TERMINAL if fight else (*_FOR_PAGES, "add")):
         where = "on a page, where all is chosen" if fight else "in the terminal"
@@ -120,7 +120,7 @@ def content_of(options: argparse.Namespace, home: Home) -> PlayContent:
     return replace(content, person=options.name or login_name())
 
 
-def write_page(options: argparse.Namespace, checkpoints: Path) -> None:
+def write_page(options: argparse.Namespace) -> None:
     """Write the page and open it."""
     from selfplay.commands.play.content import find_home
     from selfplay.report.fight.saving import check_writable, save_text
@@ -128,7 +128,7 @@ def write_page(options: argparse.Namespace, checkpoints: Path) -> None:
 
     if options.out is not None:
         check_writable(options.out)
-    home = find_home(options.what, checkpoints, options.generations)
+    home = find_home(options.what, options.generations)
     page = play_page(content_of(options, home))
     path = options.out or (Path("play.html") if home.run is None else home.run.path / "play.html")
     size = save_text(path, page)
@@ -137,7 +137,7 @@ def write_page(options: argparse.Namespace, checkpoints: Path) -> None:
         print("No browser was found here: open that file in one.")
 
 
-def serve(options: argparse.Namespace, checkpoints: Path) -> None:
+def serve(options: argparse.Namespace) -> None:
     """Host the page until Ctrl-C."""
     from contextlib import ExitStack
 
@@ -145,8 +145,8 @@ def serve(options: argparse.Namespace, checkpoints: Path) -> None:
     from selfplay.commands.play.hosting import games_folder, host, opening_file
     from selfplay.commands.play.server import PORT
 
-    home = find_home(options.what, checkpoints, options.generations)
-    content, folder = content_of(options, home), games_folder(home.run, checkpoints)
+    home = find_home(options.what, options.generations)
+    content, folder = content_of(options, home), games_folder(home.run)
     port = PORT if options.port is None else options.port
     with ExitStack() as stack:
 
@@ -172,7 +172,7 @@ def terminal(options: argparse.Namespace, folder: Path, game: str) -> None:
     play_in_terminal(game, opponent, input, print, seed=seed, seat=options.seat or 0)
 
 
-def add(options: argparse.Namespace, checkpoints: Path) -> int:
+def add(options: argparse.Namespace) -> int:
     """Keep games that pages saved; the number of those that were refused."""
     from envs.files import MAX_TEXT_BYTES
     from selfplay.files import read_file
@@ -188,11 +188,11 @@ def add(options: argparse.Namespace, checkpoints: Path) -> int:
             PlayedGame.parse(document, str(path))
         except CorruptError as error:
             raise ConfigError(str(error)) from error
-    home = find_home(options.what, checkpoints)
+    home = find_home(options.what)
     refused = 0
     for path, document in documents.items():
         try:
-            print(f"{path}: {add_game(home.run, document, games_folder(home.run, checkpoints))}", flush=True)
+            print(f"{path}: {add_game(home.run, document, games_folder(home.run))}", flush=True)
         except (SelfPlayError, GameError) as error:
             print(printable(f"{program()}: {path}: {error}"), file=sys.stderr)
             refused += 1
@@ -203,19 +203,18 @@ def _hint(home: Home) -> list[str]:
     return [respelled(home.hint)] * bool(home.hint)
 
 
-def run(options: argparse.Namespace, checkpoints: Path) -> int:
+def run(options: argparse.Namespace) -> int:
     """Do what is asked for; 2 where a game that was saved is refused."""
-    folder, game = check(options, checkpoints)
+    folder, game = check(options)
     if options.add:
-        return 2 if add(options, checkpoints) else 0
+        return 2 if add(options) else 0
     if folder is not None:
         terminal(options, folder, game)
     else:
-        (serve if options.serve else write_page)(options, checkpoints)
+        (serve if options.serve else write_page)(options)
     return 0
 
 
-def main(checkpoints: Path = Path("checkpoints")) -> int:
-    """Run the command; the exit code. Runs that are named without a path are in ``checkpoints``."""
+def main() -> int:
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # no work for threads here, and torch's spin
-    return run_command(parser, lambda options: run(options, checkpoints))
+    return run_command(parser, run)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from selfplay.config.command_line import Parser, add_own_code, run_command
@@ -27,7 +26,7 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def run(options: argparse.Namespace, checkpoints: Path) -> None:
+def run(options: argparse.Namespace) -> None:
     from selfplay.checkpoint import RunDir, list_generations
     from selfplay.checkpoint.named_runs import resolve_run
     from selfplay.config.family import is_dialogue_run
@@ -37,7 +36,7 @@ def run(options: argparse.Namespace, checkpoints: Path) -> None:
     for flag, games in (("--budget", options.budget), ("--games", options.games)):
         if games is not None and games < 1:
             raise ConfigError(f"{flag} {games}: at least 1 is needed")
-    folder = RunDir(resolve_run(options.run, checkpoints))
+    folder = RunDir(resolve_run(options.run))
     words = is_dialogue_run(folder)
     from envs.registry import find_game
     from selfplay.commands.rate import GAMES, calibrate, rate_run, save_table, way_of
@@ -101,6 +100,5 @@ def _tell(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-def main(checkpoints: Path = Path("checkpoints")) -> int:
-    """Run the command; the exit code. Runs that are named without a path are in ``checkpoints``."""
-    return run_command(parser, lambda options: run(options, checkpoints))
+def main() -> int:
+    return run_command(parser, run)

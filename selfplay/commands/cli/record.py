@@ -99,7 +99,7 @@ def run(options: argparse.Namespace) -> None:
         f"{len(orders)} games in {options.out}: {len(orders) - there} written, {frames:,} frames; {there} already there"
     )
     print(f"  {' and '.join(characters)} on {rules.stage}; players: {', '.join(everybody)}")
-    print(respelled("next: python scripts/train_from_replays.py") + f" --replays {quoted(options.out)} --epochs 10")
+    print(respelled("next: selfplay imitate") + f" --replays {quoted(options.out)} --epochs 10")
 
 
 def _record_games(options: argparse.Namespace) -> None:
@@ -127,7 +127,7 @@ def _record_games(options: argparse.Namespace) -> None:
     for done in record_games(game, names, options.games, options.seed, path):
         print(f"{done} of {options.games} games", flush=True)
     print(f"{options.games} games in {path}")
-    print(respelled("next: python scripts/train_from_replays.py") + f" --game-type {game} --replays {quoted(path)}")
+    print(respelled("next: selfplay imitate") + f" --game-type {game} --replays {quoted(path)}")
 
 
 def main() -> int:

@@ -7,14 +7,11 @@ import json
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from selfplay import console
-from selfplay.config.command_line import Parser
-from selfplay.errors import ConfigError, SelfPlayError
-from selfplay.report.tree_status import printable
-from selfplay.verbs import program
+from selfplay.config.command_line import Parser, run_command
+from selfplay.errors import ConfigError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,7 +39,7 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def show(options: argparse.Namespace, checkpoints: Path) -> None:
+def show(options: argparse.Namespace) -> None:
     from rich.console import Console
 
     from selfplay.checkpoint.named_runs import resolve_run
@@ -50,10 +47,11 @@ def show(options: argparse.Namespace, checkpoints: Path) -> None:
     from selfplay.commands.run_status import examine
     from selfplay.report.tree import view
 
-    run = RunDir(resolve_run(options.run, checkpoints))
+    run = RunDir(resolve_run(options.run))
     console = Console(width=None if sys.stdout.isatty() else WIDE, highlight=False)
     if options.watch:
-        watch(run, console, options.crashes)
+        with suppress(KeyboardInterrupt):
+            watch(run, console, options.crashes)
         return
     found = examine(run, options.crashes or NEWEST)
     if options.json:
@@ -83,14 +81,5 @@ def watch(run: RunDir, console: Console, crashes: int | None, sleep: Callable[[f
             live.update(view(found, crashes is not None), refresh=True)
 
 
-@console.command
-def main(checkpoints: Path = Path("checkpoints")) -> int:
-    """Run the command; the exit code. Runs that are named without a path are in ``checkpoints``."""
-    try:
-        show(parser().parse_args(), checkpoints)
-    except SelfPlayError as error:
-        print(f"{program()}: {printable(str(error))}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 0
-    return 0
+def main() -> int:
+    return run_command(parser, show)

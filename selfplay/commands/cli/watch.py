@@ -5,16 +5,12 @@ from __future__ import annotations
 import argparse
 import itertools
 import os
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from envs.errors import GameError
-from selfplay import console
-from selfplay.config.command_line import Parser, add_own_code
-from selfplay.errors import ConfigError, IncompatibleError, SelfPlayError
-from selfplay.verbs import program
+from selfplay.config.command_line import Parser, add_own_code, run_command
+from selfplay.errors import ConfigError, IncompatibleError
 
 if TYPE_CHECKING:
     from envs.melee.drawing.film import Film
@@ -58,7 +54,7 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def film_and_path(options: argparse.Namespace, checkpoints: Path) -> tuple[Film, Path, list[str]]:
+def film_and_path(options: argparse.Namespace) -> tuple[Film, Path, list[str]]:
     """Return the film, the file to write (unused in the terminal), and lines that say why this film was chosen."""
     from selfplay.checkpoint import is_policy, shipped_policies
     from selfplay.checkpoint.generations import POLICY_FILE
@@ -77,9 +73,9 @@ def film_and_path(options: argparse.Namespace, checkpoints: Path) -> tuple[Film,
         film = _played(options.what).part(options.start or 0.0, seconds)
         return film, options.out or _free(Path(Path(options.what).stem + ".html")), []
     what, lines = options.what, []
-    if what is None and not runs_under(checkpoints):
+    if what is None and not runs_under():
         what, lines = SHIPPED, [NO_RUN_YET]
-    folder = shipped_policies().get(what or "") or resolve_run(what, checkpoints, (RUN_FILE, POLICY_FILE))
+    folder = shipped_policies().get(what or "") or resolve_run(what, (RUN_FILE, POLICY_FILE))
     from envs.melee.drawing.highlight import best_moment
     from selfplay.commands.watch import fixture, highlight
 
@@ -136,20 +132,13 @@ def _rated(folder: Path, options: argparse.Namespace) -> Film:
         raise ConfigError(f"the game {game.match} cannot be played again: {error}") from error
 
 
-@console.command
-def main(checkpoints: Path = Path("checkpoints")) -> int:
-    """Run the command; the exit code. Runs that are named without a path are in ``checkpoints``."""
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads spin, and one game is too little for two
-    options = parser().parse_args()
-    try:
-        film, path, why = film_and_path(options, checkpoints)
-        from selfplay.report.fight import show
+def run(options: argparse.Namespace) -> None:
+    film, path, why = film_and_path(options)
+    from selfplay.report.fight import show
 
-        lines = [*(show.play(film) if options.terminal else [show.write(film, path)]), *why]
-    except (SelfPlayError, GameError) as error:
-        print(f"{program()}: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
-    print("\n".join(lines))
-    return 0
+    print("\n".join([*(show.play(film) if options.terminal else [show.write(film, path)]), *why]))
+
+
+def main() -> int:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads spin, and one game is too little for two
+    return run_command(parser, run)

@@ -138,7 +138,7 @@ def _offline(game: GameLine, settings: FileSettings, split: str) -> list[dict[st
 
 
 def state_rows(games: Sequence[GameLine], settings: FileSettings, held_out: set[int]) -> list[dict[str, Any]]:
-    """A row per state, in the format of ``dialop_game_init.py``, in the order of the states.
+    """A row per state, in the format of ``selfplay initial-states``, in the order of the states.
 
     Raises:
         CorruptError: a state is not valid in this game.

@@ -62,12 +62,11 @@ class Home:
         return list(self.policies)[-1]
 
 
-def find_home(what: str | None, checkpoints: Path, generations: str | None = None) -> Home:
+def find_home(what: str | None, generations: str | None = None) -> Home:
     """The run or policy that was named; by default the newest run, and without a run ``SHIPPED``.
 
     Args:
         what: A run or policy: its folder, its name in ``checkpoints``, or a shipped policy.
-        checkpoints: The folder of all runs.
         generations: Of a run, how many, spread evenly from the first to the newest; or the names of players.
 
     Raises:
@@ -76,11 +75,11 @@ def find_home(what: str | None, checkpoints: Path, generations: str | None = Non
         CheckpointError: a policy is damaged.
     """
     shipped, hint = shipped_policies(), ""
-    if what is None and not runs_under(checkpoints):
+    if what is None and not runs_under():
         what, hint = SHIPPED, NO_RUN_YET
     if what in shipped:
         return Home(str(what), None, _named(generations, {str(what): shipped[str(what)]}, None), hint)
-    folder = resolve_run(what, checkpoints, (RUN_FILE, POLICY_FILE))
+    folder = resolve_run(what, (RUN_FILE, POLICY_FILE))
     if is_policy(folder):
         return Home(folder.name, None, _named(generations, {folder.name: folder}, None))
     run = RunDir(folder)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from selfplay.checkpoint import RunDir
+from selfplay.checkpoint.run_dir import CHECKPOINTS
 from selfplay.commands.play.people import add_game
 from selfplay.commands.play.server import Decisions, PlayServer
 from selfplay.errors import ConfigError, boundary
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
     from selfplay.report.play_page.page import PlayContent
 
 
-def games_folder(run: RunDir | None, checkpoints: Path) -> Path:
+def games_folder(run: RunDir | None) -> Path:
     """Folder of recorded games: in the run's folder, or in the folder of all runs."""
-    return (run or RunDir(checkpoints)).people_games
+    return (run or RunDir(CHECKPOINTS)).people_games
 
 
 def host(

@@ -42,15 +42,15 @@ def login_name() -> str:
     return name
 
 
-def played_game(what: str | None, checkpoints: Path) -> tuple[Path | None, str]:
+def played_game(what: str | None) -> tuple[Path | None, str]:
     """The run or policy that was named, by default the newest run, and its game. Shipped policies have no folder.
 
     Raises:
         NotARunError: there is no such run or policy.
         CheckpointError: its newest policy file is damaged.
     """
-    if what in shipped_policies() or (what is None and not runs_under(checkpoints)):
+    if what in shipped_policies() or (what is None and not runs_under()):
         return None, MOCK
-    folder = resolve_run(what, checkpoints, (RUN_FILE, POLICY_FILE))
+    folder = resolve_run(what, (RUN_FILE, POLICY_FILE))
     policies = [folder] if is_policy(folder) else [generation.path for generation in list_generations(RunDir(folder))]
     return folder, game_of(read_policy_meta(policies[-1])) if policies else MOCK

@@ -327,18 +327,14 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
         game = self.session.game
         playable = not game.live if game.fighter else game.single is not None
         served = "" if config.net.backbone in PLAYED or not game.fighter else " --serve"
-        resume = f"  python scripts/train_self_play.py --resume --checkpoint {quoted(self.run.path)}"
+        resume = f"  selfplay train --resume --checkpoint {quoted(self.run.path)}"
         newest, own = quoted(self.run.generations / self.progress.newest), own_code(config, OPTIONS)
         return [
-            f"  python scripts/evaluate.py {newest} {ANCHOR} --games 100{own}",
-            *([f"  python scripts/watch.py {quoted(self.run.path)}{own}"] if game.fighter else []),
+            f"  selfplay evaluate {newest} {ANCHOR} --games 100{own}",
+            *([f"  selfplay watch {quoted(self.run.path)}{own}"] if game.fighter else []),
             f"{resume}{longer(config.run, self.progress)}{started}",
             f"  tensorboard --logdir {quoted(self.run.path.parent)}",
-            *(
-                [f"  python scripts/play.py {quoted(self.run.path)}{served}{own}  # play against it"]
-                if playable
-                else []
-            ),
+            *([f"  selfplay play {quoted(self.run.path)}{served}{own}  # play against it"] if playable else []),
         ]
 
 

@@ -155,9 +155,9 @@ def _finish(training: Training, games: Games, run: RunDir, reports: Reports) -> 
     more = _more(training, games.config.learn, games.config.run.max_minutes)
     for line in (
         "What next:",
-        f"  python scripts/train_self_play.py --pretrained {quoted(best)}{played}",
-        f"  python scripts/evaluate.py {quoted(best)} random --games 100{named}",
-        f"  python scripts/train_from_replays.py --resume --checkpoint {quoted(run.path)}{more}{named}",
+        f"  selfplay train --pretrained {quoted(best)}{played}",
+        f"  selfplay evaluate {quoted(best)} random --games 100{named}",
+        f"  selfplay imitate --resume --checkpoint {quoted(run.path)}{more}{named}",
         f"  tensorboard --logdir {quoted(parent)}",
     ):
         reports.notice(respelled(line))

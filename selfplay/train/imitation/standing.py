@@ -94,7 +94,7 @@ def find_training(path: Path) -> RunDir:
     if not begun:
         failed = ", ".join(run.path.name for run in runs)
         more = f"; {failed} ended before the first state" if failed else ""
-        raise NotARunError(f"{path} holds no training of train_from_replays.py to resume{more}")
+        raise NotARunError(f"{path} holds no training of selfplay imitate to resume{more}")
     return max(begun, key=lambda run: (modified_ns(run.learner), run.path.name))
 
 

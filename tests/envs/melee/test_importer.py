@@ -143,7 +143,7 @@ def test_a_file_without_an_id_or_toml_is_refused(text, frames):
 def run(folder, frames, *options):
     moves = folder / "PlFx.framedata.json"
     moves.write_text(json.dumps(MOVES))
-    command = [sys.executable, "scripts/import_character.py", "fox", "--moves", moves, "--frames", frames]
+    command = [sys.executable, "-m", "scripts.studies.import_character", "fox", "--moves", moves, "--frames", frames]
     return finish([*command, "--folder", folder, *options], cwd=ROOT)
 
 

@@ -76,7 +76,7 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = json.loads(disc.read_text(encoding="utf-8"))
     sys.stdout.write(f"{program} and {disc.name}, {json.dumps(chosen) if chosen else 'with the defaults'}\n")
     files = f"--dolphin {shlex.quote(str(program))} --iso {shlex.quote(str(disc))}"
-    sys.stdout.write(f"next: python scripts/train_self_play.py --game-type dolphin {files}\n")
+    sys.stdout.write(f"next: selfplay train --game-type dolphin {files}\n")
     return 0
 
 

@@ -67,7 +67,7 @@ def test_reports_say_what_there_is_and_nothing_of_stocks(kuhn):
     assert all(row["reward/payoff"] == pytest.approx(row["play/return_mean"]) for row in metrics)
     assert all(2 <= row["play/episode_length"] <= 3 for row in metrics)
     assert not any("stock" in name or "damage" in name or "destruct" in name for row in metrics for name in row)
-    for word in ("stock", "Stage", "Character", "Frame skip", "watch.py", "Compil"):
+    for word in ("stock", "Stage", "Character", "Frame skip", "selfplay watch", "Compil"):
         assert word not in text
     assert "Game type: kuhn" in text
     json.loads((folder / "summary.json").read_text())
@@ -80,7 +80,7 @@ def test_scripted_players_are_met_in_training_and_rated(kuhn):
     assert {"random", "always_bet", "equilibrium"} <= met
     assert {"gen_0", "gen_6", "random"} <= set(read_games(folder / "ledger.jsonl").players)
     assert "Elo Leaderboard" in text
-    assert "evaluate.py" in text
+    assert "selfplay evaluate" in text
 
 
 def test_players_held_out_are_rated_and_not_met(tmp_path):

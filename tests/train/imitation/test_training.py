@@ -44,8 +44,8 @@ def test_it_says_how_it_went_and_what_next(finished):
     for words in (
         "═══ Imitation Learning ═══", "3 games with", "1 with", "repeats the controller", "main stick out", "A pressed",
         "Finished, all 3 epochs are done",
-        f"python scripts/train_self_play.py --pretrained '{folder}/imitation_best_policy' --character",
-        f"python scripts/evaluate.py '{folder}/imitation_best_policy' random",
+        f"selfplay train --pretrained '{folder}/imitation_best_policy' --character",
+        f"selfplay evaluate '{folder}/imitation_best_policy' random",
         f"--resume --checkpoint '{folder}/imitation' --epochs 6",
         f"tensorboard --logdir '{folder}'",
     ):  # fmt: skip

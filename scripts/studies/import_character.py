@@ -11,21 +11,21 @@ import sys
 from importlib.resources import files
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
-from envs.errors import GameError  # noqa: E402
-from envs.files import MAX_TEXT_BYTES, parse_json, printable, read_plain  # noqa: E402
-from envs.melee.tables import importer  # noqa: E402
-from selfplay import console  # noqa: E402
-from selfplay.errors import ConfigError, SelfPlayError, boundary  # noqa: E402
+from envs.errors import GameError
+from envs.files import MAX_TEXT_BYTES, parse_json, printable, read_plain
+from envs.melee.tables import importer
+from scripts.studies import ROOT
+from selfplay import console
+from selfplay.errors import ConfigError, SelfPlayError, boundary
 
 FOLDER = ROOT / "envs" / "melee" / "tables" / "characters"
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    made = argparse.ArgumentParser(prog="import_character.py", description=__doc__, allow_abbrev=False)
+    made = argparse.ArgumentParser(
+        prog="python -m scripts.studies.import_character", description=__doc__, allow_abbrev=False
+    )
     made.add_argument("name", help="of the character; NAME.toml must exist, with at least [character] id")
     made.add_argument("--moves", type=Path, required=True, metavar="FILE", help="PlXx.framedata.json of the character")
     made.add_argument("--frames", type=Path, metavar="FILE", help="framedata.csv (default: that of the package melee)")
@@ -38,7 +38,7 @@ def parser() -> argparse.ArgumentParser:
 
 @console.command
 def main(arguments: list[str] | None = None) -> int:
-    """Run the script; the exit status."""
+    """Run the command; the exit code."""
     options = parser().parse_args(arguments)
     path = options.folder / f"{options.name}.toml"
     try:
@@ -54,7 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
         )
         return 2
     except (OSError, ValueError, GameError, SelfPlayError) as error:
-        print(printable(f"import_character.py: {error}"), file=sys.stderr)
+        print(printable(f"import_character: {error}"), file=sys.stderr)
         return 2
     if renewed == text:
         print(f"{path.name} is up to date")

@@ -10,14 +10,11 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
-from envs.errors import GameError  # noqa: E402
-from envs.files import printable  # noqa: E402
-from selfplay import console  # noqa: E402
-from selfplay.config.command_line import Parser  # noqa: E402
-from selfplay.errors import SelfPlayError  # noqa: E402
+from envs.errors import GameError
+from envs.files import printable
+from selfplay import console
+from selfplay.config.command_line import Parser
+from selfplay.errors import SelfPlayError
 
 GENERATIONS = "3"
 CHARACTERS = 2
@@ -38,9 +35,9 @@ small, main > p:last-child { color: var(--muted); }
 
 
 def parser() -> argparse.ArgumentParser:
-    made = Parser(description=__doc__)
+    made = Parser(prog="python -m scripts.studies.gallery", description=__doc__)
     made.add_argument("run", nargs="?", metavar="RUN", help="run folder, or its name in checkpoints/ (default: newest)")
-    made.add_argument("--out", type=Path, default=ROOT / "gallery", metavar="DIR", help="(default: gallery)")
+    made.add_argument("--out", type=Path, default=Path("gallery"), metavar="DIR", help="(default: gallery)")
     return made
 
 
@@ -53,8 +50,8 @@ def build(name: str | None, out: Path) -> list[Path]:
     from selfplay.report.fight.saving import save_text
     from selfplay.report.standalone_page import standalone_page
 
-    run = RunDir(resolve_run(name, ROOT / "checkpoints"))
-    chosen = find_home(str(run.path), ROOT / "checkpoints", GENERATIONS).policies
+    run = RunDir(resolve_run(name))
+    chosen = find_home(str(run.path), GENERATIONS).policies
     pages = write_play_pages(run, list(chosen), out, lambda text: print(text, file=sys.stderr), CHARACTERS)
     items = []
     for generation, page in pages.items():
@@ -74,13 +71,13 @@ def build(name: str | None, out: Path) -> list[Path]:
 
 @console.command
 def main() -> int:
-    """Run the script; the exit code."""
+    """Run the command; the exit code."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     options = parser().parse_args()
     try:
         written = build(options.run, options.out)
     except (SelfPlayError, GameError) as error:
-        print(printable(f"gallery.py: {error}"), file=sys.stderr)
+        print(printable(f"gallery: {error}"), file=sys.stderr)
         return 2
     print(f"{written[-1]} ({sum(path.stat().st_size for path in written) / 1e6:.1f} MB, {len(written)} files)")
     return 0
