@@ -6,11 +6,11 @@ SelfPlayError             base class
 │   └── RunLockedError    another trainer uses this run folder
 ├── CheckpointError       a file cannot be written or read
 │   ├── NotARunError      no run, policy or learner state at this path (exit code 2)
-│   ├── CorruptError      a file is missing, incomplete or invalid
+│   ├── CorruptError      a file is missing, incomplete or invalid (exit code 2)
 │   ├── DiskError         the disk is full or failed; existing files are unchanged
-│   ├── IncompatibleError a valid file of a format or content that this version does not support
+│   ├── IncompatibleError a valid file of a format or content that this version does not support (exit code 2)
 │   └── ImmutableError    a generation of this name has other weights
-├── LeagueError           a match, a rating or the ledger is invalid
+├── LeagueError           a match, a rating or the ledger is invalid (exit code 2)
 ├── RunnerError           a game runner or its host failed
 │   ├── InjectedFaultError a fault on purpose (--chaos) that fails the whole runner
 │   ├── ServerError       an inference server cannot start, or fails too often
@@ -60,6 +60,8 @@ class NotARunError(CheckpointError):
 class CorruptError(CheckpointError):
     """A file is missing, incomplete or invalid."""
 
+    exit_code: ClassVar[int] = 2
+
 
 class DiskError(CheckpointError):
     """The disk is full or failed; existing files are unchanged."""
@@ -68,6 +70,8 @@ class DiskError(CheckpointError):
 class IncompatibleError(CheckpointError):
     """A valid file that this version does not support."""
 
+    exit_code: ClassVar[int] = 2
+
 
 class ImmutableError(CheckpointError):
     """A saved generation would be changed."""
@@ -75,6 +79,8 @@ class ImmutableError(CheckpointError):
 
 class LeagueError(SelfPlayError):
     """A match, a rating or the ledger is inconsistent."""
+
+    exit_code: ClassVar[int] = 2
 
 
 class RunnerError(SelfPlayError):

@@ -65,9 +65,10 @@ def test_an_error_without_a_message_has_a_name():
     assert describe(TimeoutError()) == "TimeoutError"
 
 
-def test_usage_ends_with_2_and_the_rest_with_1():
-    assert SelfPlayError.exit_code == RunnerError.exit_code == CorruptError.exit_code == 1
+def test_usage_and_invalid_files_end_with_2_and_the_rest_with_1():
+    assert SelfPlayError.exit_code == RunnerError.exit_code == errors.DiskError.exit_code == 1
     assert ConfigError.exit_code == errors.RunExistsError.exit_code == errors.NotARunError.exit_code == 2
+    assert CorruptError.exit_code == errors.IncompatibleError.exit_code == errors.LeagueError.exit_code == 2
 
 
 @pytest.mark.parametrize(

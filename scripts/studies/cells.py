@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Cell = dict[str, Any]
 POINTS = 60  # of a curve
 PRESET: Final = ("--game-type", "mock", "--preset", "laptop")
-"""Arguments of train_self_play.py for the main job."""
+"""Arguments of selfplay train for the main job."""
 
 
 class Cells:
@@ -76,7 +76,7 @@ class Cells:
 
 
 def train_if_missing(run: RunDir, arguments: Sequence[str], tell: Callable[[str], object]) -> None:
-    """Train a run with these arguments of ``train_self_play.py``, or resume it, unless it is finished. Blocks.
+    """Train a run with these arguments of ``selfplay train``, or resume it, unless it is finished. Blocks.
 
     Raises:
         ConfigError: the folder holds a run of another length.

@@ -75,7 +75,7 @@ TABLES_OF: Final = {
 
 
 def words_of(character: str) -> list[str]:
-    """Arguments of train_self_play.py for the run of a character."""
+    """Arguments of ``selfplay train`` for the run of a character."""
     run = "--character", character, "--seed", str(SEED), "--timesteps", str(STEPS[character])
     return [*PRESET, "--track-elo", *run]
 

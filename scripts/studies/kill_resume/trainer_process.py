@@ -43,7 +43,7 @@ class TrainerProcess:
 
     Args:
         run: Its folder.
-        arguments: Of ``train_self_play.py``.
+        arguments: Of ``selfplay train``.
         log: File for its output.
     """
 

@@ -30,7 +30,7 @@ def main() -> int:
     command = Command("soak", __doc__)
     command.add_argument("--minutes", type=float, default=30.0, metavar="F", help="(default: %(default)s)")
     command.add_argument("--game-type", choices=GAMES, default="mock", metavar="TYPE", help=", ".join(GAMES))
-    command.add_argument("--chaos", metavar="PLAN", help="fault injection, as in train_self_play.py")
+    command.add_argument("--chaos", metavar="PLAN", help="fault injection, as in selfplay train")
     command.add_argument("--folder", type=Path, metavar="DIR", help="a new folder, in which all files stay")
     command.add_argument("--json", action="store_true", help="print the figures as JSON")
     command.add_argument("--write", action="store_true", help="put the figures into docs/reliability.md")

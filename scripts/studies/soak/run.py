@@ -90,7 +90,7 @@ def soak(arguments: Sequence[str], folder: Path, minutes: float, tell: Callable[
     """Train with these arguments for so long; the figures. Blocks.
 
     Args:
-        arguments: Of ``train_self_play.py``, without ``--checkpoint`` and its length.
+        arguments: Of ``selfplay train``, without ``--checkpoint`` and its length.
         folder: For all files; must not exist.
         minutes: From the first iteration to the interruption.
         tell: Prints progress.
