@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 import signal
 import sys
 from pathlib import Path
@@ -93,14 +92,3 @@ def whole_numbers(text: str) -> list[int]:
     if not all(word.isascii() and word.isdigit() for word in words):
         raise argparse.ArgumentTypeError(f"{text!r} is no list of whole numbers such as 0,1,2")
     return [int(word) for word in words]
-
-
-def weights(text: str) -> list[str]:
-    """The value 0,0.01,0.1 of a flag, for ``type`` of argparse; nothing below 0; "" is an empty list.
-
-    They stay as typed: runs are named after them.
-    """
-    words = [word for word in text.split(",") if word]
-    if not all(re.fullmatch(r"[0-9]*\.?[0-9]+(e-?[0-9]+)?", word) for word in words):
-        raise argparse.ArgumentTypeError(f"{text!r} is no list of weights such as 0,0.01,0.1")
-    return words

@@ -39,9 +39,7 @@ def test_a_documented_command_starts(name, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("name", "arguments", "words"),
     [
-        ("start", "--policy p --seeds a", "--seeds: 'a' is no list of whole numbers such as 0,1,2"),
-        ("start", "--policy p --teacher-kl 0,x", "--teacher-kl: '0,x' is no list of weights"),
-        ("start", "--policy p --parts x", "--parts x: unknown (valid: train, games, page)"),
+        ("learning", "--seeds a", "--seeds: 'a' is no list of whole numbers such as 0,1,2"),
         ("learning", "--seeds -1", "--seeds"),
         ("shipped", "--parts x", "--parts x: unknown (valid: rate, cards)"),
         ("figures", "--parts x", "--parts x: unknown (valid: shipped, learning, predictions"),
