@@ -1,11 +1,12 @@
-"""Cells: the finished measurements of a study, one JSON file for each variant and seed.
+"""Cells: the finished measurements of a study, one for each variant and seed, all in one JSON file.
 
 A finished cell is not measured again, unless rules, scripted players or observations have another version; delete its
-file to repeat it.
+entry to repeat it.
 """
 
 from __future__ import annotations
 
+import fnmatch
 import json
 import math
 from statistics import fmean
@@ -13,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from scripts.studies.charts import Curve, Plot, lines
 from scripts.studies.pages import versions, write_json
+from selfplay.checkpoint.store import write_file
 from selfplay.commands.train_or_resume import finish, is_finished
 from selfplay.config.fighting_cli import parse
-from selfplay.errors import ConfigError, SelfPlayError
+from selfplay.errors import ConfigError, SelfPlayError, boundary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,24 +32,30 @@ PRESET: Final = ("--game-type", "mock", "--preset", "laptop")
 
 
 class Cells:
-    """The cells in one folder, by name."""
+    """The cells of a study by name, in one file; a single process writes it.
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    Args:
+        path: The file.
+    """
 
-    def path(self, name: str) -> Path:
-        """File of a cell."""
-        return self._folder / f"{name}.json"
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._all()
 
     def read(self, names: Iterable[str]) -> list[Cell]:
         """Those of the named cells that are finished."""
-        paths = map(self.path, names)
-        return [json.loads(path.read_text(encoding="utf-8")) for path in paths if path.exists()]
+        found = self._all()
+        return [found[name] for name in names if name in found]
 
     def names(self, pattern: str) -> list[str]:
         """Finished cells whose names match a glob pattern, sorted."""
-        return sorted(path.relative_to(self._folder).with_suffix("").as_posix()
-                      for path in self._folder.glob(f"{pattern}.json"))  # fmt: skip
+        return sorted(fnmatch.filter(self._all(), pattern))
+
+    def where(self, name: str) -> str:
+        """File and name of a cell, for messages."""
+        return f"{self._path}, {name}"
 
     def make(
         self, name: str, measure: Callable[[], Mapping[str, Any]], expected: Mapping[str, Any] | None = None
@@ -67,12 +75,24 @@ class Cells:
         if not finished:
             self.write(name, measure())
         elif other := [key for key, value in (expected or {}).items() if found[0].get(key) != value]:
-            raise ConfigError(f"{self.path(name)} was measured with other {', '.join(other)}; move it away")
+            raise ConfigError(f"{self.where(name)}: measured with other {', '.join(other)}; delete it there")
         return not finished
 
     def write(self, name: str, cell: Mapping[str, Any]) -> None:
         """Write a finished cell."""
-        write_json(self.path(name), cell)
+        write_json(self._path, dict(sorted({**self._all(), name: cell}.items())))
+
+    def remove(self, name: str) -> None:
+        """Delete a cell, if there is one."""
+        if name in (found := self._all()):
+            del found[name]
+            write_json(self._path, found)
+
+    def _all(self) -> dict[str, Cell]:
+        if not self._path.exists():
+            return {}
+        with boundary(ConfigError, f"{self._path} is no file of cells"):
+            return dict(json.loads(self._path.read_text(encoding="utf-8")))
 
 
 def train_if_missing(run: RunDir, arguments: Sequence[str], tell: Callable[[str], object]) -> None:
@@ -113,4 +133,4 @@ def write_chart(
     """Draw curves, each a name and points (x, y), as SVG; nothing where there are none."""
     if curves:
         drawn = [Curve(name, [x for x, _ in points], [y for _, y in points]) for name, points in curves]
-        path.write_text(lines(Plot(drawn, x_label, y_label)), encoding="utf-8")
+        write_file(path, lines(Plot(drawn, x_label, y_label)).encode())

@@ -2,7 +2,7 @@
 
 In turn: shipped policies and the scale of all ratings, runs of the preset, whether ratings predict, scripted players,
 people, pictures, and the speed beside other trainers. A step that is finished under these versions is skipped, and one
-that was interrupted goes on where it was; to repeat one, delete its documents. --check runs nothing: it names figures
+that was interrupted goes on where it was; to repeat one, delete its document. --check runs nothing: it names figures
 of other versions, and pages that do not show them.
 """
 
@@ -41,20 +41,13 @@ class Figures:
 
     Args:
         command: What follows ``python -m scripts.studies.``.
-        documents: Files that it writes, as glob patterns below docs/data; each has ``versions``.
         write: Writes the pages below a folder from the documents; None: no page has text of them.
         minutes: About as long as it takes on two idle cores.
     """
 
     command: tuple[str, ...]
-    documents: tuple[str, ...]
     write: Callable[[Path], None] | None
     minutes: int
-
-    def read(self) -> dict[str, dict[str, Any]]:
-        """The finished documents by name."""
-        paths = (path for pattern in self.documents for path in sorted(DATA.glob(pattern)))
-        return {path.relative_to(DATA).as_posix(): json.loads(path.read_text(encoding="utf-8")) for path in paths}
 
 
 def _write_peers(root: Path) -> None:
@@ -62,30 +55,39 @@ def _write_peers(root: Path) -> None:
 
 
 FIGURES: Final[dict[str, Figures]] = {
-    "shipped": Figures(("shipped",), ("shipped/*.json",), shipped.write, 36),
-    "learning": Figures(("learning",), ("learning/*.json",), learning.write, 22),
-    "predictions": Figures(("predictions",), ("predictions/*.json",), predictions.write, 3),
-    "round_robin": Figures(("round_robin", "--write"), ("round_robin.json",), round_robin.write, 1),
+    "shipped": Figures(("shipped",), shipped.write, 36),
+    "learning": Figures(("learning",), learning.write, 22),
+    "predictions": Figures(("predictions",), predictions.write, 3),
+    "round_robin": Figures(("round_robin", "--write"), round_robin.write, 1),
     "play_style": Figures(
-        ("play_style", REPLAYS, "--policy", "medium", "--policy", "expert", "--write"),
-        ("play_style.json",),
-        play_style.write,
-        2,
+        ("play_style", REPLAYS, "--policy", "medium", "--policy", "expert", "--write"), play_style.write, 2
     ),
-    "pictures": Figures(("pictures",), ("pictures.json",), None, 1),
-    "peers": Figures(("rivals.bench", "--rounds", "2", "--write"), ("peers.json",), _write_peers, 25),
+    "pictures": Figures(("pictures",), None, 1),
+    "peers": Figures(("rivals.bench", "--rounds", "2", "--write"), _write_peers, 25),
 }
-"""In the order in which they are made: ratings of runs need the scale, pictures need a run."""
+"""By the name of their document in docs/data, in the order in which they are made: ratings of runs need the scale,
+pictures need a run."""
 BY_CELL: Final = {"shipped", "learning", "predictions"}
-"""Studies that skip what is finished by themselves."""
+"""Studies whose document has cells; they skip what is finished by themselves."""
+
+
+def read(name: str) -> dict[str, dict[str, Any]]:
+    """What has ``versions`` in the document of some figures: the document or its cells, by what messages call it."""
+    path = DATA / f"{name}.json"
+    if not path.exists():
+        return {}
+    found = json.loads(path.read_text(encoding="utf-8"))
+    if name not in BY_CELL:
+        return {path.name: found}
+    return {f"{path.name}, {cell}": content for cell, content in found.items()}
 
 
 def problems() -> list[str]:
     """What a reader would be told wrongly, one sentence each: figures of other versions, pages without the figures."""
     found = []
     now = versions()
-    for name, figures in FIGURES.items():
-        documents = figures.read()
+    for name in FIGURES:
+        documents = read(name)
         if not documents:
             found.append(f"{name}: no document in docs/data")
         found += [
@@ -108,8 +110,8 @@ def _other_pages() -> Iterator[str]:
         for page, copy in copies.items():
             copy.parent.mkdir(parents=True, exist_ok=True)
             copy.write_bytes(page.read_bytes())
-        for figures in FIGURES.values():
-            if figures.write is not None and figures.read():
+        for name, figures in FIGURES.items():
+            if figures.write is not None and read(name):
                 figures.write(Path(folder))
         for page, copy in copies.items():
             if copy.read_bytes() != page.read_bytes():
@@ -117,7 +119,7 @@ def _other_pages() -> Iterator[str]:
 
 
 def _other_pictures() -> Iterator[str]:
-    for document in FIGURES["pictures"].read().values():
+    for document in read("pictures").values():
         for name, digest in document["sha256"].items():
             if hashlib.sha256((ROOT / name).read_bytes()).hexdigest() != digest:
                 yield f"{name} is another picture than the one that was made"
@@ -129,8 +131,7 @@ def make(name: str, replays: Path | None) -> None:
     Raises:
         SelfPlayError: the command failed.
     """
-    figures = FIGURES[name]
-    documents = figures.read()
+    figures, documents = FIGURES[name], read(name)
     finished = documents and all(each.get("versions") == versions() for each in documents.values())
     if finished and name not in BY_CELL:
         tell(f"{name}: finished")

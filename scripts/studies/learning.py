@@ -1,7 +1,7 @@
 """Measure how the main job learns: train the laptop preset for some seeds; writes docs/learning.md and the README.
 
-A finished seed is kept in docs/data/learning/ and not trained again; delete its file to repeat it. The table of fights
-has the shipped policies of other characters, too (``scripts.studies.shipped``).
+A finished seed is kept in docs/data/learning.json and not trained again; delete its entry to repeat it. The table of
+fights has the shipped policies of other characters, too (``scripts.studies.shipped``).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from envs.melee import bots
 from envs.registry import find_game
-from scripts.studies import ROOT
+from scripts.studies import ROOT, shipped
 from scripts.studies.cells import PRESET, Cell, Cells, train_if_missing
 from scripts.studies.charts import Curve, Plot, lines
 from scripts.studies.combat.measure import quarters, scores
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from selfplay.config.fighting import Config
 
-OUT: Final = ROOT / "docs" / "data" / "learning"
+OUT: Final = ROOT / "docs" / "data" / "learning.json"
 
 
 def train_and_evaluate(seed: int, folder: Path) -> Cell:
@@ -96,12 +96,6 @@ def opponents(config: Config) -> dict[str, Any]:
     imitated = find_game(config.game.type).imitated_players if config.run.pretrained == SCRIPTED else ()
     unknown = held_out(config) if "scripted" in MODES[mode] else bots.LADDER
     return {"mode": mode, "held_out": [name for name in unknown if name not in imitated]}
-
-
-def read_cells(folder: Path) -> list[Cell]:
-    """All finished cells of a folder, by seed."""
-    cells = Cells(folder)
-    return sorted(cells.read(cells.names("seed_*")), key=lambda cell: int(cell["seed"]))
 
 
 def table(cells: Sequence[Cell]) -> str:
@@ -182,10 +176,11 @@ def _run(options: argparse.Namespace) -> None:
 
 def write(root: Path) -> None:
     """Write the tables, the chart and the README's sample below ``root`` from the finished cells."""
-    found, docs = read_cells(OUT), root / "docs"
-    shipped = Cells(ROOT / "docs" / "data" / "shipped").read(("fox", "marth"))
+    cells, docs = Cells(OUT), root / "docs"
+    found = sorted(cells.read(cells.names("seed_*")), key=lambda cell: int(cell["seed"]))
+    fights = [*cells.read(["before"]), *found, *Cells(shipped.OUT).read(("fox", "marth"))]
     put_between(docs / "learning.md", "measured", table(found))
-    put_between(docs / "learning.md", "preset fights", preset_text([*Cells(OUT).read(["before"]), *found, *shipped]))
+    put_between(docs / "learning.md", "preset fights", preset_text(fights))
     put_between(root / "README.md", "sample", f"```text\n{found[0]['printed']}\n```")
     (docs / "data" / "learning.svg").write_text(chart(found), encoding="utf-8")
 

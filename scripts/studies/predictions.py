@@ -1,7 +1,7 @@
 """Check that ratings predict games that were not used to fit them; writes docs/ratings.md.
 
 Each run of docs/learning.md (``scripts.studies.learning`` trains them) is rated without some pairs of its players,
-drawn at random, and these pairs play then. What is finished is not repeated: figures in docs/data/predictions/.
+drawn at random, and these pairs play then. What is finished is not repeated: figures in docs/data/predictions.json.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from selfplay.league.rewards import RewardRecord
 
-OUT: Final = ROOT / "docs" / "data" / "predictions"
+OUT: Final = ROOT / "docs" / "data" / "predictions.json"
 PAIRS, GAMES, RATING_GAMES = 20, 100, 1200  # held-out pairs of a run, games of each, games for the ratings
 
 Pair = tuple[str, str]

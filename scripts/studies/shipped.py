@@ -3,8 +3,8 @@
 The policies of a character are generations of one run of the laptop preset. Scripted players, the policies and more
 generations of the run are rated together: neighbours on the scale must lose to each other now and then, or nothing
 tells how far apart they are. The scripted players need the generations of a short run for that. What is finished is
-not done again: runs in --runs, figures in docs/data/shipped/. The seed is none of docs/learning.md, so that its runs
-are rated against policies of other runs.
+not done again: runs in --runs, figures in docs/data/shipped.json. The seed is none of docs/learning.md, so that its
+runs are rated against policies of other runs.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 GAMES: Final = 100  # of a figure of a card
 RATING_GAMES: Final = 6000  # of a table
 PARTS: Final = ("rate", "cards")
-OUT: Final = ROOT / "docs" / "data" / "shipped"
+OUT: Final = ROOT / "docs" / "data" / "shipped.json"
 CARDS: Final = FOLDER / "README.md"
 ABOUT_GAME: Final = ("game", "reward", "ppo", "league")  # settings that a shipped policy keeps; none is of a machine
 SEED: Final = 10
@@ -162,7 +162,7 @@ def install(character: str, runs: Path, cell: Cell, cells: Cells) -> None:
         config = {part: values for part, values in meta.config.items() if part in ABOUT_GAME}
         meta = meta.model_copy(update={"id": name, "parent": None, "config": config})
         save_policy(FOLDER / name, meta, params, replace=(FOLDER / name).exists())
-        cells.path(name).unlink(missing_ok=True)  # the card of other weights
+        cells.remove(name)  # the card of other weights
     shipped_policies.cache_clear()
     for settings, rated in tables.items():
         names = {name: name for name in bots.LADDER} | shipped

@@ -48,7 +48,7 @@ def test_a_training_from_files_is_judged_after_each_iteration_and_done_once(file
     for _ in range(2):
         files.train(configured(kuhn_start, 5))
     assert (tmp_path / "runs" / "files-5" / "calls").read_text() == f"{VARIABLES['GAMES_PER_ITER']} 5\n"
-    cell = json.loads((tmp_path / "out" / "files_5.json").read_text())
+    cell = json.loads((tmp_path / "out.json").read_text())["files_5"]
     assert [judged["states"] for judged in cell["iterations"]] == [8] * int(VARIABLES["NUM_ITERATIONS"])
     assert cell["evaluation"] == cell["iterations"][-1]
     assert cell["paired_gain"] == {"gain": 0.0, "interval": 0.0, "states": 8}  # it is the model that it began with
@@ -62,7 +62,7 @@ def test_a_training_from_files_that_fails_leaves_no_figures(files, kuhn_start, t
     (tmp_path / "scripts" / "run_selfplay_iteration.sh").write_text("#!/bin/sh\nexit 7\n")
     with pytest.raises(SelfPlayError, match="ended with 7"):
         files.train(configured(kuhn_start, 5))
-    assert not (tmp_path / "out").exists()
+    assert not (tmp_path / "out.json").exists()
 
 
 def test_a_run_is_kept_with_its_curves_and_done_once(monkeypatch, kuhn_start, page, tmp_path):
@@ -73,14 +73,14 @@ def test_a_run_is_kept_with_its_curves_and_done_once(monkeypatch, kuhn_start, pa
     monkeypatch.setattr(study, "COMMAND", line)
     of = DialogueStudy(tmp_path / "runs", tmp_path / "out", lambda _: None)
     of.train("grpo", 3)
-    cell = json.loads((tmp_path / "out" / "grpo_3.json").read_text())
+    cell = json.loads((tmp_path / "out.json").read_text())["grpo_3"]
     assert cell["games"] == 96
     assert [games for games, _ in cell["curves"]["reward"]] == [0.032, 0.064, 0.096]
     saved = (tmp_path / "runs" / "grpo-3" / "summary.json").stat().st_mtime_ns
     of.train("grpo", 3)
     assert (tmp_path / "runs" / "grpo-3" / "summary.json").stat().st_mtime_ns == saved
     cell["teaching"] = {"seconds": 60.0}
-    (tmp_path / "out" / "grpo_3.json").write_text(json.dumps(cell))
+    (tmp_path / "out.json").write_text(json.dumps({"grpo_3": cell}))
     of.write(page, [3])
     rows = page.read_text().splitlines()
     assert re.match(rf"\| grpo \| 3 \| {cell['evaluation']['reward']:.3f} ± ", rows[3])

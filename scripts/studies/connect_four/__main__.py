@@ -1,7 +1,7 @@
 """Ten minutes of Connect Four from nothing: every generation against alpha-beta, which training never meets.
 
 Also the share of the last generation's moves that keep the value of the position, which a solver knows. What is
-finished is not repeated: trainings in --runs, figures in docs/data/connect_four/. Writes docs/connect_four.md.
+finished is not repeated: trainings in --runs, figures in docs/data/connect_four.json. Writes docs/connect_four.md.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def main() -> int:
 
 def run(options: argparse.Namespace) -> None:
     parts = chosen("--parts", options.parts, PARTS)
-    cells = Cells(ROOT / "docs" / "data" / "connect_four")
+    cells = Cells(ROOT / "docs" / "data" / "connect_four.json")
     if "train" in parts:
         study = Study(options.runs, options.minutes, options.games)
         for seed in options.seeds:

@@ -1,6 +1,6 @@
 """Train the laptop preset's dialogue game with several seeds, both advantages, and from files; writes docs/dialogue.md.
 
-What is finished is not repeated: runs in --runs, figures in docs/data/dialogue/.
+What is finished is not repeated: runs in --runs, figures in docs/data/dialogue.json.
 """
 
 from __future__ import annotations

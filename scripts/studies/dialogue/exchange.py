@@ -34,13 +34,13 @@ class DialogueStudy:
 
     Args:
         runs: Where the runs go.
-        out: Where the figures go.
+        out: Folder of the charts; beside it, with ``.json``, is the file of the figures.
         tell: Prints progress.
     """
 
     def __init__(self, runs: Path, out: Path, tell: Callable[[str], object]) -> None:
         self._runs, self._out, self._tell = runs, out, tell
-        self._cells = Cells(out)
+        self._cells = Cells(out.with_suffix(".json"))
 
     def train(self, arm: str, seed: int) -> None:
         """Train a run and write its figures, unless finished. Blocks.
@@ -69,7 +69,7 @@ class DialogueStudy:
         self._cells.make(f"{arm}_{seed}", measure)
 
     def write(self, page: Path, seeds: Sequence[int]) -> None:
-        """Put the table into the page, and draw the charts in the folder of the cells."""
+        """Put the table into the page, and draw the charts."""
         cells = {arm: self._cells.read(f"{arm}_{seed}" for seed in seeds) for arm in ARMS}
         put_between(page, "laptop", table(cells))
         for name, (_, label) in CURVES.items():

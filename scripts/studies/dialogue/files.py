@@ -38,13 +38,13 @@ class FilesStudy:
     Args:
         scripts: Where the shell script is.
         runs: ``files-<seed>`` are the data folders.
-        out: Where the figures go.
+        out: File of the figures, without ``.json``.
         tell: Prints progress.
     """
 
     def __init__(self, scripts: Path, runs: Path, out: Path, tell: Callable[[str], object]) -> None:
         self._scripts, self._runs, self._tell = scripts, runs, tell
-        self._cells = Cells(out)
+        self._cells = Cells(out.with_suffix(".json"))
 
     def train(self, config: DialogueConfig) -> None:
         """Train from the start of the configuration's run and write the figures, unless finished. Blocks.

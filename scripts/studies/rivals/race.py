@@ -1,6 +1,7 @@
 """Race this project against other trainers: strength over minutes of training; writes docs/performance.md.
 
-The systems take turns on the machine. Finished cells (system, seed) in docs/data/race/ are not made again.
+The systems take turns on the machine. Finished cells (system, seed) in docs/data/race.json are not made again; delete
+an entry to repeat it.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ class Race:
 
     Args:
         plan: What is raced.
-        out: Folder of the finished cells, ``<system>-<seed>.json``.
+        out: File of the finished cells, ``<system>-<seed>``.
         work: Folder of the trainings; that of a cell is deleted when the cell is finished.
         venvs: Environments of the peers.
         tell: Prints progress.
@@ -113,7 +114,7 @@ class Race:
         """
         self._refuse_others()
         for seed in self._plan.seeds:
-            missing = [name for name in self._plan.systems if not self._cells.path(f"{name}-{seed}").exists()]
+            missing = [name for name in self._plan.systems if f"{name}-{seed}" not in self._cells]
             untrained = [name for name in missing if not kept(self._folder(name, seed), self._plan.marks[-1]).exists()]
             if untrained:
                 self._tell(f"seed {seed}: {', '.join(untrained)}, {self._plan.minutes:g} minutes each")
@@ -128,14 +129,14 @@ class Race:
         """Check everything that exists before the first training."""
         plan = self._plan
         for name, seed in product(plan.systems, plan.seeds):
-            cell, folder = self._cells.path(f"{name}-{seed}"), self._folder(name, seed)
-            if cell.exists():
-                with boundary(ConfigError, f"{cell} is no cell of a race"):
-                    there = json.loads(cell.read_text(encoding="utf-8"))
+            where, folder = self._cells.where(f"{name}-{seed}"), self._folder(name, seed)
+            if found := self._cells.read([f"{name}-{seed}"]):
+                with boundary(ConfigError, f"{where}: no cell of a race"):
+                    there = found[0]
                     minutes = [point["minutes"] for point in there["points"]]
                     settings = [there["games"], there["evaluation_games"], minutes]
                 if settings != [plan.games, plan.evaluation_games, plan.marks]:
-                    raise ConfigError(f"{cell} was made with other --minutes, --evaluation-games or games")
+                    raise ConfigError(f"{where}: made with other --minutes, --evaluation-games or games")
             elif kept(folder, plan.marks[-1]).exists():
                 with boundary(ConfigError, f"{folder} is no training of a race: move it away"):
                     there = json.loads((folder / PLAN).read_text(encoding="utf-8"))
@@ -242,7 +243,7 @@ def main() -> int:
     command.add_argument(
         "--evaluation-games", type=int, default=200, metavar="N", help="an anchor (default: %(default)s)"
     )
-    command.add_argument("--out", type=Path, default=ROOT / "docs" / "data" / "race", metavar="DIR", help="the cells")
+    command.add_argument("--out", type=Path, default=ROOT / "docs" / "data" / "race.json", metavar="FILE", help="cells")
     command.add_argument("--work", type=Path, default=ROOT / "checkpoints" / "race", metavar="DIR", help="the runs")
     command.add_argument("--venvs", type=Path, default=default_folder(), metavar="DIR", help="environments of peers")
     command.add_argument("--write", action="store_true", help="put curves and table into docs/")

@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 MARKER: Final = "race"
 
 
-def read_cells(folder: Path) -> list[Cell]:
+def read_cells(path: Path) -> list[Cell]:
     """All finished cells, ours first, then by name and seed.
 
     Raises:
         ConfigError: there is none.
     """
-    found = Cells(folder)
+    found = Cells(path)
     cells = found.read(found.names("*-*"))
     if not cells:
-        raise ConfigError(f"{folder} has no finished cells")
+        raise ConfigError(f"{path} has no finished cells")
     return sorted(cells, key=lambda cell: (cell["system"] != OURS, cell["system"], cell["seed"]))
 
 
@@ -74,11 +74,11 @@ def chart(cells: Sequence[Cell]) -> str:
 
 
 def write(docs: Path) -> None:
-    """Show the cells of ``docs/data/race`` in ``docs/performance.md``.
+    """Show the cells of ``docs/data/race.json`` in ``docs/performance.md``.
 
     Raises:
         ConfigError: there are none.
     """
-    cells = read_cells(docs / "data" / "race")
+    cells = read_cells(docs / "data" / "race.json")
     write_file(docs / "data" / "race.svg", chart(cells).encode())
     put_between(docs / "performance.md", MARKER, f"{table(cells)}\n\n![Strength over minutes](data/race.svg)")

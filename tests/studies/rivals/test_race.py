@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from envs.melee import bots
+from scripts.studies.cells import Cells
 from scripts.studies.rivals import race, race_page
 from scripts.studies.rivals.jobs import session_of, write_first_weights
 from scripts.studies.rivals.programs.job import Job
@@ -94,25 +95,24 @@ def test_only_missing_cells_are_made(tmp_path, monkeypatch):
     monkeypatch.setattr(race, "take_turns", turns)
     monkeypatch.setattr(race, "prepared", lambda peer, venvs: venvs / peer.name / "bin" / "python")
     monkeypatch.setattr(Race, "_strength", lambda self, policy: {"score": float(len(load_generation(policy)[1]))})
-    out, work, said = tmp_path / "out", tmp_path / "work", []
-    out.mkdir()
+    out, work, said = tmp_path / "out.json", tmp_path / "work", []
     done = {"games": 2, "evaluation_games": 2, "points": [{"minutes": 0.5}, {"minutes": 1.0}]}
-    (out / "selfplay-3.json").write_text(json.dumps(done))
+    Cells(out).write("selfplay-3", done)
     racing = partial(Race, PLAN, out, work, tmp_path / "venvs", said.append)
     with monkeypatch.context() as ended:
         ended.setattr(Race, "_finish", lambda *_: None)
         racing().run()
     racing().run()
     assert trained == [["cleanrl"]]  # only what is measured of it was missing
-    cell = json.loads((out / "cleanrl-3.json").read_text())
+    (cell,) = Cells(out).read(["cleanrl-3"])
     assert [point["minutes"] for point in cell["points"]] == [0.5, 1.0]
     assert (cell["way"], cell["release"]) == ({"threads": 2, "variant": ""}, " ".join(PEERS["cleanrl"].packages))
     racing().run()
     assert trained == [["cleanrl"]]
-    (out / "cleanrl-3.json").unlink()
+    Cells(out).remove("cleanrl-3")
     racing().run()
     assert trained == [["cleanrl"]] * 2  # nothing of an older system is measured again
-    assert json.loads((out / "cleanrl-3.json").read_text()) == cell
+    assert Cells(out).read(["cleanrl-3"]) == [cell]
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def unfinished(tmp_path):
 
 def refused(tmp_path, **changes):
     with pytest.raises(ConfigError) as error:
-        Race(replace(PLAN, **changes), tmp_path / "out", tmp_path / "work", tmp_path, print).run()
+        Race(replace(PLAN, **changes), tmp_path / "out.json", tmp_path / "work", tmp_path, print).run()
     return str(error.value)
 
 
@@ -138,11 +138,10 @@ def test_what_was_made_otherwise_is_not_taken(tmp_path, unfinished):
     rmtree(kept(unfinished, 1.0))
     assert "not finished: move it away" in refused(tmp_path, systems=("cleanrl",))
     cell = {"games": 2, "evaluation_games": 2, "points": [{"minutes": 0.5}]}
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "cleanrl-3.json").write_text(json.dumps(cell))
-    assert "cleanrl-3.json was made with other --minutes" in refused(tmp_path)
-    (tmp_path / "out" / "cleanrl-3.json").write_text("[]")
-    assert "cleanrl-3.json is no cell" in refused(tmp_path)
+    Cells(tmp_path / "out.json").write("cleanrl-3", cell)
+    assert "out.json, cleanrl-3: made with other --minutes" in refused(tmp_path)
+    Cells(tmp_path / "out.json").write("cleanrl-3", {})
+    assert "out.json, cleanrl-3: no cell of a race" in refused(tmp_path)
 
 
 def test_strength_is_the_mean_score(tmp_path):
@@ -160,8 +159,7 @@ def cell(system, seed, *scores):
 
 
 def test_the_page_says_when_ours_was_as_strong(tmp_path):
-    folder = tmp_path / "data" / "race"
-    folder.mkdir(parents=True)
+    path = tmp_path / "data" / "race.json"
     cells = [
         cell("selfplay", 0, 0.2, 0.6),
         cell("cleanrl", 0, 0.1, 0.4),
@@ -169,7 +167,7 @@ def test_the_page_says_when_ours_was_as_strong(tmp_path):
         cell("cleanrl", 1, 0.1, 0.3),
     ]
     for each in cells:
-        (folder / f"{each['system']}-{each['seed']}.json").write_text(json.dumps(each))
+        Cells(path).write(f"{each['system']}-{each['seed']}", each)
     (tmp_path / "performance.md").write_text("<!-- race: begin -->\n<!-- race: end -->\n")
     race_page.write(tmp_path)
     text = (tmp_path / "performance.md").read_text()
