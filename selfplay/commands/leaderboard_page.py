@@ -49,7 +49,7 @@ def write_run(
         LeagueError: the ledger cannot be read.
     """
     name = folder.resolve().name
-    if study.board.kind == "words":
+    if study.board.has_rewards:
         if play:
             raise ConfigError("--play is for fights")
         records, talks = RunRecords.of(folder), read_transcripts(folder)

@@ -33,7 +33,7 @@ from selfplay.runner.match import Contender, play_in_threads
 from selfplay.seeding import derive
 from selfplay.train.fighting.rating import Play, play_matchups
 from selfplay.train.fighting.realtime import arena, rating_slots
-from selfplay.train.rating import Rated, plan_games
+from selfplay.train.ledger_keeper import Rated, plan_games
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -50,15 +50,17 @@ ON_ALL_CORES: Final = partial(play_in_threads, usable_cores())
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class MatchPlayer:
     """Function that plays rating games, and how many it plays at once."""
 
     play: Play = ON_ALL_CORES
     batch: int = BATCH
 
 
-def way_of(config: Config, run: RunDir, tell: Callable[[str], None], given: Mapping[str, str] | None = None) -> Way:
-    """Return the way to play the game that a run trained in. Blocks.
+def match_player_of(
+    config: Config, run: RunDir, tell: Callable[[str], None], given: Mapping[str, str] | None = None
+) -> MatchPlayer:
+    """Return what plays rating games of the game that a run trained in. Blocks.
 
     Args:
         config: of the run.
@@ -71,7 +73,7 @@ def way_of(config: Config, run: RunDir, tell: Callable[[str], None], given: Mapp
     """
     given = given or {}
     if not (game := find_game(config.game.type)).live:
-        return Way()
+        return MatchPlayer()
     values = config.model_dump()
     programs = marked(Config, Mark.STARTS_PROGRAM)
     change(values, given, programs, OPTIONS)
@@ -79,7 +81,7 @@ def way_of(config: Config, run: RunDir, tell: Callable[[str], None], given: Mapp
     checked = with_dolphin_paths(Config.model_validate(values), tell)
     compile_rules(game, tell)  # each process of a game would do it within its own deadline
     emulators = arena(checked, run, tell)
-    return Way(emulators.play, 4 * len(rating_slots(config.run.num_games)))
+    return MatchPlayer(emulators.play, 4 * len(rating_slots(config.run.num_games)))
 
 
 def calibrate(
@@ -87,18 +89,18 @@ def calibrate(
     games: int = GAMES,
     seed: int = 0,
     tell: Callable[[str], None] = lambda _: None,
-    way: Way | None = None,
+    match_player: MatchPlayer | None = None,
 ) -> AnchorTable:
     """Let every two scripted players meet ``games`` times and rate them. Blocks.
 
     Raises:
         ConfigError: fewer games than one fixture has.
     """
-    way = way or Way()
+    match_player = match_player or MatchPlayer()
     settings = replace(settings, anchors=tuple(name for name in settings.anchors if name not in shipped_policies()))
     contenders = {name: Contender(name) for name in settings.anchors}
-    some = partial(play_matchups, contenders=contenders, settings=settings, iteration=0, play=way.play)
-    at_once = max(1, way.batch // settings.games_each)
+    some = partial(play_matchups, contenders=contenders, settings=settings, iteration=0, play=match_player.play)
+    at_once = max(1, match_player.batch // settings.games_each)
     return round_robin(settings, games, seed, some, at_once, lambda done: tell(f"{done} games"))
 
 
@@ -160,15 +162,15 @@ def rate_run(
     budget: int,
     seed: int,
     tell: Callable[[str], None] = lambda _: None,
-    way: Way | None = None,
+    match_player: MatchPlayer | None = None,
 ) -> int:
     """Spend ``budget`` rating games where they tell most and add them to the run's ledger; how many. Blocks."""
-    way = way or Way()
+    match_player = match_player or MatchPlayer()
     players = [*generations, *settings.anchors]
     contenders = {name: contender(name, run, settings.rules.game) for name in players}
     iteration = max((generation_number(name) or 0 for name in generations), default=0)
-    some = partial(play_matchups, contenders=contenders, settings=settings, iteration=iteration, play=way.play)
-    return spend(run, settings, players, budget, seed, some, way.batch, tell)
+    some = partial(play_matchups, contenders=contenders, settings=settings, iteration=iteration, play=match_player.play)
+    return spend(run, settings, players, budget, seed, some, match_player.batch, tell)
 
 
 def spend(

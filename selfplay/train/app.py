@@ -35,9 +35,9 @@ from selfplay.train.fighting.population import OWN_CHOICE
 from selfplay.train.fighting.session import Hooks, Session
 from selfplay.train.imitation.export import GAME
 from selfplay.train.imitation.scripted import CACHE, Recipe, epochs_for, imitate_scripted
+from selfplay.train.lifecycle import stop_signal
 from selfplay.train.rater import prepare_best
 from selfplay.train.run import cluster_for, run_to_end
-from selfplay.train.running import stop_signal
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import RunDir
@@ -92,7 +92,9 @@ def train(
     config = resolved.config
     # Before the folder is made: a mistake leaves none.
     pretrained = config.run.pretrained
-    guests = load_opponents(config.league.opponents, config.game, None if pretrained == SCRIPTED else pretrained)
+    external_opponents = load_opponents(
+        config.league.opponents, config.game, None if pretrained == SCRIPTED else pretrained
+    )
     check_new_run(folder, is_default=not named)
     compile_rules(find_game(config.game.type), lines.notice)
     if pretrained == SCRIPTED:  # games of the mock are recorded, whatever the run plays
@@ -104,7 +106,7 @@ def train(
             return 128 + stopped[0]
         run = create_run(folder, is_default=not named)
         with run.lock():
-            install_opponents(run, guests)
+            install_opponents(run, external_opponents)
             session = Session(config, run, resolved.device, cluster=cluster, start=start, hooks=hooks)
             return _start(session, preset, stream, resolved.notices)
 
@@ -182,7 +184,7 @@ def _header(session: Session, preset: str | None) -> list[tuple[str, object]]:
     lines = [
         ("Mode", None if emulator.outsider or own else league.mode),
         ("Opponents", emulator.outsider or own or (mix if league.mode == "simple_mix" else None)),
-        ("Guests", ", ".join(league.opponents) or None),
+        ("External opponents", ", ".join(league.opponents) or None),
         ("Game type", game.type),
         ("Dolphin", game.dolphin),
         ("Disc", game.iso),

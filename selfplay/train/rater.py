@@ -18,7 +18,8 @@ from selfplay.report.metrics import GateReport, RatingReport, ScoreAgainst
 from selfplay.report.rating_events import write_ratings
 from selfplay.runner.work_queue import Job, WorkQueue
 from selfplay.seeding import derive
-from selfplay.train.rating import LedgerKeeper, Rated, RatingBudget, comparable, highest, plan_games
+from selfplay.train.ledger_keeper import LedgerKeeper, Rated, comparable, highest, plan_games
+from selfplay.train.rating_budget import RatingBudget
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from selfplay.train.progress import Progress
 
 RATER: Final = "rater-000"
+RATER_STATE: Final = ("rating_spent", "gate")
+"""Keys of a checkpoint's ``extra`` that belong to ratings."""
 EVERY_S: Final = 15.0  # of training between two blocks of rating games
 CREDIT_S: Final = 30.0  # of which blocks may spend the share in advance, so that one that took long delays no other
 ROUND: Final = 256  # games side by side, planned from the ratings after the round before

@@ -17,7 +17,7 @@ from selfplay.machine import processor, usable_cores
 from selfplay.report.reporter import Feed
 from selfplay.runner.worker import Worker
 from selfplay.train.disk import SUMMARY
-from selfplay.train.running import Stop, run_tree
+from selfplay.train.lifecycle import Stop, run_tree
 from selfplay.train.tree import Tree
 from selfplay.verbs import respelled
 

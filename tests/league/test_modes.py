@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 
 from selfplay.league.matchmaker import Matchmaker
-from selfplay.league.modes import EXPLOITERS, FORGOTTEN, HOPELESS, MAIN, MODES, with_guests
+from selfplay.league.modes import EXPLOITERS, EXTERNAL, FORGOTTEN, HOPELESS, MAIN, MODES, with_external_opponents
 
 SCRIPTED = ("random", "rusher")
 GENERATIONS = [f"gen_{i}" for i in range(0, 60, 10)]
 EXPLOITS = ["main_exploiter_20", "league_exploiter_40"]
-GUESTS = ["run_a.gen_9", "run_b.gen_4"]
+EXTERNAL_OPPONENTS = ["run_a.gen_9", "run_b.gen_4"]
 
 
-def make(mode, seed=0, exploiters=EXPLOITS, guests=(), **options):
+def make(mode, seed=0, exploiters=EXPLOITS, external_opponents=(), **options):
     maker = Matchmaker(mode, np.random.default_rng(seed), SCRIPTED, **options)
-    maker.set_pool(GENERATIONS, exploiters, guests)
+    maker.set_pool(GENERATIONS, exploiters, external_opponents)
     maker.rotate()
     return maker
 
@@ -101,25 +101,25 @@ def test_who_starts_over_forgets_its_results():
 
 
 @pytest.mark.parametrize("mode", sorted(set(MODES) - {"opponents", "league"}))
-def test_guests_take_their_share_of_every_mode(mode):
-    maker = make(mode, guests=GUESTS, weights=with_guests(MODES[mode], 0.25))
-    assert shares(maker)["guests"] == pytest.approx(0.25, abs=0.015)
+def test_external_opponents_take_their_share_of_every_mode(mode):
+    maker = make(mode, external_opponents=EXTERNAL_OPPONENTS, weights=with_external_opponents(MODES[mode], 0.25))
+    assert shares(maker)[EXTERNAL] == pytest.approx(0.25, abs=0.015)
     rest = {name: 0.75 * share for name, share in MODES[mode].items()}
-    assert shares(maker) == pytest.approx(rest | {"guests": 0.25}, abs=0.015)
+    assert shares(maker) == pytest.approx(rest | {EXTERNAL: 0.25}, abs=0.015)
     for _ in range(20):
         maker.rotate()
-    assert {o.id for o in maker.draw(4000) if o.category == "guests"} <= set(GUESTS)
+    assert {o.id for o in maker.draw(4000) if o.category == EXTERNAL} <= set(EXTERNAL_OPPONENTS)
 
 
 def test_with_opponents_alone_nobody_else_is_met():
-    maker = make("opponents", guests=GUESTS)
+    maker = make("opponents", external_opponents=EXTERNAL_OPPONENTS)
     met = {o.id for _ in range(10) for o in maker.draw(100)}
-    assert met == set(GUESTS)
+    assert met == set(EXTERNAL_OPPONENTS)
 
 
 def test_no_share_leaves_a_mode_as_it_is():
-    assert with_guests(MODES["pfsp"], 0.0) == MODES["pfsp"]
-    assert with_guests(MODES["opponents"], 0.2) == MODES["opponents"]
+    assert with_external_opponents(MODES["pfsp"], 0.0) == MODES["pfsp"]
+    assert with_external_opponents(MODES["opponents"], 0.2) == MODES["opponents"]
 
 
 @pytest.mark.parametrize("mode", ["league", *EXPLOITERS])

@@ -41,8 +41,8 @@ from selfplay.train.imitation.data import Games
 from selfplay.train.imitation.export import GAME, LATEST, exported, network_of
 from selfplay.train.imitation.recording import blocks, pairings_of, recorded
 from selfplay.train.imitation.report import Reports
-from selfplay.train.imitation.standing import NAME
 from selfplay.train.imitation.training import Training
+from selfplay.train.imitation.training_state import NAME
 
 if TYPE_CHECKING:
     from envs.melee.examples import Examples
@@ -241,12 +241,12 @@ def _imitated(
     with closing(Reports(run.path, io.StringIO())) as reports:
         training = Training(
             run, games, counts, reports, "cpu", THREADS,
-            lambda: stop_at(f"epoch {training.standing.epoch + 1} of {recipe.epochs}"),
+            lambda: stop_at(f"epoch {training.progress.epoch + 1} of {recipe.epochs}"),
         )  # fmt: skip
         with closing(training):
             training.run()
-    if not training.standing.ended:
+    if not training.progress.ended:
         return None
-    best = training.standing.best
+    best = training.progress.best
     policy = load_policy(exported(folder, LATEST if best is None else BEST))
     return policy, float("nan") if best is None else best
