@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from PIL import Image
 
 from scripts.studies import ROOT
-from scripts.studies.command_line import Command, tell
+from scripts.studies.command_line import Command, notify
 from scripts.studies.pages import measured_here, write_json
 from selfplay.errors import SelfPlayError
 
@@ -39,7 +39,7 @@ def _run(options: argparse.Namespace) -> None:
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
         raise SelfPlayError(f"a browser is needed for the picture of the page: one of {', '.join(BROWSERS)}")
-    tell(_output(sys.executable, *WATCH))
+    notify(_output(sys.executable, *WATCH))
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "page.html"
         _output(sys.executable, "scripts/leaderboard.py", str(options.runs / "seed_0"), "--html", str(page))

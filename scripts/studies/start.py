@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from scripts.studies import ROOT
 from scripts.studies.cells import Cell, Cells, read_curves, train_if_missing, write_chart
-from scripts.studies.command_line import Command, chosen, tell, weights
+from scripts.studies.command_line import Command, chosen, notify, weights
 from scripts.studies.pages import interval, measured_here, put_between
 from scripts.studies.pages import table as markdown
 from selfplay.checkpoint import RunDir, list_generations
@@ -48,11 +48,11 @@ class StartStudy:
         runs: ``<arm>/seed_<seed>`` are the runs.
         out: Where the figures go.
         steps: Timesteps of each training.
-        tell: Prints progress.
+        notify: Prints progress.
     """
 
-    def __init__(self, policy: Path, runs: Path, out: Path, steps: int, tell: Callable[[str], None]) -> None:
-        self._policy, self._runs, self._out, self._steps, self._tell = policy, runs, out, steps, tell
+    def __init__(self, policy: Path, runs: Path, out: Path, steps: int, notify: Callable[[str], None]) -> None:
+        self._policy, self._runs, self._out, self._steps, self._notify = policy, runs, out, steps, notify
         self._cells = Cells(out)
 
     def train(self, arm: str, seed: int) -> None:
@@ -67,7 +67,7 @@ class StartStudy:
             words += ["--pretrained", "none"]
         else:
             words += ["--pretrained", str(self._policy), "--teacher-kl", arm.removeprefix("kl_")]
-        train_if_missing(self._run(arm, seed), words, self._tell)
+        train_if_missing(self._run(arm, seed), words, self._notify)
 
     def measure(self, arm: str, seed: int, seeds: Sequence[int]) -> None:
         """Play games of a run against the policy that it started from, and against runs from scratch. Blocks.
@@ -78,14 +78,14 @@ class StartStudy:
         name = f"{arm}_{seed}"
         if self._cells.make(name, lambda: self._measure(arm, seed, seeds), {"teacher": self._teacher_hash}):
             score = self._cells.read([name])[0]["result"]["score"]
-            self._tell(f"{arm}, seed {seed}: {score:.1%} against the policy that was imitated")
+            self._notify(f"{arm}, seed {seed}: {score:.1%} against the policy that was imitated")
 
     def meet(self, one: str, other: str, seed: int) -> None:
         """Play games of the runs of two arms and one seed, unless finished. Blocks."""
 
         def measure() -> Cell:
             found = self._play(self._run(one, seed), self._last(one, seed), self._last(other, seed), TWO_RUNS, seed)
-            self._tell(f"{one} against {other}, seed {seed}: {found.score:.1%}")
+            self._notify(f"{one} against {other}, seed {seed}: {found.score:.1%}")
             return asdict(found)
 
         self._cells.make(_pair(one, other, seed), measure)
@@ -209,7 +209,7 @@ def _run(options: argparse.Namespace) -> None:
     parts = chosen("--parts", options.parts, PARTS)
     arms, seeds = [SCRATCH, *(f"kl_{weight}" for weight in options.teacher_kl)], options.seeds
     out = ROOT / "docs" / "data" / options.name
-    study = StartStudy(options.policy, options.runs, out, options.steps, tell)
+    study = StartStudy(options.policy, options.runs, out, options.steps, notify)
     if "train" in parts:
         for seed, arm in product(seeds, arms):
             study.train(arm, seed)

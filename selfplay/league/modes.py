@@ -32,8 +32,8 @@ EXTERNAL: Final = "guests"
 """Category of policies of other runs; saved states have this name."""
 OUTSIDER: Final = "outsider"
 """Category for games in which a fixed player has the other seat. No mode contains it."""
-FORGOTTEN: Final = 0.3  # score below which a past opponent counts as forgotten
-HOPELESS: Final = 0.2  # score against the main agent below which an exploiter trains against older generations
+FORGOTTEN_BELOW: Final = 0.3  # score below which a past opponent counts as forgotten
+LESSONS_BELOW: Final = 0.2  # score against the main agent below which an exploiter trains against older generations
 
 
 @final
@@ -93,11 +93,11 @@ def _league(pool: OpponentPool, _: Results) -> Sequence[str]:
 
 
 def _forgotten(pool: OpponentPool, results: Results) -> Sequence[str]:
-    return [name for name in _league(pool, results) if results.score(name) < FORGOTTEN]
+    return [name for name in _league(pool, results) if results.score(name) < FORGOTTEN_BELOW]
 
 
 def _lessons(pool: OpponentPool, results: Results) -> Sequence[str]:
-    return pool.generations if results.score(MAIN) < HOPELESS else ()
+    return pool.generations if results.score(MAIN) < LESSONS_BELOW else ()
 
 
 CATEGORIES: Final[Mapping[str, Category]] = {

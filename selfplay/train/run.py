@@ -116,7 +116,7 @@ def _finish(tree: Tree, seconds: float) -> None:
     if board is not None:
         feed.leaderboard(to_text(board, width=terminal_width()))
     feed.notice(
-        f"{progress.fate(whole=not disk.missing)} after {progress.iteration} iterations, {family.played()}, "
+        f"{progress.how_it_ended(whole=not disk.missing)} after {progress.iteration} iterations, {family.played()}, "
         f"{progress.elapsed_s:.0f} s; the run is in {run.path}"
     )
     steps = [respelled(line) for line in family.next_steps()]
@@ -127,7 +127,7 @@ def _finish(tree: Tree, seconds: float) -> None:
     disk.refuse_to_end(progress.saved)
 
 
-def longer(run: SelfPlaySettings, progress: Progress) -> str:
+def flags_to_continue(run: SelfPlaySettings, progress: Progress) -> str:
     """Flags for a run to continue: none where its planned end is ahead, else an end further away."""
     if not progress.finished:
         return ""

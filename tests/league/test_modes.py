@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 from selfplay.league.matchmaker import Matchmaker
-from selfplay.league.modes import EXPLOITERS, EXTERNAL, FORGOTTEN, HOPELESS, MAIN, MODES, with_external_opponents
+from selfplay.league.modes import (
+    EXPLOITERS,
+    EXTERNAL,
+    FORGOTTEN_BELOW,
+    LESSONS_BELOW,
+    MAIN,
+    MODES,
+    with_external_opponents,
+)
 
 SCRIPTED = ("random", "rusher")
 GENERATIONS = [f"gen_{i}" for i in range(0, 60, 10)]
@@ -54,7 +62,7 @@ def test_only_those_who_beat_it_are_forgotten():
     without = {name: share for name, share in MODES["league"].items() if name != "forgotten"}
     assert shares(maker) == pytest.approx({k: v / sum(without.values()) for k, v in without.items()}, abs=0.015)
     beaten(maker, ["gen_20"], games=400)
-    assert maker.results.score("gen_20") < FORGOTTEN
+    assert maker.results.score("gen_20") < FORGOTTEN_BELOW
     for _ in range(30):
         maker.rotate()
     assert "gen_20" in {o.id for o in maker.draw(4000) if o.category == "forgotten"}
@@ -69,7 +77,7 @@ def test_an_exploiter_of_the_main_agent_meets_nobody_else_while_it_has_a_chance(
 def test_a_hopeless_exploiter_takes_lessons_with_the_past_of_the_main_agent():
     maker = make("main_exploiter")
     beaten(maker, [MAIN])
-    assert maker.results.score(MAIN) < HOPELESS
+    assert maker.results.score(MAIN) < LESSONS_BELOW
     maker.rotate()
     drawn = maker.draw(4000)
     assert {o.id for o in drawn if o.category == "lessons"} <= set(GENERATIONS)

@@ -249,7 +249,7 @@ def test_blocks_are_played_every_fifteen_seconds_of_training():
             made.budget.pay(90, 30.0)  # more than the share so far: the next waits
     assert [when for when, _ in begun] == [15.0, 30.0, 45.0, 76.0]
     assert [games for _, games in begun[:3]] == [90] * 3  # 0.6 of half of 15 seconds
-    assert rater.LEAST <= begun[3][1] < 90
+    assert rater.MIN_GAMES_AT_ONCE <= begun[3][1] < 90
 
 
 def test_the_last_block_spends_the_share_however_much_a_game_cost_before():
@@ -268,7 +268,7 @@ def test_the_last_block_spends_the_share_however_much_a_game_cost_before():
     asyncio.run(made.rate_last(progress))
     assert rounds[0] == 16  # more than the ten of five seconds each that the share pays for
     assert 49.0 < made.budget.spent <= 50.0
-    assert max(rounds) <= rater.ROUND
+    assert max(rounds) <= rater.GAMES_PER_ROUND
 
 
 def test_what_is_reported_of_a_table():

@@ -229,12 +229,12 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
     def open_runner(self, runner: str, incarnation: int) -> DialogueGames:
         progress = self.progress
         faults = progress.chaos.plan_of(runner, incarnation, progress.iteration, 0)
-        struck = partial(progress.chaos.struck, runner)
+        on_fault = partial(progress.chaos.injected, runner)
         if self._actors is not None:
             games = self._actors.open(runner, faults)
-            return games if faults is None else cast("DialogueGames", CountedFaults(games, faults, struck))
+            return games if faults is None else cast("DialogueGames", CountedFaults(games, faults, on_fault))
         torch.set_num_threads(1)  # in this thread: runners share the cores
-        entry = self.session.entry if faults is None else faulty(self.session.entry, faults, struck)
+        entry = self.session.entry if faults is None else faulty(self.session.entry, faults, on_fault)
         writer = writer_of(self.session.config, self.session.model, self.session.endpoint)
         return DialogueCollector(entry, self.session.rules, writer)
 

@@ -33,7 +33,7 @@ from selfplay.train.fighting.rating import play_matchups
 from selfplay.train.fighting.realtime import arena, limits, park_policy, rating_cost_s
 from selfplay.train.rater import COST_S, Rater, RaterResource, RatingPlan
 from selfplay.train.restart_policy import PARK, PARK_ELSEWHERE, patience
-from selfplay.train.run import longer
+from selfplay.train.run import flags_to_continue
 from selfplay.verbs import quoted
 
 if TYPE_CHECKING:
@@ -61,11 +61,11 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
     """Fights and solved games."""
 
     def __init__(self, session: Session, feed: Feed, stop: asyncio.Event) -> None:
-        config, live = session.config, session.game.live
+        config, real_time = session.config, session.game.real_time
         elsewhere = session.cluster is not None
-        park = park_policy(config.emulator) if live else PARK_ELSEWHERE if elsewhere else PARK
+        park = park_policy(config.emulator) if real_time else PARK_ELSEWHERE if elsewhere else PARK
         queue: WorkQueue[GameBlock] = WorkQueue(
-            session.blocks, config.run.collect_timeout, limits(config) if live else None, leave_behind=live,
+            session.blocks, config.run.collect_timeout, limits(config) if real_time else None, leave_behind=real_time,
             patience=patience(park, config.run.ray_address),
         )  # fmt: skip
         super().__init__(session, queue, park, feed, stop, Health(fights=session.game.fighter))
@@ -232,7 +232,7 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
     async def state(self) -> tuple[dict[str, Any], Arrays]:
         arrays = await self._population.arrays()
         opponents: dict[str, Any] = {}
-        if self.progress.iteration and not self.session.game.live:
+        if self.progress.iteration and not self.session.game.real_time:
             jobs: dict[str, Job[GameBlock]] = {
                 r: Job(methodcaller("snapshot"), timed=False) for r in self.session.blocks
             }
@@ -260,24 +260,24 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
     # ---- ratings
 
     def make_rater(self, ledger: LedgerKeeper, queue: WorkQueue[RaterResource]) -> Rater | None:
-        config, live = self.session.config, self.session.game.live
+        config, real_time = self.session.config, self.session.game.real_time
         if not config.league.track_elo:
             return None
         plan = RatingPlan(
             self.session.rating,
             config.league.rating_share,
-            cost_s=rating_cost_s(config.game.max_episode_frames, config.run.num_games) if live else COST_S,
+            cost_s=rating_cost_s(config.game.max_episode_frames, config.run.num_games) if real_time else COST_S,
             frames_per_step=config.game.frame_skip,
             cap_frames=config.game.max_episode_frames,
             by_frames=config.run.deterministic,
-            live=live,
+            real_time=real_time,
             gate=Gate(SprtBounds(*config.league.gate_bounds)) if config.league.gate == "sprt" else None,
         )
         return Rater(self.run, plan, ledger, queue, self.feed.notice)
 
     def open_rater(self) -> RaterResource:
-        session, live = self.session, self.session.game.live
-        emulators = arena(session.config, self.run, self.feed.notice, self._blocks.infer) if live else None
+        session, real_time = self.session, self.session.game.real_time
+        emulators = arena(session.config, self.run, self.feed.notice, self._blocks.infer) if real_time else None
         threads = update_threads(session.config.run.threads)
         play = partial(play_in_threads, threads) if emulators is None else emulators.play
 
@@ -303,7 +303,7 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
     @property
     def rating_limits(self) -> Limits | None:
         """Rating games in emulators have deadlines of their own, each of them."""
-        return Limits(math.inf, math.inf) if self.session.game.live else None
+        return Limits(math.inf, math.inf) if self.session.game.real_time else None
 
     @property
     def ledger_rows(self) -> int | None:
@@ -325,14 +325,14 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
         config = self.session.config
         started = spelled(config, OPTIONS)
         game = self.session.game
-        playable = not game.live if game.fighter else game.single is not None
+        playable = not game.real_time if game.fighter else game.single is not None
         served = "" if config.net.backbone in PLAYED or not game.fighter else " --serve"
         resume = f"  python scripts/train_self_play.py --resume --checkpoint {quoted(self.run.path)}"
         newest, own = quoted(self.run.generations / self.progress.newest), own_code(config, OPTIONS)
         return [
             f"  python scripts/evaluate.py {newest} {ANCHOR} --games 100{own}",
             *([f"  python scripts/watch.py {quoted(self.run.path)}{own}"] if game.fighter else []),
-            f"{resume}{longer(config.run, self.progress)}{started}",
+            f"{resume}{flags_to_continue(config.run, self.progress)}{started}",
             f"  tensorboard --logdir {quoted(self.run.path.parent)}",
             *(
                 [f"  python scripts/play.py {quoted(self.run.path)}{served}{own}  # play against it"]
