@@ -62,21 +62,21 @@ class Compilation:
         os._exit(INTERRUPTED)
 
 
-def compile_rules(game: GameEntry, tell: Callable[[str], object] | None = None) -> None:
+def compile_rules(game: GameEntry, notify: Callable[[str], object] | None = None) -> None:
     """Compile the rules of a game unless they are compiled. Blocks.
 
     Args:
         game: To be played.
-        tell: Called with lines about the progress; by default they go to standard error.
+        notify: Called with lines about the progress; by default they go to standard error.
     """
     if game.prepare is None or game.starts_at_once():
         return
     why = f"for this machine, the first time only: {RANGE}"
-    tell_progress(Compilation(game.prepare).wait, "the game rules", why, tell)
+    tell_progress(Compilation(game.prepare).wait, "the game rules", why, notify)
 
 
 def tell_progress(
-    wait: Callable[[float], bool], what: str, why: str, tell: Callable[[str], object] | None = None
+    wait: Callable[[float], bool], what: str, why: str, notify: Callable[[str], object] | None = None
 ) -> None:
     """Tell that something is compiled, how long it has taken so far, and the end. Blocks.
 
@@ -84,14 +84,14 @@ def tell_progress(
         wait: Waits so many seconds at most; whether it is done.
         what: Is compiled.
         why: What the first line says of it.
-        tell: Called with each line; by default they go to standard error.
+        notify: Called with each line; by default they go to standard error.
     """
-    tell = tell or _to_stderr
+    notify = notify or _to_stderr
     started = time.monotonic()
-    tell(f"Compiling {what} {why}")
+    notify(f"Compiling {what} {why}")
     while not wait(EVERY_S):
-        tell(f"Compiling {what}: {time.monotonic() - started:.0f} s so far")
-    tell(f"Compiled {what} in {time.monotonic() - started:.0f} s")
+        notify(f"Compiling {what}: {time.monotonic() - started:.0f} s so far")
+    notify(f"Compiled {what} in {time.monotonic() - started:.0f} s")
 
 
 def _to_stderr(line: str) -> None:

@@ -48,7 +48,7 @@ class GameEntry:
     rated: RatedGame  # all scripted players, and how matches are played
     starts_at_once: Callable[[], bool]  # returns True if no step compiles rules
     prepare: Callable[[], None] | None = None  # compiles the rules, for all processes of this machine
-    live: bool = False  # in emulators of their own: one game a process, nothing is kept, a slow one is left behind
+    real_time: bool = False  # in emulators of their own: one game a process, nothing is kept, a slow one is left behind
     training_players: tuple[str, ...] | None = None  # scripted players met in training; None: those of the ladder
     held_out: tuple[str, ...] = ()  # those of them that training does not meet by default
     imitated_players: tuple[str, ...] = ()  # scripted players of the mock that a run can begin by imitating
@@ -168,7 +168,7 @@ _DOLPHIN: Final = replace(  # all that policies see and do is the same
     training_players=bot_names.LADDER,
     starts_at_once=_later("envs.melee.external_frames", "rules_are_compiled"),
     prepare=_later("envs.melee.external_frames", "compile_rules"),
-    live=True,
+    real_time=True,
     characters=tuple(roster.CHARACTERS),
 )
 _KUHN: Final = Kuhn()

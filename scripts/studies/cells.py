@@ -95,7 +95,7 @@ class Cells:
             return dict(json.loads(self._path.read_text(encoding="utf-8")))
 
 
-def train_if_missing(run: RunDir, arguments: Sequence[str], tell: Callable[[str], object]) -> None:
+def train_if_missing(run: RunDir, arguments: Sequence[str], notify: Callable[[str], object]) -> None:
     """Train a run with these arguments of ``selfplay train``, or resume it, unless it is finished. Blocks.
 
     Raises:
@@ -105,7 +105,7 @@ def train_if_missing(run: RunDir, arguments: Sequence[str], tell: Callable[[str]
     wanted = parse([*arguments, "--checkpoint", str(run.path)])
     if is_finished(run, wanted.config.run.timesteps):
         return
-    tell(f"training {run.path}")
+    notify(f"training {run.path}")
     if finish(run, wanted.config, wanted.explicit, wanted.preset):
         raise SelfPlayError(f"{run.path} was interrupted")
 

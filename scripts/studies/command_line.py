@@ -69,7 +69,7 @@ def chosen(flag: str, given: str | Iterable[object], valid: Collection[object]) 
     return names
 
 
-def tell(text: str) -> None:
+def notify(text: str) -> None:
     """Print a line of progress at once."""
     print(text, flush=True)
 

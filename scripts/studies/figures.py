@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from scripts.studies import ROOT, learning, predictions, round_robin, shipped
-from scripts.studies.command_line import Command, chosen, exit_on_signals, tell
+from scripts.studies.command_line import Command, chosen, exit_on_signals, notify
 from scripts.studies.pages import versions
 from scripts.studies.play_style import __main__ as play_style
 from scripts.studies.rivals import page as peers
@@ -134,15 +134,15 @@ def make(name: str, replays: Path | None) -> None:
     figures, documents = FIGURES[name], read(name)
     finished = documents and all(each.get("versions") == versions() for each in documents.values())
     if finished and name not in BY_CELL:
-        tell(f"{name}: finished")
+        notify(f"{name}: finished")
         return
     words = [str(replays) if word == REPLAYS else word for word in figures.command]
-    tell(f"{name}: about {figures.minutes} minutes")
+    notify(f"{name}: about {figures.minutes} minutes")
     began = time.monotonic()
     command = [sys.executable, "-m", f"scripts.studies.{words[0]}", *words[1:]]
     if code := subprocess.run(command, cwd=ROOT, check=False).returncode:
         raise SelfPlayError(f"{' '.join(command)} ended with exit code {code}")
-    tell(f"{name}: {(time.monotonic() - began) / 60:.1f} minutes")
+    notify(f"{name}: {(time.monotonic() - began) / 60:.1f} minutes")
 
 
 def main() -> int:
@@ -164,8 +164,8 @@ def _run(options: argparse.Namespace) -> int:
             make(name, options.replays)
     wrong = problems()
     for problem in wrong:
-        tell(problem)
-    tell(f"{len(wrong)} problems" if wrong else f"all figures are of {versions()}, and the pages show them")
+        notify(problem)
+    notify(f"{len(wrong)} problems" if wrong else f"all figures are of {versions()}, and the pages show them")
     return 1 if wrong else 0
 
 

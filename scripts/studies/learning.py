@@ -18,7 +18,7 @@ from scripts.studies.cells import PRESET, Cell, Cells, train_if_missing
 from scripts.studies.charts import Curve, Plot, lines
 from scripts.studies.combat.measure import quarters, scores
 from scripts.studies.combat.preset import BEFORE, GAMES, measure_before, measured, preset_text
-from scripts.studies.command_line import Command, tell
+from scripts.studies.command_line import Command, notify
 from scripts.studies.pages import interval, measured_here, put_between
 from scripts.studies.pages import table as markdown
 from selfplay.checkpoint import RunDir
@@ -50,7 +50,7 @@ def train_and_evaluate(seed: int, folder: Path) -> Cell:
     words = [*PRESET, "--track-elo", "--seed", str(seed)]
     wanted = parse(words)
     run = RunDir(folder)
-    train_if_missing(run, words, tell)
+    train_if_missing(run, words, notify)
     summary = run.read_summary()
     newest = contender(str(summary["newest"]), run)
     start = contender(START, run)

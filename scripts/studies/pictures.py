@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from PIL import Image
 
 from scripts.studies import ROOT
-from scripts.studies.command_line import Command, tell
+from scripts.studies.command_line import Command, notify
 from scripts.studies.pages import measured_here, write_json
 from selfplay.errors import SelfPlayError
 
@@ -40,7 +40,7 @@ def _run(options: argparse.Namespace) -> None:
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
         raise SelfPlayError(f"a browser is needed for the picture of the page: one of {', '.join(BROWSERS)}")
-    tell(_output(*SELFPLAY, *WATCH))
+    notify(_output(*SELFPLAY, *WATCH))
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "page.html"
         _output(*SELFPLAY, "leaderboard", str(options.runs / "seed_0"), "--html", str(page))

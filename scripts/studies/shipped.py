@@ -19,7 +19,7 @@ from envs.melee import bots
 from scripts.studies import ROOT
 from scripts.studies.cells import PRESET, Cell, Cells, train_if_missing
 from scripts.studies.combat.measure import mirror, scores
-from scripts.studies.command_line import Command, chosen, tell
+from scripts.studies.command_line import Command, chosen, notify
 from scripts.studies.pages import interval, measured_here
 from scripts.studies.pages import table as markdown
 from selfplay.checkpoint import RunDir, list_generations, load_generation, save_policy
@@ -60,7 +60,7 @@ STEPS: Final = {"mewtwo": 24_000_000, "fox": 12_000_000, "marth": 12_000_000}
 SHORT_RUN: Final = ("--timesteps", "500000", "--save-interval", "5")
 """Its generations are between the scripted players: those of a long run are soon above them."""
 RATED: Final = 12  # generations of a run that are rated
-LAST: Final = {"mewtwo": "expert", "fox": "fox", "marth": "marth"}
+LAST_NAMES: Final = {"mewtwo": "expert", "fox": "fox", "marth": "marth"}
 """Name of the last generation of each run."""
 BETWEEN: Final = {"strong": 2 / 3, "medium": 1 / 3, "weak": 0.0}
 """Other policies of the default character: the rated generation that is nearest to this part of the way, in Elo, from
@@ -86,9 +86,9 @@ def train(character: str, runs: Path) -> None:
     Raises:
         SelfPlayError: a training failed or was interrupted.
     """
-    train_if_missing(RunDir(runs / character), words_of(character), tell)
+    train_if_missing(RunDir(runs / character), words_of(character), notify)
     short = [*PRESET, "--character", character, "--seed", str(SEED), *SHORT_RUN]
-    train_if_missing(RunDir(runs / f"{character}_short"), short, tell)
+    train_if_missing(RunDir(runs / f"{character}_short"), short, notify)
 
 
 def rated_generations(character: str, runs: Path) -> tuple[dict[str, Path], dict[str, Path]]:
@@ -107,7 +107,7 @@ def rate_character(character: str, runs: Path) -> Cell:
     tables = {}
     for words in TABLES_OF[character]:
         settings = settings_of(parse([*words]).config)
-        tell(f"{' '.join(words)}: {RATING_GAMES:,} games of {len(players)} players")
+        notify(f"{' '.join(words)}: {RATING_GAMES:,} games of {len(players)} players")
         rng, weight = np.random.default_rng(SEED), 1.0 / len(players)
         found = rate_between(players, {ANCHOR: ANCHOR_ELO}, settings, RATING_GAMES, rng, newest_weight=weight)
         tables[settings.settings] = {
@@ -132,7 +132,7 @@ def chosen_generations(character: str, late: Sequence[str], elo: Mapping[str, fl
         late: Rated generations of the run, by age.
         elo: Of all rated players.
     """
-    found = {LAST[character]: late[-1]}
+    found = {LAST_NAMES[character]: late[-1]}
     if character == DEFAULT:
         low, high = max(elo[name] for name in bots.LADDER), elo[late[-1]]
         for name, part in BETWEEN.items():
@@ -202,7 +202,7 @@ def measure(name: str) -> Cell:
 
 def shipped_of(character: str) -> list[str]:
     """Names of the shipped policies of a character, the strongest first."""
-    return [LAST[character], *(BETWEEN if character == DEFAULT else ())]
+    return [LAST_NAMES[character], *(BETWEEN if character == DEFAULT else ())]
 
 
 def names() -> list[str]:
@@ -279,7 +279,7 @@ def rate_between(
         matchups = plan(ratings, everyone, min(BATCH, games - planned), rng, settings.games_each, newest_weight)
         playing = [match for match in matchups if not {match.players, match.players[::-1]} & {*without}]
         records += play_matchups(playing, everyone, settings, 0, play=ON_ALL_CORES)
-        tell(f"{min(planned + BATCH, games):,} of {games:,} games planned, {len(records):,} played")
+        notify(f"{min(planned + BATCH, games):,} of {games:,} games planned, {len(records):,} played")
     table = GameTable.of(records)
     ratings = rate(table, players=everyone, anchors=pinned)
     return widened(ratings, diagnose(ratings, table).misfit)

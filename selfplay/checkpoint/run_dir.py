@@ -46,7 +46,7 @@ class RunDir:
     metrics = _Below("metrics.jsonl")  # one JSON object per iteration
     generations = _Below("generations")  # frozen policies ``gen_N``
     exploiters = _Below("exploiters")  # frozen policies of the other learners of a league, ``<role>_N``
-    guests = _Below("guests")  # copies of opponents from other runs
+    external_opponents = _Below("guests")  # copies of policies of other runs
     learner = _Below("learner")  # states of training ``iter_N``
     ledger = _Below("ledger.jsonl")  # rating games, append-only
     people = _Below("people.jsonl")  # rated games of people, append-only; never read by the trainer
@@ -107,7 +107,7 @@ class RunDir:
         try:
             self._acquire(handle)
             refuse_links(self.path)
-            for folder in (self.path, self.generations, self.exploiters, self.guests, self.learner):
+            for folder in (self.path, self.generations, self.exploiters, self.external_opponents, self.learner):
                 recover(folder)
             yield
         finally:

@@ -45,7 +45,7 @@ class GameReport:
     trained_shares: dict[str, float] = field(default_factory=dict)
 
 
-def examine(name: str, tell: Callable[[str], object] = lambda _: None) -> GameReport:
+def examine(name: str, notify: Callable[[str], object] = lambda _: None) -> GameReport:
     """Check a game and measure it, in about ten seconds where it is fast. Blocks.
 
     Raises:
@@ -53,7 +53,7 @@ def examine(name: str, tell: Callable[[str], object] = lambda _: None) -> GameRe
     """
     entry, found = find_game(name), GameReport(name)
     games = make_game(name, num_games=GAMES)
-    tell("Playing at random, and measuring")
+    notify("Playing at random, and measuring")
     steps = _play(games, found)
     if entry.single is None and not entry.repeats:
         found.notes.append(
@@ -67,7 +67,7 @@ def examine(name: str, tell: Callable[[str], object] = lambda _: None) -> GameRe
     elif found.episode_length is None:
         found.notes.append(f"no episode ended within {LONGEST:,} steps, so the contract was not checked")
     else:
-        tell("Checking the contract")
+        notify("Checking the contract")
         try:
             check_game(lambda n: make_game(name, num_games=n), steps=steps, chance=False, zero_sum=False)
         except ContractError as error:
@@ -76,7 +76,7 @@ def examine(name: str, tell: Callable[[str], object] = lambda _: None) -> GameRe
             found.broken.append(f"games of the same seeds go different ways: {error}")
     games.close()
     if not found.broken:
-        tell("Training")
+        notify("Training")
         _train(name, found)
     return found
 

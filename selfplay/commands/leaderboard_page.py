@@ -32,7 +32,7 @@ PATIENCE: Final = 4  # games that are tried in vain before it is clear that this
 
 
 def write_run(
-    folder: Path, study: LeaderboardAnalysis, path: Path, tell: Callable[[str], None], *, play: bool = False
+    folder: Path, study: LeaderboardAnalysis, path: Path, notify: Callable[[str], None], *, play: bool = False
 ) -> str:
     """Write the page of a run; a line that says so.
 
@@ -40,7 +40,7 @@ def write_run(
         folder: of the run.
         study: its ratings.
         path: of the page.
-        tell: is told what takes a while.
+        notify: is told what takes a while.
         play: write a play page for each kept generation of the table, too, into a folder beside the page.
 
     Raises:
@@ -49,21 +49,21 @@ def write_run(
         LeagueError: the ledger cannot be read.
     """
     name = folder.resolve().name
-    if study.board.kind == "words":
+    if study.board.has_rewards:
         if play:
             raise ConfigError("--play is for fights")
         records, talks = RunRecords.of(folder), read_transcripts(folder)
         if talks or records.is_dialogue:
             return _written(path, write_page(PageContent(name, study, records, transcripts=talks), path))
-        replays, notes = steps_of(RunDir(folder), study, tell)
+        replays, notes = steps_of(RunDir(folder), study, notify)
         return _written(path, write_page(PageContent(name, study, records, replays, notes, stepped=True), path))
     run, links, about = RunDir(folder), {}, ""
     if play:
-        pages = _play_pages(run, study, path.with_name(f"{path.stem}_play"), tell)
+        pages = _play_pages(run, study, path.with_name(f"{path.stem}_play"), notify)
         links = {player: quote(str(page.relative_to(path.parent))) for player, page in pages.items()}
         size = sum(page.stat().st_size for page in pages.values())
         about = f", and {counted(len(pages), 'play page')} in {path.stem}_play ({size / 1e6:.1f} MB)"
-    replays, notes = replays_of(run, study, tell)
+    replays, notes = replays_of(run, study, notify)
     content = PageContent(name, study, RunRecords.of(folder), replays, notes, play=links)
     return _written(path, write_page(content, path)) + about
 
@@ -72,7 +72,9 @@ def _written(path: Path, size: int) -> str:
     return f"{path} ({size / 1e6:.1f} MB)"
 
 
-def _play_pages(run: RunDir, study: LeaderboardAnalysis, folder: Path, tell: Callable[[str], None]) -> dict[str, Path]:
+def _play_pages(
+    run: RunDir, study: LeaderboardAnalysis, folder: Path, notify: Callable[[str], None]
+) -> dict[str, Path]:
     """Play pages of the generations that the table shows and the run keeps, by player."""
     from selfplay.commands.play.pages import write_play_pages  # the rules for browsers take a while to load
 
@@ -80,11 +82,11 @@ def _play_pages(run: RunDir, study: LeaderboardAnalysis, folder: Path, tell: Cal
     shown = [row.policy for row in study.board.top() if row.policy in kept]
     if not shown:
         raise ConfigError(f"--play: {run.path} keeps no generation that its leaderboard shows")
-    return write_play_pages(run, shown, folder, tell)
+    return write_play_pages(run, shown, folder, notify)
 
 
 def replays_of(
-    run: RunDir, study: LeaderboardAnalysis, tell: Callable[[str], None]
+    run: RunDir, study: LeaderboardAnalysis, notify: Callable[[str], None]
 ) -> tuple[list[PageReplay], list[str]]:
     """The most notable game of each kind that plays as its row says, and what is to be said about the others."""
     board = study.board
@@ -101,11 +103,11 @@ def replays_of(
         command = respelled("selfplay watch") + f" {quoted(run.path)} --game {one.game.match}"
         return PageReplay(one.kind, one.why, command, *end_document(replayer.film(one.game), LONGEST_S))
 
-    return _played_again(kinds, show, tell, "and stocks, percents and length at its end agree")
+    return _played_again(kinds, show, notify, "and stocks, percents and length at its end agree")
 
 
 def steps_of(
-    run: RunDir, study: LeaderboardAnalysis, tell: Callable[[str], None]
+    run: RunDir, study: LeaderboardAnalysis, notify: Callable[[str], None]
 ) -> tuple[list[PageReplay], list[str]]:
     """``replays_of`` a run of a game that is no fight, step by step."""
     rows = list(read_records(run.ledger, RewardRecord)) if run.ledger.exists() else []
@@ -122,13 +124,13 @@ def steps_of(
         left_out = f" The first {counted(game['first'], 'step')} are left out here."
         return PageReplay(one.kind, one.why + left_out * (game["first"] > 0), "", game)
 
-    return _played_again(notable(games, study.ratings), show, tell, "and the result agrees")
+    return _played_again(notable(games, study.ratings), show, notify, "and the result agrees")
 
 
 def _played_again(
     kinds: list[list[Notable[Row]]],
     show: Callable[[Notable[Row]], PageReplay],
-    tell: Callable[[str], None],
+    notify: Callable[[str], None],
     agreed: str,
 ) -> tuple[list[PageReplay], list[str]]:
     """The first game of each kind that ``show`` can show, and what is to be said about the others."""
@@ -141,7 +143,7 @@ def _played_again(
             if (len(failed) >= PATIENCE and not found) or match in failed or match in found:
                 continue
             left = time_left(time.monotonic() - started, number, len(kinds))
-            tell(f"playing {match} again: {one.kind.lower()} ({number + 1} of {len(kinds)}{left})")
+            notify(f"playing {match} again: {one.kind.lower()} ({number + 1} of {len(kinds)}{left})")
             try:
                 found[match] = show(one)
             except IncompatibleError as error:

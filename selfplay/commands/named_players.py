@@ -69,7 +69,7 @@ def game_for(names: Sequence[str], game: str | None = None) -> str:
     folders = [folder for name in names if name not in scripted and (folder := _folder(name)) is not None]
     if game is None:
         game = home_game(read_policy_meta(resolve_policy(folders[0]))) if folders else MOCK
-    elif find_game(game).live:
+    elif find_game(game).real_time:
         raise ConfigError(f"--game-type {game}: its policies are compared in the {MOCK}, not in real time")
     for name in names:
         policy_folder(name, game=game)
@@ -100,7 +100,7 @@ def check_scripted(name: str) -> None:
 def home_game(meta: PolicyMeta) -> str:
     """The game in which a policy is compared with others: its own, or the mock where its own runs in real time."""
     game = game_of(meta)
-    return MOCK if find_game(game).live else game
+    return MOCK if find_game(game).real_time else game
 
 
 def _folder(name: str, run: RunDir | None = None) -> Path | None:

@@ -33,7 +33,7 @@ from selfplay.runner.match import Contender, play_in_threads
 from selfplay.seeding import derive
 from selfplay.train.fighting.rating import Play, play_matchups
 from selfplay.train.fighting.realtime import arena, rating_slots
-from selfplay.train.rating import Rated, plan_games
+from selfplay.train.ledger_keeper import Rated, plan_games
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -50,56 +50,58 @@ ON_ALL_CORES: Final = partial(play_in_threads, usable_cores())
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class MatchPlayer:
     """Function that plays rating games, and how many it plays at once."""
 
     play: Play = ON_ALL_CORES
     batch: int = BATCH
 
 
-def way_of(config: Config, run: RunDir, tell: Callable[[str], None], given: Mapping[str, str] | None = None) -> Way:
-    """Return the way to play the game that a run trained in. Blocks.
+def match_player_of(
+    config: Config, run: RunDir, notify: Callable[[str], None], given: Mapping[str, str] | None = None
+) -> MatchPlayer:
+    """Return what plays rating games of the game that a run trained in. Blocks.
 
     Args:
         config: of the run.
         run: its folder.
-        tell: is told what goes wrong there.
+        notify: is told what goes wrong there.
         given: what the user named that is started, by dotted name.
 
     Raises:
         ConfigError: it is a real game, and what it needs is not here any more, or was not named by the user.
     """
     given = given or {}
-    if not (game := find_game(config.game.type)).live:
-        return Way()
+    if not (game := find_game(config.game.type)).real_time:
+        return MatchPlayer()
     values = config.model_dump()
     programs = marked(Config, Mark.STARTS_PROGRAM)
     change(values, given, programs, OPTIONS)
     refuse_unnamed(config, given, programs, OPTIONS)
-    checked = with_dolphin_paths(Config.model_validate(values), tell)
-    compile_rules(game, tell)  # each process of a game would do it within its own deadline
-    emulators = arena(checked, run, tell)
-    return Way(emulators.play, 4 * len(rating_slots(config.run.num_games)))
+    checked = with_dolphin_paths(Config.model_validate(values), notify)
+    compile_rules(game, notify)  # each process of a game would do it within its own deadline
+    emulators = arena(checked, run, notify)
+    return MatchPlayer(emulators.play, 4 * len(rating_slots(config.run.num_games)))
 
 
 def calibrate(
     settings: RatingSettings,
     games: int = GAMES,
     seed: int = 0,
-    tell: Callable[[str], None] = lambda _: None,
-    way: Way | None = None,
+    notify: Callable[[str], None] = lambda _: None,
+    match_player: MatchPlayer | None = None,
 ) -> AnchorTable:
     """Let every two scripted players meet ``games`` times and rate them. Blocks.
 
     Raises:
         ConfigError: fewer games than one fixture has.
     """
-    way = way or Way()
+    match_player = match_player or MatchPlayer()
     settings = replace(settings, anchors=tuple(name for name in settings.anchors if name not in shipped_policies()))
     contenders = {name: Contender(name) for name in settings.anchors}
-    some = partial(play_matchups, contenders=contenders, settings=settings, iteration=0, play=way.play)
-    at_once = max(1, way.batch // settings.games_each)
-    return round_robin(settings, games, seed, some, at_once, lambda done: tell(f"{done} games"))
+    some = partial(play_matchups, contenders=contenders, settings=settings, iteration=0, play=match_player.play)
+    at_once = max(1, match_player.batch // settings.games_each)
+    return round_robin(settings, games, seed, some, at_once, lambda done: notify(f"{done} games"))
 
 
 def round_robin(
@@ -108,7 +110,7 @@ def round_robin(
     seed: int,
     play_some: Callable[[Sequence[Matchup]], Sequence[MatchRecord | RewardRecord]],
     at_once: int,
-    tell: Callable[[str], object],
+    notify: Callable[[str], object],
 ) -> AnchorTable:
     """Let every two scripted players meet ``games`` times and rate them. Blocks.
 
@@ -118,7 +120,7 @@ def round_robin(
         seed: Of the games.
         play_some: Plays some fixtures.
         at_once: How many it is given.
-        tell: Is told how many games of how many are played.
+        notify: Is told how many games of how many are played.
 
     Raises:
         ConfigError: fewer games than one fixture has.
@@ -135,7 +137,7 @@ def round_robin(
     for start in range(0, len(fixtures), at_once):
         records += play_some(fixtures[start : start + at_once])
         done, total = len(records), len(fixtures) * settings.games_each
-        tell(f"{done:,} of {total:,}{time_left(time.monotonic() - started, done, total)}")
+        notify(f"{done:,} of {total:,}{time_left(time.monotonic() - started, done, total)}")
     ratings = rate(GameTable.of(records), players=settings.anchors)
     return AnchorTable(
         settings=settings.settings,
@@ -159,16 +161,16 @@ def rate_run(
     generations: list[str],
     budget: int,
     seed: int,
-    tell: Callable[[str], None] = lambda _: None,
-    way: Way | None = None,
+    notify: Callable[[str], None] = lambda _: None,
+    match_player: MatchPlayer | None = None,
 ) -> int:
     """Spend ``budget`` rating games where they tell most and add them to the run's ledger; how many. Blocks."""
-    way = way or Way()
+    match_player = match_player or MatchPlayer()
     players = [*generations, *settings.anchors]
     contenders = {name: contender(name, run, settings.rules.game) for name in players}
     iteration = max((generation_number(name) or 0 for name in generations), default=0)
-    some = partial(play_matchups, contenders=contenders, settings=settings, iteration=iteration, play=way.play)
-    return spend(run, settings, players, budget, seed, some, way.batch, tell)
+    some = partial(play_matchups, contenders=contenders, settings=settings, iteration=iteration, play=match_player.play)
+    return spend(run, settings, players, budget, seed, some, match_player.batch, notify)
 
 
 def spend(
@@ -179,12 +181,12 @@ def spend(
     seed: int,
     play_some: Callable[[Sequence[Matchup]], Sequence[MatchRecord | RewardRecord]],
     at_once: int,
-    tell: Callable[[str], object],
+    notify: Callable[[str], object],
 ) -> int:
     """Add up to ``budget`` games of these players to the run's ledger, ``at_once`` side by side; how many. Blocks."""
     played, started = 0, time.monotonic()
     with Ledger.open(run.ledger) as ledger:
-        tell(f"{budget:,} games, {at_once} side by side")
+        notify(f"{budget:,} games, {at_once} side by side")
         while budget - played >= settings.games_each:
             rng = np.random.default_rng(derive(seed, "rate", ledger.rows))
             fixtures = plan_games(ledger.games(), settings, players, min(at_once, budget - played), rng, run.path)
@@ -193,5 +195,5 @@ def spend(
                 break
             played += found
             whole = budget - budget % settings.games_each
-            tell(f"{played:,} of {budget:,} games{time_left(time.monotonic() - started, played, whole)}")
+            notify(f"{played:,} of {budget:,} games{time_left(time.monotonic() - started, played, whole)}")
     return played

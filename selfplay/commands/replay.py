@@ -33,7 +33,7 @@ class Replayer:
         self._run = run
         config = config_of(run)
         self.entry = find_game(config.game.type)
-        if self.entry.live:
+        if self.entry.real_time:
             raise IncompatibleError("games in an emulator do not follow from their seed; --save-replays keeps them")
         if not self.entry.repeats:
             raise IncompatibleError(f"games of {config.game.type} do not follow from their seed")

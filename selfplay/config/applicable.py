@@ -25,7 +25,7 @@ def check_applicable(config: Config, explicit: Mapping[str, object]) -> None:
             a memory in a solved game; or a game in real time cannot do what is asked.
     """
     game = find_game(config.game.type)
-    if game.live:
+    if game.real_time:
         _check_real_game(config, explicit)
         return
     none = f"--game-type {config.game.type} has no use for it"
@@ -101,7 +101,7 @@ def check_agreement(config: Config, explicit: Mapping[str, object]) -> None:
     if "league.opponent_share" in explicit and league.mode == "opponents":
         raise ConfigError("--opponent-share has no effect with --mode opponents, which plays against nobody else")
     check_host(config.run, config.run.num_games, explicit)
-    check_plan(config.run.chaos, processes=config.run.host != "thread" or find_game(config.game.type).live)
+    check_plan(config.run.chaos, processes=config.run.host != "thread" or find_game(config.game.type).real_time)
     if config.run.chaos is not None and config.run.deterministic:
         raise ConfigError("--chaos cannot be combined with --deterministic")
 

@@ -33,7 +33,7 @@ def runners(config: Config) -> int:
     Games in real time have a block each. Never more than the number of games.
     """
     run, each = config.run, len(turns(config.league.mode))
-    if find_game(config.game.type).live:
+    if find_game(config.game.type).real_time:
         return run.num_games
     cores = FIXED_CORES if run.deterministic else usable_cores()
     count = run.runners or run.workers or max(1, min(cores, run.num_games // 16, 8))
@@ -60,16 +60,16 @@ def with_defaults(config: Config) -> Config:
         ConfigError: the blocks cannot be shared out to the learners of a league.
     """
     game = find_game(config.game.type)
-    live, cast, roles = game.live, game.characters, turns(config.league.mode)
+    real_time, cast, roles = game.real_time, game.characters, turns(config.league.mode)
     each = len(roles)
-    host = "process" if live and config.run.host == "thread" else config.run.host
+    host = "process" if real_time and config.run.host == "thread" else config.run.host
     values: dict[str, object] = {"runners": runners(config), "host": host}
     if runners(config) % each:
         flag = "--workers" if host == "ray" else "--runners"
         rule = f"{flag} must be a multiple of {each}, and --num-games no less than that"
         raise ConfigError(
             f"--mode {config.league.mode} trains {len(set(roles))} learners, each with blocks of games of its "
-            f"own: {f'--num-games must be a multiple of {each}' if live else rule}; "
+            f"own: {f'--num-games must be a multiple of {each}' if real_time else rule}; "
             f"with {config.run.num_games} games it is {runners(config)}"
         )
     if config.run.deterministic:

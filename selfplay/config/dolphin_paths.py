@@ -33,7 +33,7 @@ def with_dolphin_paths(config: Config, notify: Callable[[str], object]) -> Confi
         ConfigError: one of them, or libmelee, is missing or cannot do what is asked of it.
     """
     game = config.game
-    if not find_game(game.type).live:
+    if not find_game(game.type).real_time:
         return config
     if game.dolphin is None or game.iso is None:
         missing = "--dolphin PATH (Slippi Dolphin)" if game.dolphin is None else "--iso PATH (your Melee 1.02 disc)"

@@ -97,7 +97,7 @@ def _remedy(config: Config, need: Need) -> str:
         return "start from scratch, --pretrained none"
     run, ppo = config.run, config.ppo
     games, steps = f"lower --num-games {run.num_games}", f"lower --rollout-length {ppo.rollout_length}"
-    if find_game(config.game.type).live:
+    if find_game(config.game.type).real_time:
         processes = games
     elif run.host == "thread":
         processes = "end what else uses memory"
@@ -120,7 +120,7 @@ def estimate(config: Config, limit: float = math.inf) -> Need:
     """
     game, run, ppo = find_game(config.game.type), config.run, config.ppo
     # Observations and actions of real games have the same shapes in the mock.
-    one = make_game("mock", num_games=1) if game.live else make_game(config.game.type, **game_options(config, 1))
+    one = make_game("mock", num_games=1) if game.real_time else make_game(config.game.type, **game_options(config, 1))
     spec, width, seats = one.actions, one.obs_width, one.num_seats
     network = network_spec(config.net, width)
     heads = ActionHeads(binary=spec.binary, sizes=spec.sizes)
@@ -150,7 +150,7 @@ def estimate(config: Config, limit: float = math.inf) -> Need:
     networks = F32 * parameters * (3 + 3 + 1 + 6 + threads + frozen)
     activations = threads * chunk * _activations(network, heads) if networks <= limit else 0
 
-    children = runners(config) if (run.host != "thread" or game.live) and run.ray_address is None else 0
+    children = runners(config) if (run.host != "thread" or game.real_time) and run.ray_address is None else 0
     return Need(
         processes=(BASE_MB + children * CHILD_MB) * MB,
         networks=networks,

@@ -55,7 +55,7 @@ def with_pretrained(
             f"{flag_of(OPTIONS, 'net.rest')} applies to new networks only; leave it out with --pretrained {path}"
         )
     if path == SCRIPTED:
-        return _beside_teacher(config, imitated=True, notify=notify)
+        return _with_teacher_defaults(config, imitated=True, notify=notify)
     meta = load_policy(path).meta
     if not can_play(meta, config.game.type):
         raise ConfigError(f"--pretrained {path} plays {game_of(meta)}, not {config.game.type}")
@@ -76,7 +76,7 @@ def with_pretrained(
                 f"but --pretrained {path} was made with {shown(value)}"
             )
         values[group][field] = value
-    config = _beside_teacher(Config.model_validate(values), imitated=by_imitation(meta), notify=notify)
+    config = _with_teacher_defaults(Config.model_validate(values), imitated=by_imitation(meta), notify=notify)
     learned = learned_characters(meta)
     if config.game.character not in learned and find_game(config.game.type).fighter:
         notify(f"--pretrained {path} has learned {', '.join(learned)}; this run plays {config.game.character}")
@@ -102,7 +102,7 @@ def _imitation_or_scratch(config: Config, explicit: Mapping[str, Any], notify: C
     return config.model_copy(update={"run": config.run.model_copy(update={"pretrained": None})})
 
 
-def _beside_teacher(config: Config, *, imitated: bool, notify: Callable[[str], object]) -> Config:
+def _with_teacher_defaults(config: Config, *, imitated: bool, notify: Callable[[str], object]) -> Config:
     """The configuration with what was not said of learning beside a teacher."""
     open_ones = {name: value for name, value in BESIDE_A_TEACHER.items() if getattr(config.ppo, name) is None}
     if not imitated:

@@ -37,7 +37,7 @@ _WIDTH: Final = 9  # integers per row
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RewardColumns:
-    """Additional columns of dialogue games."""
+    """Additional columns of games with rewards, such as dialogue games."""
 
     partners: Ints  # [N] partner of each of the two players; -1: they played each other
     versions: Ints  # [N] version of the partner; -1 without one
@@ -64,7 +64,7 @@ class GameTable:
     duplicates: int = 0  # ignored rows with a repeated match id
     torn: bool = False  # an incomplete last row was ignored
     external: bool = False  # from another program: arbitrary names; the counters only encode the winner
-    paid: RewardColumns | None = None  # dialogue games; their counters only encode which reward was higher
+    paid: RewardColumns | None = None  # games with rewards; their counters only encode which reward was higher
     version_names: tuple[str, ...] = ()  # by their numbers in ``versions``
 
     def __len__(self) -> int:
@@ -192,7 +192,7 @@ class TableBuilder:
     seen: set[str] = field(default_factory=set)
     numbers: array[int] = field(default_factory=lambda: array("q"))  # _WIDTH per row
     percents: array[float] = field(default_factory=lambda: array("d"))  # two per row
-    partners: list[tuple[int, int]] = field(default_factory=list)  # partner and version; dialogue games only
+    partners: list[tuple[int, int]] = field(default_factory=list)  # partner and version; games with rewards only
     rewards: list[tuple[float, float]] = field(default_factory=list)
     duplicates: int = 0
 
@@ -216,10 +216,10 @@ class TableBuilder:
         first, second = row["seats"]
         if first["player"] == second["player"]:
             raise ValueError(f"mirror match of {first['player']!r}")
-        is_dialogue = row["format"] == rewards.FORMAT
-        if self.numbers and is_dialogue != bool(self.rewards):
-            raise ValueError("fights and dialogue games in one ledger")
-        counters, percents = _paid(row["rewards"]) if is_dialogue else _counted(row["stocks"], row["percents"])
+        has_rewards = row["format"] == rewards.FORMAT
+        if self.numbers and has_rewards != bool(self.rewards):
+            raise ValueError("fights and games with rewards in one ledger")
+        counters, percents = _paid(row["rewards"]) if has_rewards else _counted(row["stocks"], row["percents"])
         numbers = (
             self._player(first["player"]),
             self._player(second["player"]),
@@ -228,9 +228,9 @@ class TableBuilder:
             *counters,
             _number(self.pairs, match.partition("-")[0]),
             _number(self.groups, _printable(f"{row['settings']}/{row['sampling']}")),
-            0 if is_dialogue else int(row["ended"] == FINISHED),
+            0 if has_rewards else int(row["ended"] == FINISHED),
         )
-        if is_dialogue:
+        if has_rewards:
             self.partners.append(self._partner(row["partner"]))
             self.rewards.append((row["rewards"][0], row["rewards"][1]))
         self.numbers.extend(numbers)
@@ -274,7 +274,7 @@ def _counted(stocks: Sequence[int], percents: Sequence[float]) -> tuple[tuple[in
 
 
 def _paid(paid: Sequence[float]) -> tuple[tuple[int, int], tuple[float, float]]:
-    """Counters of a dialogue game, which only encode the higher reward."""
+    """Counters of a game with rewards, which only encode the higher reward."""
     first, second = paid
     if not (math.isfinite(first) and math.isfinite(second)):
         raise ValueError(f"rewards {paid!r}")

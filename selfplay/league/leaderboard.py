@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 TOP: Final = 10
 Method = Literal["batch", "sequential"]
 Kind = Literal["fights", "words", "foreign"]
+REWARDS: Final = "words"
+"""Kind of a leaderboard of games with rewards; summaries of runs have this value."""
 METHODS: Final[tuple[Method, ...]] = ("batch", "sequential")
 
 
@@ -39,7 +41,7 @@ class Leaderboard(BaseModel, frozen=True, extra="forbid"):
     """All players by rating, and how the ratings were computed."""
 
     rows: tuple[LeaderboardRow, ...]
-    kind: Kind  # fights, dialogue games ("words"), or games of another program ("foreign")
+    kind: Kind  # fights, games with rewards (``REWARDS``), or games of another program ("foreign")
     method: Method
     rule: ResultRule
     settings: str  # "<settings hash>/<sampling>" of the rated games
@@ -53,6 +55,10 @@ class Leaderboard(BaseModel, frozen=True, extra="forbid"):
     left_out: dict[str, int]  # excluded games by reason
     fit: Fit
     warnings: tuple[str, ...]
+
+    @property
+    def has_rewards(self) -> bool:
+        return self.kind == REWARDS
 
     def top(self, count: int = TOP) -> tuple[LeaderboardRow, ...]:
         """The first ``count`` rows, plus scripted players, people, the start and the newest generation."""
@@ -119,7 +125,7 @@ def analyse(
     draws = sum(row.draws for row in rows) / 2.0 / max(len(chosen.games), 1)
     board = Leaderboard(
         rows=rows,
-        kind="foreign" if games.external else "fights" if games.paid is None else "words",
+        kind="foreign" if games.external else "fights" if games.paid is None else REWARDS,
         method=method,
         rule=rule,
         settings=chosen.settings,

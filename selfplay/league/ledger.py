@@ -48,7 +48,7 @@ def read_records(path: Path, kind: type[AnyRecord] = MatchRecord) -> Iterator[An
 
     Args:
         path: the file.
-        kind: type of the records; ``RewardRecord`` for dialogue games.
+        kind: type of the records; ``RewardRecord`` for games with rewards.
 
     Raises:
         LeagueError: as for ``read_games``, and for any invalid field.

@@ -15,7 +15,18 @@ import numpy as np
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from selfplay.errors import LeagueError
-from selfplay.league.modes import CATEGORIES, CURRENT, EXPLOITERS, MAIN, MODES, OUTSIDER, Kind, Opponent, OpponentPool
+from selfplay.league.modes import (
+    CATEGORIES,
+    CURRENT,
+    EXPLOITERS,
+    EXTERNAL,
+    MAIN,
+    MODES,
+    OUTSIDER,
+    Kind,
+    Opponent,
+    OpponentPool,
+)
 from selfplay.league.records import generation_number, ladder_key
 from selfplay.league.results import Results, ResultsState, tally
 
@@ -51,7 +62,7 @@ class MatchmakerState(BaseModel, frozen=True, extra="forbid"):
 
     generations: tuple[str, ...]
     exploiters: tuple[str, ...] = ()
-    guests: tuple[str, ...] = ()
+    guests: tuple[str, ...] = ()  # external opponents
     bench: tuple[BenchPlace, ...]
     met: dict[str, dict[str, int]]
     rng: dict[str, str | int | dict[str, int]]
@@ -96,7 +107,7 @@ class Matchmaker:
             raise LeagueError(f"unknown mode {mode!r} (valid: {', '.join(MODES)})")
         if max_frozen < 1:
             raise LeagueError(f"max_frozen must be at least 1, not {max_frozen}")
-        self._weights = _checked(shares if weights is None else weights, (*shares, "guests", OUTSIDER))
+        self._weights = _checked(shares if weights is None else weights, (*shares, EXTERNAL, OUTSIDER))
         self._rng = rng
         self._max_frozen = max_frozen
         self._pool = OpponentPool(scripted=tuple(sorted(scripted)), outsiders=tuple(outsiders))
@@ -110,7 +121,9 @@ class Matchmaker:
         """The frozen policies on the bench, without repeats."""
         return tuple(sorted({place.id for place in self._bench}, key=ladder_key))
 
-    def set_pool(self, generations: Iterable[str], exploiters: Iterable[str] = (), guests: Iterable[str] = ()) -> None:
+    def set_pool(
+        self, generations: Iterable[str], exploiters: Iterable[str] = (), external_opponents: Iterable[str] = ()
+    ) -> None:
         """Set the available frozen policies.
 
         Policies that are gone leave the bench, and their results are forgotten. New ones join it at ``rotate``.
@@ -118,7 +131,9 @@ class Matchmaker:
         names = tuple(sorted(set(generations), key=ladder_key))
         if strangers := [name for name in names if generation_number(name) is None]:
             raise LeagueError(f"not generations: {', '.join(strangers)}")
-        self._pool = replace(self._pool, generations=names, exploiters=tuple(exploiters), guests=tuple(guests))
+        self._pool = replace(
+            self._pool, generations=names, exploiters=tuple(exploiters), external_opponents=tuple(external_opponents)
+        )
         self._bench = tuple(place for place in self._bench if place.id in self._pool.frozen)
         known = {CURRENT, MAIN, *self._pool.scripted, *self._pool.outsiders, *self._pool.frozen}
         self.results.keep(known)
@@ -208,7 +223,7 @@ class Matchmaker:
             {
                 "generations": self._pool.generations,
                 "exploiters": self._pool.exploiters,
-                "guests": self._pool.guests,
+                "guests": self._pool.external_opponents,
                 "bench": self._bench,
                 "met": self.histogram(),
                 "rng": self._rng.bit_generator.state,
@@ -229,7 +244,7 @@ class Matchmaker:
         except (ValidationError, ValueError, KeyError, TypeError) as error:
             raise LeagueError(f"not a matchmaker's state: {error}") from error
         self._pool = replace(
-            self._pool, generations=saved.generations, exploiters=saved.exploiters, guests=saved.guests
+            self._pool, generations=saved.generations, exploiters=saved.exploiters, external_opponents=saved.guests
         )
         self._bench = tuple(place for place in saved.bench if place.category in self._weights)
         self._met = {key: Counter(saved.met.get(key, {})) for key in ("category", "id")}

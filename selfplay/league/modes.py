@@ -28,10 +28,12 @@ if TYPE_CHECKING:
 Kind = Literal["current", "main", "generation", "scripted", "outsider"]
 CURRENT: Final = "current"  # the learner itself: both seats play its newest weights, and both train
 MAIN: Final = "main"  # the current main agent of a league, as an opponent of an exploiter; also the name of its role
+EXTERNAL: Final = "guests"
+"""Category of policies of other runs; saved states have this name."""
 OUTSIDER: Final = "outsider"
 """Category for games in which a fixed player has the other seat. No mode contains it."""
-FORGOTTEN: Final = 0.3  # score below which a past opponent counts as forgotten
-HOPELESS: Final = 0.2  # score against the main agent below which an exploiter trains against older generations
+FORGOTTEN_BELOW: Final = 0.3  # score below which a past opponent counts as forgotten
+LESSONS_BELOW: Final = 0.2  # score against the main agent below which an exploiter trains against older generations
 
 
 @final
@@ -52,19 +54,19 @@ class Opponent:
 class OpponentPool:
     """All possible opponents, each tuple from old to new.
 
-    ``generations`` are of the run's main agent, ``exploiters`` frozen policies of its other learners, ``guests``
-    policies of other runs, ``outsiders`` fixed players of the other seat.
+    ``generations`` are of the run's main agent, ``exploiters`` frozen policies of its other learners,
+    ``external_opponents`` policies of other runs, ``outsiders`` fixed players of the other seat.
     """
 
     generations: tuple[str, ...] = ()
     scripted: tuple[str, ...] = ()
     exploiters: tuple[str, ...] = ()
-    guests: tuple[str, ...] = ()
+    external_opponents: tuple[str, ...] = ()
     outsiders: tuple[str, ...] = ()
 
     @property
     def frozen(self) -> tuple[str, ...]:
-        return (*self.generations, *self.exploiters, *self.guests)
+        return (*self.generations, *self.exploiters, *self.external_opponents)
 
 
 @final
@@ -91,11 +93,11 @@ def _league(pool: OpponentPool, _: Results) -> Sequence[str]:
 
 
 def _forgotten(pool: OpponentPool, results: Results) -> Sequence[str]:
-    return [name for name in _league(pool, results) if results.score(name) < FORGOTTEN]
+    return [name for name in _league(pool, results) if results.score(name) < FORGOTTEN_BELOW]
 
 
 def _lessons(pool: OpponentPool, results: Results) -> Sequence[str]:
-    return pool.generations if results.score(MAIN) < HOPELESS else ()
+    return pool.generations if results.score(MAIN) < LESSONS_BELOW else ()
 
 
 CATEGORIES: Final[Mapping[str, Category]] = {
@@ -110,7 +112,7 @@ CATEGORIES: Final[Mapping[str, Category]] = {
     "league": Category("generation", _league, Results.by_difficulty),
     "forgotten": Category("generation", _forgotten, Results.by_difficulty),
     "lessons": Category("generation", _lessons, Results.by_variance),
-    "guests": Category("generation", lambda pool, _: pool.guests),
+    EXTERNAL: Category("generation", lambda pool, _: pool.external_opponents),
     OUTSIDER: Category("outsider", lambda pool, _: pool.outsiders),
 }
 Shares = dict[str, float]
@@ -122,7 +124,7 @@ MODES: Final[Mapping[str, Shares]] = {
     "pfsp": {"current": 0.3, "hard": 0.5, "scripted": 0.2},
     "pfsp_variance": {"current": 0.3, "even": 0.5, "scripted": 0.2},
     "league": {"current": 0.28, "league": 0.4, "forgotten": 0.12, "scripted": 0.2},
-    "opponents": {"guests": 1.0},
+    "opponents": {EXTERNAL: 1.0},
 }
 EXPLOITERS: Final[Mapping[str, Shares]] = {
     "main_exploiter": {"main": 0.5, "lessons": 0.5},
@@ -131,9 +133,9 @@ EXPLOITERS: Final[Mapping[str, Shares]] = {
 """Weights of the other learners of a league, by role."""
 
 
-def with_guests(shares: Mapping[str, float], share: float) -> Shares:
-    """Give guests ``share`` of the total weight. A mode that already contains guests is returned unchanged."""
-    if "guests" in shares or not share:
+def with_external_opponents(shares: Mapping[str, float], share: float) -> Shares:
+    """Give external opponents ``share`` of the total weight. A mode that already has them is returned unchanged."""
+    if EXTERNAL in shares or not share:
         return dict(shares)
     total = sum(shares.values())
-    return {name: part / total * (1.0 - share) for name, part in shares.items()} | {"guests": share}
+    return {name: part / total * (1.0 - share) for name, part in shares.items()} | {EXTERNAL: share}

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from selfplay.league.alarms import MISFIT_ALARM
+from selfplay.league.leaderboard import REWARDS
 from selfplay.league.records import START, ladder_key
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def to_csv(board: Leaderboard) -> str:
     apart = {"ranks", "rewards"}
     columns = [name for name in type(board.rows[0]).model_fields if name not in apart] if board.rows else ["policy"]
     partners = partners_of(board, show_all=True)
-    if board.kind == "words" and plays_with_itself(board):
+    if board.has_rewards and plays_with_itself(board):
         partners = [ITSELF, *partners]
     paid = [f"{figure}_with_{partner}" for partner in partners for figure in ("reward", "interval", "games")]
     writer.writerow([*columns, "rank_best", "rank_worst", *paid])
@@ -100,7 +101,7 @@ def _shown(board: Leaderboard, show_all: bool) -> Sequence[LeaderboardRow]:
 
 
 def partners_of(board: Leaderboard, show_all: bool = False) -> list[str]:
-    """Partners in dialogue games: all, or scripted players, the start and the newest generation."""
+    """Partners in games with rewards: all, or scripted players, the start and the newest generation."""
     met = {cell.partner for row in board.rows for cell in row.rewards}
     few = {row.policy for row in board.rows if row.scripted} | {START, board.newest}
     return sorted(met if show_all else met & few, key=ladder_key)
@@ -130,7 +131,7 @@ def _rewards(board: Leaderboard, show_all: bool, width: int | None) -> list[str]
 
 
 def head(board: Leaderboard) -> tuple[str, ...]:
-    if board.kind != "words":
+    if not board.has_rewards:
         return (*_HEAD, FINISHED)
     return (*_HEAD, WITH_ITSELF) if plays_with_itself(board) else _HEAD
 
@@ -151,7 +152,7 @@ def _cells(row: LeaderboardRow, board: Leaderboard) -> tuple[str, ...]:
         str(row.draws),
         str(row.games),
     )
-    if board.kind != "words":
+    if not board.has_rewards:
         return (*cells, "" if row.finished is None else f"{row.finished:.0%}")
     return (*cells, paid(_with(row, ITSELF))) if plays_with_itself(board) else cells
 
@@ -244,7 +245,7 @@ def _notes(board: Leaderboard, show_all: bool) -> list[str]:
     method = "batch Bradley-Terry" if board.method == "batch" else "sequential Elo (depends on the order of the games)"
     how = {
         "fights": f"{board.finished or 0:.0%} finished; rule {board.rule}, settings {board.settings}",
-        "words": f"the higher reward wins; settings {board.settings}",
+        REWARDS: f"the higher reward wins; settings {board.settings}",
         "foreign": f"from {board.settings}",
     }
     notes = [f"{method}, {board.anchor} = 1500; {board.games} games, {board.draw_share:.0%} draws, {how[board.kind]}"]

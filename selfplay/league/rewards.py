@@ -1,4 +1,4 @@
-"""Comparisons of two frozen players by reward: rows of the ledger of a dialogue game.
+"""Comparisons of two frozen players by reward: rows of the ledger of a game with rewards.
 
 In a game with a shared reward, a game between two players does not show which one is better. Instead each player plays
 the same state, in the same seat, with the same partner, and the higher reward wins. In a game without a shared reward

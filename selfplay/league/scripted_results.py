@@ -14,16 +14,16 @@ from selfplay.league.statistics import ScoreInterval, score_interval
 if TYPE_CHECKING:
     from selfplay.league.games import Floats, GameTable, Ints
 
-ENOUGH: Final = 16  # games of a result that is shown
+GAMES_PER_RESULT: Final = 16  # games of a result that is shown
 STRONGEST: Final = 2  # scripted players that the last generation itself plays
-HOPELESS: Final = 0.1
+MIN_SCORE: Final = 0.1
 """Score of recent generations below which the last generation does not play a pinned player: the games tell little."""
 
 
 def results(games: GameTable, scripted: str, since: float = 0) -> tuple[Floats, Ints]:
     """Scores [K] of generations against a scripted player, and the pair label [K] of each game.
 
-    The newest generations count, as few as have ``ENOUGH`` games together.
+    The newest generations count, as few as have ``GAMES_PER_RESULT`` games together.
 
     Args:
         games: comparable games, see ``GameTable.comparable``.
@@ -36,8 +36,8 @@ def results(games: GameTable, scripted: str, since: float = 0) -> tuple[Floats, 
     theirs = games.seats == games.players.index(scripted)
     age = np.where(theirs[:, 0], ages[games.seats[:, 1]], ages[games.seats[:, 0]])
     counts = theirs.any(axis=1) & (age >= since)
-    if counts.sum() > ENOUGH:
-        counts &= age >= np.sort(age[counts])[-ENOUGH]
+    if counts.sum() > GAMES_PER_RESULT:
+        counts &= age >= np.sort(age[counts])[-GAMES_PER_RESULT]
     first = scores(games.stocks, games.percents)
     return np.where(theirs[:, 0], 1.0 - first, first)[counts], games.pairs[counts]
 
@@ -50,7 +50,9 @@ def scores_against(games: GameTable, scripted: Sequence[str]) -> dict[str, tuple
         scripted: pinned players, the weakest first; the result has the strongest first.
     """
     found = {name: results(games, name) for name in reversed(scripted)}
-    return {name: (len(each[0]), score_interval(*each)) for name, each in found.items() if len(each[0]) >= ENOUGH}
+    return {
+        name: (len(each[0]), score_interval(*each)) for name, each in found.items() if len(each[0]) >= GAMES_PER_RESULT
+    }
 
 
 def plan_scripted(
@@ -76,19 +78,19 @@ def plan_scripted(
         budget: games, at most.
         rng: draws the seeds.
         games_each: games per matchup.
-        last: whether training has ended; then ``newest`` itself plays the ``STRONGEST`` strongest that are not
-            ``HOPELESS``, and no others.
+        last: whether training has ended; then ``newest`` itself plays the ``STRONGEST`` strongest against which
+            the score is at least ``MIN_SCORE``, and no others.
     """
     number, strongest = generation_number(newest) or 0, scripted[::-1]
     order = [(name, 0.0) for name in scripted] + [(name, number / 2) for name in strongest]
     if last:
         recent = {name: results(games, name)[0] for name in strongest}
-        near = [name for name in strongest if len(recent[name]) < ENOUGH or recent[name].mean() >= HOPELESS]
+        near = [name for name in strongest if len(recent[name]) < GAMES_PER_RESULT or recent[name].mean() >= MIN_SCORE]
         order = [(name, float(number)) for name in near[:STRONGEST]]
     found: list[Matchup] = []
     for name, since in order:
         planned = games_each * sum(name in matchup.players for matchup in found)
-        missing = ENOUGH - planned - len(results(games, name, since)[0])
+        missing = GAMES_PER_RESULT - planned - len(results(games, name, since)[0])
         if (count := min(missing, budget - len(found) * games_each)) >= games_each:
             found += repeat(newest, name, count, rng, games_each)
     return found

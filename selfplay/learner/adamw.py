@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 EPS: Final = 1e-5  # of the gradient's root mean square
-_LEAST: Final = 1e-30  # without any gradient: 0 / eps must be 0
+_MIN_EPS: Final = 1e-30  # without any gradient: 0 / eps must be 0
 
 
 class ScaledAdamW(torch.optim.AdamW):
@@ -21,7 +21,7 @@ class ScaledAdamW(torch.optim.AdamW):
     """
 
     def step(self, closure: Any = None) -> Any:  # noqa: ANN401
-        self.param_groups[0]["eps"] = max(_LEAST, EPS * self._gradient_rms())
+        self.param_groups[0]["eps"] = max(_MIN_EPS, EPS * self._gradient_rms())
         return super().step(closure)
 
     def _gradient_rms(self) -> float:

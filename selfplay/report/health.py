@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from selfplay.report.metrics import IterationReport
 
 WINDOW: Final = 50  # number of last iterations that the rules look at
-ENOUGH: Final = 20  # minimum number of iterations
+MIN_ITERATIONS: Final = 20  # minimum number of iterations
 SOON: Final = 3  # the same for early rules
 EPISODES: Final = 50  # minimum number of episodes to judge results
 MIRROR_GAMES: Final = 20  # minimum number of mirror games to judge how they end
@@ -53,7 +53,7 @@ class HealthMonitor(Generic[Report]):
         early: Collection[str] = (),
     ) -> None:
         self._rules = rules
-        self._least = {name: SOON if name in early else ENOUGH for name in rules}
+        self._least = {name: SOON if name in early else MIN_ITERATIONS for name in rules}
         self._early = early
         self._number = number
         self._window: deque[Report] = deque(maxlen=WINDOW)
@@ -88,7 +88,7 @@ class Health(HealthMonitor["IterationReport"]):
     """
 
     def __init__(self, *, fights: bool = True) -> None:
-        rules = {name: rule for name, rule in RULES.items() if fights or name not in OF_FIGHTS}
+        rules = {name: rule for name, rule in RULES.items() if fights or name not in FIGHT_RULES}
         super().__init__(rules, lambda report: report.iteration)
 
 
@@ -143,7 +143,7 @@ def _stale(reports: Sequence[IterationReport]) -> str | None:
 
 def _value(reports: Sequence[IterationReport]) -> str | None:
     reports = [report for report in reports if not report.update.critic_only]  # the critic is still warming up
-    if len(reports) < ENOUGH:
+    if len(reports) < MIN_ITERATIONS:
         return None
     explained = fmean(report.update.explained_variance for report in reports)
     if explained >= 0.0:
@@ -203,4 +203,4 @@ RULES: Final[dict[str, Callable[[Sequence[IterationReport]], str | None]]] = {
     "restarts": _restarts,
 }
 """All rules, by the name of the problem."""
-OF_FIGHTS: Final = ("entropy_collapse", "few_results", "stalling", "value_function")
+FIGHT_RULES: Final = ("entropy_collapse", "few_results", "stalling", "value_function")

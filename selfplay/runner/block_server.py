@@ -15,7 +15,7 @@ from selfplay.errors import RunnerError
 from selfplay.policy.recurrent_state import Infer, infer_directly
 from selfplay.runner import PROCESS_MB
 from selfplay.runner.block import Block
-from selfplay.runner.chaos import FaultPlan, FaultyGame, Struck
+from selfplay.runner.chaos import FaultPlan, FaultyGame, OnFault
 from selfplay.runner.process_game import ProcessGame
 from selfplay.runner.serialization import (
     Arrays,
@@ -42,21 +42,21 @@ class Opening:
     seed: int  # of the block
     process: bool  # play in a child process, as real games must
     start_timeout_s: float | None  # of that process
-    live: bool  # games that take long to begin, and are not continued
+    real_time: bool  # games that take long to begin, and are not continued
     snapshot: Packed  # to go on from; an empty one starts from the beginning
     process_mb: int = PROCESS_MB  # that the process may allocate; 0: no limit
     faults: FaultPlan | None = None  # to inject
 
 
 def open_block(
-    opening: Opening, infer: Infer = infer_directly, struck: Struck = lambda _: None, pid: int | None = None
+    opening: Opening, infer: Infer = infer_directly, on_fault: OnFault = lambda _: None, pid: int | None = None
 ) -> Block:
     """Make a block of games, new or from a snapshot.
 
     Args:
         opening: How.
         infer: Runs the networks.
-        struck: Called when a planned fault strikes.
+        on_fault: Called when a planned fault strikes.
         pid: Process that faults stop or kill where the games have none of their own.
 
     Raises:
@@ -69,14 +69,14 @@ def open_block(
     else:
         game = make_game(opening.game, **opening.options)
     block = Block(game, opening.seed, infer)
-    if not opening.live:
+    if not opening.real_time:
         block.warm_up()  # here, where there is time for it: the first segment has the time that segments take
     arrays, document = opening.snapshot
     if arrays:
         block.restore(arrays, document)
     if opening.faults is not None:
         pid = game.pid if isinstance(game, ProcessGame) else pid
-        block.game = cast("ScriptedGame", FaultyGame(game, opening.faults, struck, pid))
+        block.game = cast("ScriptedGame", FaultyGame(game, opening.faults, on_fault, pid))
     return block
 
 
@@ -112,7 +112,7 @@ class BlockServer:
         faults = None if document["faults"] is None else FaultPlan(**document["faults"])
         opening = Opening(**document | {"snapshot": snapshot, "faults": faults})
         self._block = open_block(opening, pid=os.getpid())
-        if document["live"]:
+        if document["real_time"]:
             self._block.begin()
         return None
 

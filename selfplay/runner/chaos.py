@@ -106,7 +106,7 @@ class FaultPlan:
         return None
 
 
-Struck = Callable[[Kind], object]  # called when a fault strikes
+OnFault = Callable[[Kind], object]  # called when a fault strikes
 
 
 @dataclass(slots=True)
@@ -120,7 +120,7 @@ class Tally:
 
 
 @dataclass(slots=True)
-class _Struck:
+class _InjectedFault:
     kind: Kind
     detected: bool = False
     recovered: bool = False
@@ -129,7 +129,7 @@ class _Struck:
 class Chaos:
     """Plans the faults of a run and counts their outcomes.
 
-    ``plan_of``, ``struck`` and ``completed`` are called in threads of runners, everything else on the event loop.
+    ``plan_of``, ``injected`` and ``completed`` are called in threads of runners, everything else on the event loop.
 
     Args:
         plan: Probabilities by kind; none for a run without faults.
@@ -140,7 +140,7 @@ class Chaos:
         self._plan = dict(plan)
         self._seed = seed
         self._lock = threading.Lock()
-        self._open: dict[str, list[_Struck]] = {}  # by runner: faults whose outcome is not known yet
+        self._open: dict[str, list[_InjectedFault]] = {}  # by runner: faults whose outcome is not known yet
         self._tallies: dict[Kind, Tally] = {kind: Tally() for kind in self._plan}
         names = [field.name for field in fields(Tally)]
         for kind in KINDS:
@@ -154,19 +154,19 @@ class Chaos:
             return None
         return FaultPlan(self._plan, derive(self._seed, "chaos", runner, incarnation, iteration), steps)
 
-    def struck(self, runner: str, kind: Kind) -> None:
+    def injected(self, runner: str, kind: Kind) -> None:
         with self._lock:
             self._tallies[kind].injected += 1
-            self._open.setdefault(runner, []).append(_Struck(kind))
+            self._open.setdefault(runner, []).append(_InjectedFault(kind))
 
     def completed(self, runner: str) -> None:
         """A runner has made a whole segment. Called in its thread, before a fault of the next segment can strike."""
         with self._lock:
-            struck = self._open.get(runner, [])
-            for fault in struck:
+            faults = self._open.get(runner, [])
+            for fault in faults:
                 self._tallies[fault.kind].recovered += not fault.recovered
                 fault.recovered = True
-            self._open[runner] = [fault for fault in struck if not fault.detected][-_REMEMBERED:]
+            self._open[runner] = [fault for fault in faults if not fault.detected][-_REMEMBERED:]
 
     def failed(self, runner: str) -> None:
         """A runner has failed and its segment is lost."""
@@ -206,14 +206,14 @@ class FaultyGame:
 
     Args:
         plan: Its faults; a segment has ``plan.steps`` steps.
-        struck: Called when a fault strikes.
+        on_fault: Called when a fault strikes.
         pid: Process that ``hang`` stops and ``kill`` kills.
     """
 
-    def __init__(self, game: ScriptedGame, plan: FaultPlan, struck: Struck, pid: int | None = None) -> None:
+    def __init__(self, game: ScriptedGame, plan: FaultPlan, on_fault: OnFault, pid: int | None = None) -> None:
         self._game = game
         self._plan = plan
-        self._struck = struck
+        self._on_fault = on_fault
         self._pid = pid
         self._steps = 0  # so far
         self._fault: Fault | None = None  # of this segment
@@ -237,7 +237,7 @@ class FaultyGame:
         return self._game.kill()
 
     def _strike(self, fault: Fault, actions: Actions, acts: Bool | None) -> StepBatch:
-        self._struck(fault.kind)
+        self._on_fault(fault.kind)
         if fault.kind == "crash":
             raise InjectedFaultError(f"the game crashed {ON_PURPOSE}")
         if fault.kind in FORCED:
@@ -281,10 +281,10 @@ class Collects(Protocol, Generic[Order, Collected]):
 class CountedFaults(Generic[Order, Collected]):
     """Counts the faults of games on the other end of a link as their orders are sent: a kill cannot be reported."""
 
-    def __init__(self, games: Collects[Order, Collected], plan: FaultPlan, struck: Struck) -> None:
+    def __init__(self, games: Collects[Order, Collected], plan: FaultPlan, on_fault: OnFault) -> None:
         self._games = games
         self._plan = plan
-        self._struck = struck
+        self._on_fault = on_fault
         self._segments = 0  # so far
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
@@ -294,5 +294,5 @@ class CountedFaults(Generic[Order, Collected]):
         fault = self._plan.draw(self._segments)
         self._segments += 1
         if fault is not None:
-            self._struck(fault.kind)
+            self._on_fault(fault.kind)
         return self._games.collect(order)

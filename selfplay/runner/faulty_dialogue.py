@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Any, cast
 
 from envs.dialogue.contract import GameOutcome
 from selfplay.errors import InjectedFaultError
-from selfplay.runner.chaos import FORCED, ON_PURPOSE, SLOW_S, Fault, FaultPlan, Struck, send_signal
+from selfplay.runner.chaos import FORCED, ON_PURPOSE, SLOW_S, Fault, FaultPlan, OnFault, send_signal
 
 if TYPE_CHECKING:
     from envs.dialogue.contract import DialogueEntry, DialogueGame, Rules, State
 
 
-def faulty(entry: DialogueEntry, plan: FaultPlan, struck: Struck, pid: int | None = None) -> DialogueEntry:
+def faulty(entry: DialogueEntry, plan: FaultPlan, on_fault: OnFault, pid: int | None = None) -> DialogueEntry:
     """An entry whose games have planned faults: at most one for each order of games.
 
     Args:
         entry: The game.
         plan: Its faults; ``entry.states`` is called once for each order.
-        struck: Called when a fault strikes.
+        on_fault: Called when a fault strikes.
         pid: Process that ``hang`` stops and ``kill`` kills.
     """
-    orders = _Orders(entry, plan, lambda fault: _strike(fault, struck, pid))
+    orders = _Orders(entry, plan, lambda fault: _strike(fault, on_fault, pid))
     return replace(entry, states=orders.states, start=orders.start)
 
 
@@ -88,8 +88,8 @@ class _FaultyDialogue:
             self._strike(self._fault)
 
 
-def _strike(fault: Fault, struck: Struck, pid: int | None) -> None:
-    struck(fault.kind)
+def _strike(fault: Fault, on_fault: OnFault, pid: int | None) -> None:
+    on_fault(fault.kind)
     if fault.kind == "crash":
         raise InjectedFaultError(f"the games crashed {ON_PURPOSE}")
     if fault.kind in FORCED:

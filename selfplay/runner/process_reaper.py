@@ -22,13 +22,13 @@ PATIENCE_S: Final = 10.0  # for the shell to remove a folder
 PREFIX: Final = "selfplay-"
 OWNER: Final = ".selfplay-owner"  # file in a folder, locked while its owner lives
 
-# Arguments: the folder, and whether to hunt. Standard input: a line with the process group, then the end. What an
-# AppImage had mounted in the folder is let go of first; a folder that was still being written to is removed at the
-# second try. A hunt takes any variable that names the folder: a process that gives itself a title, such as an agent of
-# Ray, writes it over the first of its variables.
+# Arguments: the folder, and whether to kill by environment. Standard input: a line with the process group, then the
+# end. What an AppImage had mounted in the folder is let go of first; a folder that was still being written to is
+# removed at the second try. By environment, any variable counts that names the folder: a process that gives itself a
+# title, such as an agent of Ray, writes it over the first of its variables.
 _SCRIPT: Final = """
 read -r group && { read -r _; kill -9 "-$group" 2>/dev/null; }
-if [ "$2" = hunt ]; then
+if [ "$2" = environment ]; then
     for place in $(grep -lsF "=$1" /proc/[0-9]*/environ); do
         pid="${place%/environ}"
         kill -9 "${pid#/proc/}" 2>/dev/null
@@ -43,18 +43,18 @@ class ProcessReaper:
     """The scratch folder of a child process, and the end of both.
 
     Order of use: make it, start the child in a session of its own with ``environment``, ``watch`` it, ``close``. What
-    starts many processes, each where it likes, cannot be watched: ``hunt`` ends what has a variable that names
-    the folder.
+    starts many processes, each where it likes, cannot be watched: ``by_environment`` ends what has a
+    variable that names the folder.
     """
 
-    def __init__(self, *, hunt: bool = False) -> None:
+    def __init__(self, *, by_environment: bool = False) -> None:
         remove_orphans()
         self.folder = Path(tempfile.mkdtemp(prefix=PREFIX))
         self._lock = -1
         try:
             self._lock = _locked(self.folder)
             self._shell = subprocess.Popen(
-                ["/bin/sh", "-c", _SCRIPT, "reaper", str(self.folder), "hunt" if hunt else ""],
+                ["/bin/sh", "-c", _SCRIPT, "reaper", str(self.folder), "environment" if by_environment else ""],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 start_new_session=True,
@@ -118,7 +118,7 @@ def remove_orphans() -> None:
             lock = os.open(folder / OWNER, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                command = ["/bin/sh", "-c", _SCRIPT, "reaper", str(folder), "hunt"]
+                command = ["/bin/sh", "-c", _SCRIPT, "reaper", str(folder), "environment"]
                 subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False)
             finally:
                 os.close(lock)

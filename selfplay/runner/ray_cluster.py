@@ -108,7 +108,7 @@ def _prepare_environment() -> None:
 @contextmanager
 def _scratch() -> Iterator[ProcessReaper]:
     """Folder and token of our own cluster; ends its processes however this process ends."""
-    reaper = ProcessReaper(hunt=True)
+    reaper = ProcessReaper(by_environment=True)
     try:
         # The switch of systems where clusters are for developers: everything listens to this machine alone.
         os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"

@@ -35,16 +35,16 @@ from selfplay.train.fighting.population import OWN_CHOICE
 from selfplay.train.fighting.session import Hooks, Session
 from selfplay.train.imitation.export import GAME
 from selfplay.train.imitation.scripted import CACHE, Recipe, epochs_for, imitate_scripted
+from selfplay.train.lifecycle import stop_signal
 from selfplay.train.rater import prepare_best
 from selfplay.train.run import cluster_for, run_to_end
-from selfplay.train.running import stop_signal
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import RunDir
     from selfplay.config.fighting import Config, NetConfig, PPOConfig
     from selfplay.policy.policy import Policy
 
-OF_FIGHTS: Final = ("Character", "Stage", "Frame skip", "Delay", "Max episode frames")  # in the header
+FIGHT_LINES: Final = ("Character", "Stage", "Frame skip", "Delay", "Max episode frames")  # in the header
 
 
 def train(
@@ -92,7 +92,9 @@ def train(
     config = resolved.config
     # Before the folder is made: a mistake leaves none.
     pretrained = config.run.pretrained
-    guests = load_opponents(config.league.opponents, config.game, None if pretrained == SCRIPTED else pretrained)
+    external_opponents = load_opponents(
+        config.league.opponents, config.game, None if pretrained == SCRIPTED else pretrained
+    )
     check_new_run(folder, is_default=not named)
     compile_rules(find_game(config.game.type), lines.notice)
     if pretrained == SCRIPTED:  # games of the mock are recorded, whatever the run plays
@@ -104,13 +106,13 @@ def train(
             return 128 + stopped[0]
         run = create_run(folder, is_default=not named)
         with run.lock():
-            install_opponents(run, guests)
+            install_opponents(run, external_opponents)
             session = Session(config, run, resolved.device, cluster=cluster, start=start, hooks=hooks)
             return _start(session, preset, stream, resolved.notices)
 
 
 def _start_policy(
-    config: Config, parent: Path, tell: Callable[[str], object], stop: Callable[[], bool]
+    config: Config, parent: Path, notify: Callable[[str], object], stop: Callable[[], bool]
 ) -> Policy | None:
     """The policy that a new run in a folder of ``parent`` starts from; None for a fresh network. Blocks.
 
@@ -124,7 +126,7 @@ def _start_policy(
         find_game(game.type).imitated_players, game.characters, game.stage, game.frame_skip, game.delay,
         network, config.run.seed, epochs=epochs_for(network),
     )  # fmt: skip
-    return imitate_scripted(recipe, parent / CACHE, tell, stop)
+    return imitate_scripted(recipe, parent / CACHE, notify, stop)
 
 
 def _check_encoder(run: RunDir, config: Config) -> None:
@@ -158,7 +160,7 @@ def _start(session: Session, preset: str | None, stream: TextIO, notices: Sequen
     return run_to_end(session, partial(FightingFamily, session), reporter, lines, notices)
 
 
-def _beside_teacher(ppo: PPOConfig) -> str:
+def _teacher_line(ppo: PPOConfig) -> str:
     return (
         f"KL {ppo.teacher_kl or 0:g} forward, {ppo.teacher_kl_reverse or 0:g} reverse; "
         f"the critic alone for {ppo.critic_burn_in or 0} iterations"
@@ -182,7 +184,7 @@ def _header(session: Session, preset: str | None) -> list[tuple[str, object]]:
     lines = [
         ("Mode", None if emulator.outsider or own else league.mode),
         ("Opponents", emulator.outsider or own or (mix if league.mode == "simple_mix" else None)),
-        ("Guests", ", ".join(league.opponents) or None),
+        ("External opponents", ", ".join(league.opponents) or None),
         ("Game type", game.type),
         ("Dolphin", game.dolphin),
         ("Disc", game.iso),
@@ -203,7 +205,7 @@ def _header(session: Session, preset: str | None) -> list[tuple[str, object]]:
         ("Delay", game.delay),
         ("Max episode frames", game.max_episode_frames),
         ("Pretrained", f"{SCRIPTED} ({imitated})" if run.pretrained == SCRIPTED else run.pretrained),
-        ("Teacher", _beside_teacher(ppo) if run.pretrained else None),
+        ("Teacher", _teacher_line(ppo) if run.pretrained else None),
         ("Track Elo", f"yes, for up to {league.rating_share:.0%} of the time" if league.track_elo else False),
         ("Gate", None if league.gate == "none" else gate),
         ("Seed", str(run.seed)),
@@ -215,4 +217,4 @@ def _header(session: Session, preset: str | None) -> list[tuple[str, object]]:
         ("Resume", None if session.game.repeats else "games in progress begin anew: this game does not repeat itself"),
         ("Resumed at", f"iteration {session.resumed.meta.iteration}" if session.resumed else None),
     ]  # fmt: skip
-    return [line for line in lines if session.game.fighter or line[0] not in OF_FIGHTS]
+    return [line for line in lines if session.game.fighter or line[0] not in FIGHT_LINES]

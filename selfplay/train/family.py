@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from selfplay.supervision import ChildSpec, ParkPolicy
     from selfplay.train.disk import DiskWatch
     from selfplay.train.learner_state import Arrays
+    from selfplay.train.ledger_keeper import LedgerKeeper
     from selfplay.train.rater import Rater, RaterResource
-    from selfplay.train.rating import LedgerKeeper
 
 C = TypeVar("C")  # data collected by an iteration
 U = TypeVar("U")  # the metrics of an update
@@ -79,7 +79,7 @@ class Family(ABC, Generic[C, U]):
     Methods are called from the event loop; blocking work goes to ``worker``.
 
     Args:
-        board: Where runners take jobs and deliver results.
+        queue: Where runners take jobs and deliver results.
         park: When the supervisor of the runners parks one that keeps failing.
         stop: Set when the run shall end after the current iteration.
         health: Rules that watch the iterations.
@@ -94,7 +94,7 @@ class Family(ABC, Generic[C, U]):
     def __init__(
         self,
         session: RunSession,
-        board: WorkQueue[Any],
+        queue: WorkQueue[Any],
         park: ParkPolicy,
         feed: Feed,
         stop: asyncio.Event,
@@ -103,7 +103,7 @@ class Family(ABC, Generic[C, U]):
         self.run = session.run
         self.resumed = session.resumed
         self.settings = session.config
-        self.board = board
+        self.queue = queue
         self.park = park
         self.feed = feed
         self.stop = stop
@@ -161,8 +161,8 @@ class Family(ABC, Generic[C, U]):
 
     def tell_stragglers(self, what: str) -> None:
         """Give notice of runners that were slow to deliver ``what``."""
-        usual = self.board.median_s or 0.0
-        for runner, seconds in self.board.take_stragglers().items():
+        usual = self.queue.median_s or 0.0
+        for runner, seconds in self.queue.take_stragglers().items():
             self.feed.notice(f"{runner} took {seconds:.1f} s for {what}; {usual:.1f} s is usual")
             self.progress.chaos.noticed(runner, "slow")
 
@@ -177,7 +177,7 @@ class Family(ABC, Generic[C, U]):
             LearnerError: a weight is not finite.
         """
 
-    async def grow(self, collected: C, disk: DiskWatch, rater: Rater | None, best: Best) -> None:
+    async def add_generation(self, collected: C, disk: DiskWatch, rater: Rater | None, best: Best) -> None:
         del collected, rater, best
         with disk.tolerate(GENERATION):
             await self.freeze()
@@ -216,7 +216,7 @@ class Family(ABC, Generic[C, U]):
     # ---- ratings
 
     @abstractmethod
-    def make_rater(self, ledger: LedgerKeeper, board: WorkQueue[RaterResource]) -> Rater | None:
+    def make_rater(self, ledger: LedgerKeeper, queue: WorkQueue[RaterResource]) -> Rater | None:
         """The rater of the run; None where nothing is rated."""
 
     @abstractmethod

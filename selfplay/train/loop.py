@@ -56,7 +56,7 @@ class TrainingLoop:
     async def run(self, ctx: Context) -> None:
         family, worker = self._family, Worker(ctx.id)
         ctx.ready()
-        family.board.forget()
+        family.queue.forget()
         family.worker = worker
         saving = Saving(family, self._rater, self.disk)
         try:

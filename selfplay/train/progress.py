@@ -35,7 +35,7 @@ class Progress:
         self.chaos = chaos  # faults on purpose, and what became of them
         self.health: HealthMonitor[Any] = health or Health()
 
-    def fate(self, *, whole: bool) -> str:
+    def how_it_ended(self, *, whole: bool) -> str:
         """Start of a sentence on the end of the run; ``whole``: all files that it needs are on the disk."""
         if self.finished:
             return "Finished"

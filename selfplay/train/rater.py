@@ -18,7 +18,8 @@ from selfplay.report.metrics import GateReport, RatingReport, ScoreAgainst
 from selfplay.report.rating_events import write_ratings
 from selfplay.runner.work_queue import Job, WorkQueue
 from selfplay.seeding import derive
-from selfplay.train.rating import LedgerKeeper, Rated, RatingBudget, comparable, highest, plan_games
+from selfplay.train.ledger_keeper import LedgerKeeper, Rated, comparable, highest, plan_games
+from selfplay.train.rating_budget import RatingBudget
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -31,16 +32,18 @@ if TYPE_CHECKING:
     from selfplay.train.progress import Progress
 
 RATER: Final = "rater-000"
+RATER_STATE: Final = ("rating_spent", "gate")
+"""Keys of a checkpoint's ``extra`` that belong to ratings."""
 EVERY_S: Final = 15.0  # of training between two blocks of rating games
-CREDIT_S: Final = 30.0  # of which blocks may spend the share in advance, so that one that took long delays no other
-ROUND: Final = 256  # games side by side, planned from the ratings after the round before
-LEAST: Final = 8  # games that are worth starting for: loading policies costs the same for fewer
-EACH: Final = 8  # the same for each generation, where blocks follow the budget and not the time
-WORTH: Final = 32  # and for all of them
-LAST: Final = 8  # matchups of the last generation, also where the share is spent
-SCRIPTED: Final = 0.75  # share of a block for results against scripted players, until they have met often enough
+ADVANCE_S: Final = 30.0  # of which blocks may spend the share in advance, so that one that took long delays no other
+GAMES_PER_ROUND: Final = 256  # games side by side, planned from the ratings after the round before
+MIN_GAMES_AT_ONCE: Final = 8  # games that are worth starting for: loading policies costs the same for fewer
+GAMES_PER_GENERATION: Final = 8  # the same for each generation, where blocks follow the budget and not the time
+MIN_GAMES_OF_ALL: Final = 32  # and for all of them together
+LAST_MATCHUPS: Final = 8  # matchups of the last generation, also where the share is spent
+SCRIPTED_SHARE: Final = 0.75  # share of a block for results against scripted players, until they have met often enough
 COST_S: Final = 0.05  # of a game that is not played in real time, before any was played
-DURING: Final = 0.6  # part of the share that is spent while training; the rest is for the last generation
+SHARE_WHILE_TRAINING: Final = 0.6  # part of the share that is spent while training; the rest is for the last generation
 Play = Callable[["Sequence[Matchup]", int, Callable[[], bool]], "Sequence[MatchRecord | RewardRecord]"]
 """Plays matchups, blocking: ``(matchups, iteration, stop)``; games that fail are left out, and so are those after
 ``stop()`` has returned true."""
@@ -86,7 +89,7 @@ class RaterResource:
         left = budget - len(matchups) * each
         newest = players[-1 - len(rated.anchors)]
         known = comparable(games, rated)
-        matchups += plan_scripted(known, rated.anchors, newest, int(SCRIPTED * left), rng, each, last=last)
+        matchups += plan_scripted(known, rated.anchors, newest, int(SCRIPTED_SHARE * left), rng, each, last=last)
         left = budget - len(matchups) * each
         matchups += plan_games(games, rated, players, left, rng, self._run.path, last=last)
         return self._play(matchups, iteration, lambda: self._cancelled) if matchups else []
@@ -111,7 +114,7 @@ class RatingPlan:
     frames_per_step: int = 0
     cap_frames: int = 0  # of a game
     by_frames: bool = False  # the budget counts frames instead of seconds, for deterministic runs
-    live: bool = False  # games are played in real time: even a few are worth starting for
+    real_time: bool = False  # games are played in real time: even a few are worth starting for
     gate: Gate | None = None
 
 
@@ -187,27 +190,31 @@ class Rater:
         """Play a block of games when it is time for one and the budget allows it."""
         plan = self._plan
         if plan.by_frames:
-            least, most, credit_s = min(EACH * len(progress.generations), WORTH), ROUND, 0.0
+            least, most, advance_s = (
+                min(GAMES_PER_GENERATION * len(progress.generations), MIN_GAMES_OF_ALL),
+                GAMES_PER_ROUND,
+                0.0,
+            )
         else:
-            least = plan.rated.games_each if plan.live else max(LEAST, plan.rated.games_each)
-            most, credit_s = max(least, self.budget.games_of(EVERY_S, DURING)), CREDIT_S
+            least = plan.rated.games_each if plan.real_time else max(MIN_GAMES_AT_ONCE, plan.rated.games_each)
+            most, advance_s = max(least, self.budget.games_of(EVERY_S, SHARE_WHILE_TRAINING)), ADVANCE_S
             if progress.elapsed_s - self._rated_at < EVERY_S:
                 return
-        if progress.generations and (games := self._affordable(progress, DURING, credit_s)) >= least:
+        if progress.generations and (games := self._affordable(progress, SHARE_WHILE_TRAINING, advance_s)) >= least:
             self._rated_at = progress.elapsed_s
-            await self._rate(progress, progress.generations, min(games, most, ROUND), DURING)
+            await self._rate(progress, progress.generations, min(games, most, GAMES_PER_ROUND), SHARE_WHILE_TRAINING)
 
     async def rate_last(self, progress: Progress) -> None:
         """Spend what is left of the share on a ladder that has the last generation in it."""
         players = [*progress.generations]
         if progress.newest not in players:
             players.append(progress.newest)
-        least = self._plan.rated.games_each * (1 if self._plan.live else LAST)
+        least = self._plan.rated.games_each * (1 if self._plan.real_time else LAST_MATCHUPS)
         await self._rate(progress, players, max(self._affordable(progress, 1.0), least), 1.0, last=True)
 
-    def _affordable(self, progress: Progress, part: float, credit_s: float = 0.0) -> int:
+    def _affordable(self, progress: Progress, part: float, advance_s: float = 0.0) -> int:
         frames = progress.total_steps * self._plan.frames_per_step
-        return self.budget.games(progress.elapsed_s + credit_s, frames, part)
+        return self.budget.games(progress.elapsed_s + advance_s, frames, part)
 
     async def _rate(
         self, progress: Progress, generations: list[str], games: int, part: float, *, last: bool = False
@@ -219,12 +226,12 @@ class Rater:
         players = [*generations, *self._plan.rated.anchors]
         test = None if self.gate is None else self.gate.challenge(generations)
         least = self._plan.rated.games_each
-        played = await self._round(progress, players, min(games, ROUND), test, last=last)
+        played = await self._round(progress, players, min(games, GAMES_PER_ROUND), test, last=last)
         while played:
-            games = min(ROUND if last else games - played, self._affordable(progress, part))
+            games = min(GAMES_PER_ROUND if last else games - played, self._affordable(progress, part))
             if games < least:
                 break
-            played = await self._round(progress, players, min(games, ROUND), test, last=last)
+            played = await self._round(progress, players, min(games, GAMES_PER_ROUND), test, last=last)
         started = time.monotonic()
         try:
             board, decided, beats = await self._ledger.work(self._judge, await self._ledger.games())

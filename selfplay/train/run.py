@@ -17,7 +17,7 @@ from selfplay.machine import processor, usable_cores
 from selfplay.report.reporter import Feed
 from selfplay.runner.worker import Worker
 from selfplay.train.disk import SUMMARY
-from selfplay.train.running import Stop, run_tree
+from selfplay.train.lifecycle import Stop, run_tree
 from selfplay.train.tree import Tree
 from selfplay.verbs import respelled
 
@@ -116,7 +116,7 @@ def _finish(tree: Tree, seconds: float) -> None:
     if board is not None:
         feed.leaderboard(to_text(board, width=terminal_width()))
     feed.notice(
-        f"{progress.fate(whole=not disk.missing)} after {progress.iteration} iterations, {family.played()}, "
+        f"{progress.how_it_ended(whole=not disk.missing)} after {progress.iteration} iterations, {family.played()}, "
         f"{progress.elapsed_s:.0f} s; the run is in {run.path}"
     )
     steps = [respelled(line) for line in family.next_steps()]
@@ -127,7 +127,7 @@ def _finish(tree: Tree, seconds: float) -> None:
     disk.refuse_to_end(progress.saved)
 
 
-def longer(run: SelfPlaySettings, progress: Progress) -> str:
+def flags_to_continue(run: SelfPlaySettings, progress: Progress) -> str:
     """Flags for a run to continue: none where its planned end is ahead, else an end further away."""
     if not progress.finished:
         return ""

@@ -13,7 +13,7 @@ from selfplay.checkpoint import LearnerMeta, Retention, retain, write_learner
 from selfplay.league.records import generation_number
 from selfplay.machine import give_back_memory
 from selfplay.train.disk import GENERATION, OLD, RATINGS, STATE, DiskWatch
-from selfplay.train.rating import RATER_STATE
+from selfplay.train.rater import RATER_STATE
 
 if TYPE_CHECKING:
     from selfplay.train.family import Family
@@ -75,7 +75,7 @@ class Saving:
     async def save(self, collected: object) -> None:
         """At a save point everything; between two, the state that could not be saved."""
         if self._points.is_point(self._family.progress.iteration):
-            await self._family.grow(collected, self._disk, self._rater, self._best)
+            await self._family.add_generation(collected, self._disk, self._rater, self._best)
         await self.checkpoint()
 
     async def save_last(self) -> None:

@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING, Any
 from selfplay.runner.game_runner import GameRunner
 from selfplay.runner.work_queue import FIRST_TIMEOUT_S, WorkQueue
 from selfplay.supervision import ChildSpec, Context, Pool, PoolSpec, Supervisor, SupervisorSpec
+from selfplay.train.ledger_keeper import LedgerKeeper
 from selfplay.train.loop import TrainingLoop
 from selfplay.train.monitoring.supervision_notices import SupervisionNotices
 from selfplay.train.rater import RATER, RaterResource
-from selfplay.train.rating import LedgerKeeper
-from selfplay.train.runners import GRACE_S, PARK, root_of
+from selfplay.train.restart_policy import GRACE_S, PARK, root_of
 
 if TYPE_CHECKING:
     from selfplay.train.family import Family
-    from selfplay.train.running import Stop
+    from selfplay.train.lifecycle import Stop
 
 
 class Tree:
@@ -34,12 +34,12 @@ class Tree:
 
     def __init__(self, family: Family[Any, Any], stop: Stop) -> None:
         self.family = family
-        stop.listeners.append(family.board.end)
+        stop.listeners.append(family.queue.end)
         self._rater_queue: WorkQueue[RaterResource] = WorkQueue([RATER], limits=family.rating_limits)
         self._ledger = LedgerKeeper(family.run.ledger, family.ledger_rows)
         self.rater = family.make_rater(self._ledger, self._rater_queue)
         self.loop = TrainingLoop(family, self.rater, stop, self.start_runners)
-        queues: dict[str, WorkQueue[Any]] = dict.fromkeys(family.runners, family.board) | {RATER: self._rater_queue}
+        queues: dict[str, WorkQueue[Any]] = dict.fromkeys(family.runners, family.queue) | {RATER: self._rater_queue}
         self.announcer = SupervisionNotices(family.feed.notice, queues, self._count_restart)
         self.root = Supervisor(self._spec(), on_report=self.announcer.on_report)
 
@@ -62,7 +62,7 @@ class Tree:
         family = self.family
         pool = self.root.find("runners", Pool)
         there = {child.id for child in pool.which_children()}
-        runner = GameRunner(family.board, family.open_runner, family.opening)
+        runner = GameRunner(family.queue, family.open_runner, family.opening)
         for name in family.runners:
             if name not in there:
                 await pool.start_child(ChildSpec(name, runner.child(), start_timeout_s=FIRST_TIMEOUT_S))

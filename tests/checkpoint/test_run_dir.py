@@ -37,7 +37,7 @@ def test_every_path_of_a_run_is_named():
         "metrics": "metrics.jsonl",
         "generations": "generations",
         "exploiters": "exploiters",
-        "guests": "guests",
+        "external_opponents": "guests",
         "learner": "learner",
         "ledger": "ledger.jsonl",
         "people": "people.jsonl",

@@ -16,7 +16,7 @@ from selfplay.league.records import OUTSIDE
 from selfplay.league.schedule import Matchup
 from selfplay.runner.match import Contender, Rules, play
 from selfplay.train.fighting.rating import RatingSettings, config_of, settings_of
-from selfplay.train.rating import plan_games
+from selfplay.train.ledger_keeper import plan_games
 from tests.train.runs import CAP, train
 
 SETTINGS = RatingSettings(("mewtwo", "mewtwo"), Rules(max_episode_frames=300), ("random", "walker", "rusher"), seed=0)
@@ -55,7 +55,7 @@ def test_a_table_is_read_as_it_was_written(table, tmp_path):
 def test_fixtures_are_planned_with_the_runs_own_anchors(table, tmp_path, monkeypatch):
     """A far-off table moves the expected scores and with them the fixtures that tell most."""
     seen = []
-    monkeypatch.setattr("selfplay.train.rating.plan", lambda ratings, *_: seen.append(ratings) or [])
+    monkeypatch.setattr("selfplay.train.ledger_keeper.plan", lambda ratings, *_: seen.append(ratings) or [])
     rng = np.random.default_rng(0)
     plan_games(GameTable.of([]), SETTINGS, ("gen_0", *SETTINGS.anchors), 10, rng)
     save_table(table.model_copy(update={"elo": {**table.elo, "rusher": 2345.0}}), tmp_path / FILE_NAME)
@@ -92,7 +92,7 @@ def test_a_budget_is_spent_and_the_ledger_keeps_it(run):
     assert len(generations) > 1
     said = []
     settings = settings_of(config_of(run))
-    assert rate_run(run, settings, generations, 41, seed=0, tell=said.append) == 40
+    assert rate_run(run, settings, generations, 41, seed=0, notify=said.append) == 40
     games = read_games(run.ledger)
     assert len(games) == 40
     assert {*generations, "random"} <= set(games.players)

@@ -33,7 +33,7 @@ CASES = [(name, options) for name, entry in OPTIONS.items() for options in entry
 
 
 def test_every_registered_game_is_checked():
-    assert set(OPTIONS) == {name for name, game in GAMES.items() if not game.live}  # those need an emulator
+    assert set(OPTIONS) == {name for name, game in GAMES.items() if not game.real_time}  # those need an emulator
 
 
 @pytest.mark.parametrize(("name", "options"), CASES)

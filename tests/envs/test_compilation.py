@@ -28,12 +28,12 @@ def test_the_range_and_the_time_so_far_are_told(monkeypatch):
     monkeypatch.setattr(compilation, "EVERY_S", 0.01)
     told, enough = [], threading.Event()
 
-    def tell(line):
+    def notify(line):
         told.append(line)
         if len(told) == 4:
             enough.set()
 
-    compile_rules(game(lambda: enough.wait(60.0)), tell)
+    compile_rules(game(lambda: enough.wait(60.0)), notify)
     first, *between, last = told
     assert first.startswith("Compiling the game rules")
     assert first.endswith(RANGE)

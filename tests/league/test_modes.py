@@ -4,17 +4,25 @@ import numpy as np
 import pytest
 
 from selfplay.league.matchmaker import Matchmaker
-from selfplay.league.modes import EXPLOITERS, FORGOTTEN, HOPELESS, MAIN, MODES, with_guests
+from selfplay.league.modes import (
+    EXPLOITERS,
+    EXTERNAL,
+    FORGOTTEN_BELOW,
+    LESSONS_BELOW,
+    MAIN,
+    MODES,
+    with_external_opponents,
+)
 
 SCRIPTED = ("random", "rusher")
 GENERATIONS = [f"gen_{i}" for i in range(0, 60, 10)]
 EXPLOITS = ["main_exploiter_20", "league_exploiter_40"]
-GUESTS = ["run_a.gen_9", "run_b.gen_4"]
+EXTERNAL_OPPONENTS = ["run_a.gen_9", "run_b.gen_4"]
 
 
-def make(mode, seed=0, exploiters=EXPLOITS, guests=(), **options):
+def make(mode, seed=0, exploiters=EXPLOITS, external_opponents=(), **options):
     maker = Matchmaker(mode, np.random.default_rng(seed), SCRIPTED, **options)
-    maker.set_pool(GENERATIONS, exploiters, guests)
+    maker.set_pool(GENERATIONS, exploiters, external_opponents)
     maker.rotate()
     return maker
 
@@ -54,7 +62,7 @@ def test_only_those_who_beat_it_are_forgotten():
     without = {name: share for name, share in MODES["league"].items() if name != "forgotten"}
     assert shares(maker) == pytest.approx({k: v / sum(without.values()) for k, v in without.items()}, abs=0.015)
     beaten(maker, ["gen_20"], games=400)
-    assert maker.results.score("gen_20") < FORGOTTEN
+    assert maker.results.score("gen_20") < FORGOTTEN_BELOW
     for _ in range(30):
         maker.rotate()
     assert "gen_20" in {o.id for o in maker.draw(4000) if o.category == "forgotten"}
@@ -69,7 +77,7 @@ def test_an_exploiter_of_the_main_agent_meets_nobody_else_while_it_has_a_chance(
 def test_a_hopeless_exploiter_takes_lessons_with_the_past_of_the_main_agent():
     maker = make("main_exploiter")
     beaten(maker, [MAIN])
-    assert maker.results.score(MAIN) < HOPELESS
+    assert maker.results.score(MAIN) < LESSONS_BELOW
     maker.rotate()
     drawn = maker.draw(4000)
     assert {o.id for o in drawn if o.category == "lessons"} <= set(GENERATIONS)
@@ -101,25 +109,25 @@ def test_who_starts_over_forgets_its_results():
 
 
 @pytest.mark.parametrize("mode", sorted(set(MODES) - {"opponents", "league"}))
-def test_guests_take_their_share_of_every_mode(mode):
-    maker = make(mode, guests=GUESTS, weights=with_guests(MODES[mode], 0.25))
-    assert shares(maker)["guests"] == pytest.approx(0.25, abs=0.015)
+def test_external_opponents_take_their_share_of_every_mode(mode):
+    maker = make(mode, external_opponents=EXTERNAL_OPPONENTS, weights=with_external_opponents(MODES[mode], 0.25))
+    assert shares(maker)[EXTERNAL] == pytest.approx(0.25, abs=0.015)
     rest = {name: 0.75 * share for name, share in MODES[mode].items()}
-    assert shares(maker) == pytest.approx(rest | {"guests": 0.25}, abs=0.015)
+    assert shares(maker) == pytest.approx(rest | {EXTERNAL: 0.25}, abs=0.015)
     for _ in range(20):
         maker.rotate()
-    assert {o.id for o in maker.draw(4000) if o.category == "guests"} <= set(GUESTS)
+    assert {o.id for o in maker.draw(4000) if o.category == EXTERNAL} <= set(EXTERNAL_OPPONENTS)
 
 
 def test_with_opponents_alone_nobody_else_is_met():
-    maker = make("opponents", guests=GUESTS)
+    maker = make("opponents", external_opponents=EXTERNAL_OPPONENTS)
     met = {o.id for _ in range(10) for o in maker.draw(100)}
-    assert met == set(GUESTS)
+    assert met == set(EXTERNAL_OPPONENTS)
 
 
 def test_no_share_leaves_a_mode_as_it_is():
-    assert with_guests(MODES["pfsp"], 0.0) == MODES["pfsp"]
-    assert with_guests(MODES["opponents"], 0.2) == MODES["opponents"]
+    assert with_external_opponents(MODES["pfsp"], 0.0) == MODES["pfsp"]
+    assert with_external_opponents(MODES["opponents"], 0.2) == MODES["opponents"]
 
 
 @pytest.mark.parametrize("mode", ["league", *EXPLOITERS])

@@ -72,7 +72,7 @@ def test_rows_of_two_players_on_one_state_are_one_observation():
 def test_fights_and_words_do_not_share_a_ledger(tmp_path):
     path = tmp_path / "ledger.jsonl"
     path.write_text(record("gen_1", "gen_0").row() + "\n" + shared()[0].row() + "\n")
-    with pytest.raises(LeagueError, match="fights and dialogue games in one ledger"):
+    with pytest.raises(LeagueError, match="fights and games with rewards in one ledger"):
         read_games(path)
 
 
@@ -102,7 +102,7 @@ def test_a_player_is_not_compared_with_itself():
 def test_the_better_paid_stands_above():
     board = build(GameTable.of(shared()))
     assert [row.policy for row in board.rows] == ["gen_1", "gen_0", "random"]
-    assert board.kind == "words"
+    assert board.has_rewards
     assert board.finished is None
     assert next(row.elo for row in board.rows if row.policy == "random") == 1500.0
     assert not any("draws" in warning for warning in board.warnings)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from selfplay.league.games import GameTable
-from selfplay.league.scripted_results import ENOUGH, plan_scripted, results, scores_against
+from selfplay.league.scripted_results import GAMES_PER_RESULT, plan_scripted, results, scores_against
 from tests.league.pools import series
 
 SCRIPTED = ("random", "walker", "rusher")  # the weakest first
@@ -45,7 +45,7 @@ def test_scores_are_of_the_newest_generations_with_enough_games():
     found = scores_against(games, SCRIPTED)
     assert list(found) == ["rusher", "random"], "the strongest first"
     count, score = found["random"]
-    assert count == ENOUGH
+    assert count == GAMES_PER_RESULT
     assert score.score == pytest.approx(15 / 16)
     assert score.low < 0.9 < 0.94 < score.high
 

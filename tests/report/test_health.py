@@ -1,7 +1,7 @@
 import pytest
 
 from selfplay.report import health as rules
-from selfplay.report.health import ENOUGH, EPISODES, MIRROR_GAMES, RULES, WINDOW, Health
+from selfplay.report.health import EPISODES, MIN_ITERATIONS, MIRROR_GAMES, RULES, WINDOW, Health
 from selfplay.report.metrics import Pace, Play
 from tests.report.make import UPDATE, report
 
@@ -77,8 +77,8 @@ def test_who_was_taught_may_be_as_sure_as_the_players():
 def test_a_critic_that_learns_alone_has_time():
     assert run(WINDOW, **update(explained_variance=-0.5, critic_only=True))[1] == []
     health, _ = run(WINDOW, **update(explained_variance=-0.5, critic_only=True))
-    assert run(ENOUGH - 1, health, first=WINDOW + 1, **update(explained_variance=-0.5))[1] == []
-    assert run(1, health, first=WINDOW + ENOUGH, **update(explained_variance=-0.5))[1] == ["value_function"]
+    assert run(MIN_ITERATIONS - 1, health, first=WINDOW + 1, **update(explained_variance=-0.5))[1] == []
+    assert run(1, health, first=WINDOW + MIN_ITERATIONS, **update(explained_variance=-0.5))[1] == ["value_function"]
 
 
 @pytest.mark.parametrize(
@@ -105,9 +105,9 @@ def test_the_first_games_are_not_judged(monkeypatch):
 def test_stalling_weighs_games_and_minutes_and_needs_enough_of_them():
     health = Health()
     run(1, health, **mirror(1, finished=1.0, stocks=10.0))
-    run(ENOUGH - 2, health, first=2, play=Play())
-    assert run(1, health, first=ENOUGH, **mirror(MIRROR_GAMES - 2))[1] == []  # 19 games
-    assert run(1, health, first=ENOUGH + 1, **mirror(181, stocks=0.2))[1] == ["stalling"]
+    run(MIN_ITERATIONS - 2, health, first=2, play=Play())
+    assert run(1, health, first=MIN_ITERATIONS, **mirror(MIRROR_GAMES - 2))[1] == []  # 19 games
+    assert run(1, health, first=MIN_ITERATIONS + 1, **mirror(181, stocks=0.2))[1] == ["stalling"]
     (finding,) = health.findings()
     assert "0% of the last 200 mirror games ended" in finding.text
     assert "0.25 stocks a minute a player (people: 1.2)" in finding.text
@@ -133,12 +133,12 @@ def test_what_went_away_may_come_back():
 
 
 def test_nothing_is_said_of_too_little():
-    assert run(ENOUGH - 1, **BAD["entropy_collapse"])[1] == []
+    assert run(MIN_ITERATIONS - 1, **BAD["entropy_collapse"])[1] == []
     assert run(play=Play(episodes=(EPISODES - 1) // WINDOW, draws=(EPISODES - 1) // WINDOW))[1] == []
 
 
 def test_iterations_that_are_played_again_start_a_new_window():
     health, _ = run(30, **BAD["few_results"])
-    _, said = run(ENOUGH - 1, health, first=10)
+    _, said = run(MIN_ITERATIONS - 1, health, first=10)
     assert said == []
     assert health.findings() == ()

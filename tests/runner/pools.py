@@ -70,14 +70,14 @@ class Resources:
 
 
 @asynccontextmanager
-async def runners(board, resources, names=("a",), wrap=lambda child: child, opening=None, park=None):
+async def runners(queue, resources, names=("a",), wrap=lambda child: child, opening=None, park=None):
     """A pool of runners, and the list of reports that it fills."""
     reports = []
     pool = Pool(PoolSpec(intensity=100, period_s=60.0, park=park), name="runners", on_report=reports.append)
     try:
         async with running(pool):
             for name in names:
-                await pool.start_child(ChildSpec(name, wrap(GameRunner(board, resources.open, opening).child())))
+                await pool.start_child(ChildSpec(name, wrap(GameRunner(queue, resources.open, opening).child())))
             try:
                 yield pool, reports
             finally:

@@ -28,7 +28,7 @@ OPPONENTS = (
 
 
 def opening(snapshot=({}, {})):
-    return Opening("mock", OPTIONS, SEED, process=False, start_timeout_s=None, live=False, snapshot=snapshot)
+    return Opening("mock", OPTIONS, SEED, process=False, start_timeout_s=None, real_time=False, snapshot=snapshot)
 
 
 def remote(snapshot=({}, {}), faults=None):

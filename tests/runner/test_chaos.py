@@ -21,11 +21,11 @@ class One(FaultPlan):
         return self.probabilities if segment == 0 else None
 
 
-def faulty(kind, at=0.5, chance=0.0, struck=None):
+def faulty(kind, at=0.5, chance=0.0, on_fault=None):
     """A block with a fault in its first segment, and what will have struck."""
     found = []
     block = Block(CountingGame(2), 0)
-    block.game = FaultyGame(block.game, One(Fault(kind, at, chance), 0, 12), struck or found.append)
+    block.game = FaultyGame(block.game, One(Fault(kind, at, chance), 0, 12), on_fault or found.append)
     return block, found
 
 
@@ -88,7 +88,7 @@ def test_a_run_without_faults_has_no_plan():
 def test_the_account_of_a_fault():
     faults = Chaos({"crash": 1.0}, 0)
     for _ in range(2):
-        faults.struck("a", "crash")
+        faults.injected("a", "crash")
         faults.failed("a")
         faults.failed("b")  # who has no fault
     assert faults.document() == {"crash": {"injected": 2, "detected": 2, "recovered": 0, "lost": 2}}
@@ -102,12 +102,12 @@ def test_the_account_of_a_fault():
 def test_the_account_of_a_fault_that_costs_no_segment():
     faults = Chaos({"slow": 1.0}, 0)
     faults.noticed("a", "slow")  # a real one
-    faults.struck("a", "slow")
+    faults.injected("a", "slow")
     faults.completed("a")
     faults.noticed("a", "nan")
     faults.noticed("a", "slow")  # those who look at what came are told later
     assert faults.document() == {"slow": {"injected": 1, "detected": 1, "recovered": 1, "lost": 0}}
-    faults.struck("a", "slow")
+    faults.injected("a", "slow")
     faults.completed("a")  # nobody notices
     faults.failed("a")  # of something else
     assert faults.document() == {"slow": {"injected": 2, "detected": 1, "recovered": 2, "lost": 0}}
@@ -116,7 +116,7 @@ def test_the_account_of_a_fault_that_costs_no_segment():
 def test_what_is_not_noticed_is_forgotten():
     faults = Chaos({"slow": 1.0}, 0)
     for _ in range(100):
-        faults.struck("a", "slow")
+        faults.injected("a", "slow")
         faults.completed("a")
     for _ in range(100):
         faults.noticed("a", "slow")
@@ -127,9 +127,9 @@ def test_what_is_not_noticed_is_forgotten():
 
 def test_the_account_goes_on_with_a_resumed_run_although_the_plan_is_another():
     before = Chaos({"crash": 1.0}, 0)
-    before.struck("a", "crash")
+    before.injected("a", "crash")
     after = Chaos({"nan": 1.0}, 0, before.document())
-    after.struck("a", "nan")
+    after.injected("a", "nan")
     assert {kind: told["injected"] for kind, told in after.document().items()} == {"nan": 1, "crash": 1}
     assert after.lines()[0] == "Faults on purpose:"
     assert Chaos({}, 0).lines() == []
@@ -171,7 +171,7 @@ def test_a_slow_segment_is_whole_and_the_next_one_has_no_fault(monkeypatch):
 
 def test_a_slow_segment_can_be_killed(monkeypatch):
     monkeypatch.setattr(chaos, "SLOW_S", 3600.0)
-    block, _ = faulty("slow", struck=lambda _: block.kill())
+    block, _ = faulty("slow", on_fault=lambda _: block.kill())
     with pytest.raises(RunnerError, match="cancelled"):
         block.collect(order())
     assert block.game.killed

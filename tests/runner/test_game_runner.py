@@ -29,11 +29,11 @@ def test_jobs_are_done_by_the_runner_that_they_are_posted_for():
     resources = Resources()
 
     async def main():
-        board = WorkQueue(["a", "b"])
-        async with runners(board, resources, "ab") as (pool, _):
+        queue = WorkQueue(["a", "b"])
+        async with runners(queue, resources, "ab") as (pool, _):
             assert [child.id for child in pool.which_children()] == ["a", "b"]
             for _ in range(3):
-                assert await board.ask({n: Job(name_of) for n in "ab"}) == {"a": ("a", 1), "b": ("b", 1)}
+                assert await queue.ask({n: Job(name_of) for n in "ab"}) == {"a": ("a", 1), "b": ("b", 1)}
 
     asyncio.run(main())
     assert sorted(resources.log) == sorted([(what, n, 1) for n in "ab" for what in ("open", "cancel", "close")])
@@ -43,11 +43,11 @@ def test_what_raises_is_replaced_and_its_job_is_done_by_the_next():
     resources = Resources()
 
     async def main():
-        board = WorkQueue(["a", "b"])
-        async with runners(board, resources, "ab") as (_, reports):
-            result = await board.ask({"a": Job(raises_first), "b": Job(name_of)})
+        queue = WorkQueue(["a", "b"])
+        async with runners(queue, resources, "ab") as (_, reports):
+            result = await queue.ask({"a": Job(raises_first), "b": Job(name_of)})
             assert result == {"a": ("a", 2), "b": ("b", 1)}  # nobody else was disturbed
-            assert await board.ask({"a": Job(name_of)}) == {"a": ("a", 2)}
+            assert await queue.ask({"a": Job(name_of)}) == {"a": ("a", 2)}
             assert failures(reports) == ["ArithmeticError: segment 3 went wrong"]
 
     asyncio.run(main())
@@ -57,9 +57,9 @@ def test_what_raises_is_replaced_and_its_job_is_done_by_the_next():
 
 def test_a_runner_that_cannot_open_fails_to_start():
     async def main():
-        board = WorkQueue(["a"])
+        queue = WorkQueue(["a"])
         with pytest.raises(StartError, match="no game for a"):
-            async with runners(board, Resources(fail=9), "a"):
+            async with runners(queue, Resources(fail=9), "a"):
                 pytest.fail("it started")
 
     asyncio.run(main())
@@ -73,16 +73,16 @@ def test_what_opens_slowly_is_started_at_once_and_opens_in_turn():
         let.acquire()
 
     async def main():
-        board = WorkQueue(["a", "b"])
+        queue = WorkQueue(["a", "b"])
         opening = SlowOpening(Turns(1, longest_s=60.0), prepare, within_s=60.0)
-        async with runners(board, Resources(), "ab", opening=opening):
+        async with runners(queue, Resources(), "ab", opening=opening):
             await asyncio.to_thread(waiting.acquire)  # both are started, one of them opens
             await settle()
             assert not waiting.acquire(blocking=False)
             let.release()
             await asyncio.to_thread(waiting.acquire)
             let.release()
-            assert await board.ask({n: Job(name_of) for n in "ab"}) == {"a": ("a", 1), "b": ("b", 1)}
+            assert await queue.ask({n: Job(name_of) for n in "ab"}) == {"a": ("a", 1), "b": ("b", 1)}
 
     asyncio.run(main())
 
@@ -95,13 +95,13 @@ def test_who_opens_for_long_gives_its_turn_to_the_next():
         let.acquire()
 
     async def main():
-        board = WorkQueue(["a", "b"])
+        queue = WorkQueue(["a", "b"])
         opening = SlowOpening(Turns(1, longest_s=0.02), prepare, within_s=60.0)
-        async with runners(board, Resources(), "ab", opening=opening):
+        async with runners(queue, Resources(), "ab", opening=opening):
             for _ in range(2):
                 await asyncio.to_thread(waiting.acquire)  # the second opens although the first is not done
             let.release(2)
-            assert await board.ask({n: Job(name_of) for n in "ab"}) == {"a": ("a", 1), "b": ("b", 1)}
+            assert await queue.ask({n: Job(name_of) for n in "ab"}) == {"a": ("a", 1), "b": ("b", 1)}
 
     asyncio.run(main())
 
@@ -112,10 +112,10 @@ def test_what_does_not_open_in_its_time_is_replaced_and_closed(can_kill):
     before = Worker.abandoned
 
     async def main():
-        board = WorkQueue(["a"])
+        queue = WorkQueue(["a"])
         opening = SlowOpening(Turns(1, longest_s=60.0), hangs_first, within_s=1.0)
-        async with runners(board, resources, "a", opening=opening) as (_, reports):
-            assert await board.ask({"a": Job(name_of)}) == {"a": ("a", 2)}
+        async with runners(queue, resources, "a", opening=opening) as (_, reports):
+            assert await queue.ask({"a": Job(name_of)}) == {"a": ("a", 2)}
             (message,) = failures(reports)
             assert "a did not open within 1 s" in message
 
@@ -133,10 +133,10 @@ def test_who_has_delivered_is_no_crash_loop():
     proven = []
 
     async def main():
-        board = WorkQueue(["a"])
-        async with runners(board, Resources(), "a", park=ParkPolicy(max_restarts=1, period_s=60.0)) as (_, reports):
+        queue = WorkQueue(["a"])
+        async with runners(queue, Resources(), "a", park=ParkPolicy(max_restarts=1, period_s=60.0)) as (_, reports):
             for _ in range(9):
-                await board.ask({"a": Job(raises_later)})
+                await queue.ask({"a": Job(raises_later)})
             assert not [report for report in reports if isinstance(report, ChildParked)]
             assert len(failures(reports)) == 8
 
@@ -148,14 +148,14 @@ def test_a_hang_in_a_thread_is_abandoned_counted_and_replaced():
     before = Worker.abandoned
 
     async def main():
-        board = WorkQueue(["a"], timeout_s=1.0)
-        async with runners(board, resources, "a") as (_, reports):
-            assert await board.ask({"a": Job(hangs_first)}) == {"a": ("a", 2)}
+        queue = WorkQueue(["a"], timeout_s=1.0)
+        async with runners(queue, resources, "a") as (_, reports):
+            assert await queue.ask({"a": Job(hangs_first)}) == {"a": ("a", 2)}
             (message,) = failures(reports)
             assert "a gave no segment within 1 s" in message
             assert "--collect-timeout" in message
             resources.release()  # the old thread ends after all: nobody may take its result
-            assert await board.ask({"a": Job(name_of)}) == {"a": ("a", 2)}
+            assert await queue.ask({"a": Job(name_of)}) == {"a": ("a", 2)}
 
     asyncio.run(main())
     assert Worker.abandoned == before + 1
@@ -172,13 +172,13 @@ def test_who_makes_progress_is_waited_for_and_who_makes_none_is_replaced():
     looks = []
 
     async def main():
-        board = WorkQueue(["a"], timeout_s=0.01)
-        async with runners(board, Resources(can_kill=True), "a") as (_, reports):
-            assert await board.ask({"a": Job(lambda resource: resource.hang(), progress=progress)}) == {"a": "late"}
+        queue = WorkQueue(["a"], timeout_s=0.01)
+        async with runners(queue, Resources(can_kill=True), "a") as (_, reports):
+            assert await queue.ask({"a": Job(lambda resource: resource.hang(), progress=progress)}) == {"a": "late"}
             assert failures(reports) == []
-        board = WorkQueue(["b"], timeout_s=1.0)
-        async with runners(board, Resources(can_kill=True), "b") as (_, reports):
-            assert await board.ask({"b": Job(hangs_first, progress=lambda resource: 7)}) == {"b": ("b", 2)}
+        queue = WorkQueue(["b"], timeout_s=1.0)
+        async with runners(queue, Resources(can_kill=True), "b") as (_, reports):
+            assert await queue.ask({"b": Job(hangs_first, progress=lambda resource: 7)}) == {"b": ("b", 2)}
             (message,) = failures(reports)
             assert message.endswith("no reply came to b within 1 s; it is replaced")
 
@@ -190,9 +190,9 @@ def test_a_hang_that_a_kill_ends_leaves_nothing():
     before = Worker.abandoned
 
     async def main():
-        board = WorkQueue(["a"], timeout_s=1.0)
-        async with runners(board, resources, "a"):
-            assert await board.ask({"a": Job(hangs_first)}) == {"a": ("a", 2)}
+        queue = WorkQueue(["a"], timeout_s=1.0)
+        async with runners(queue, resources, "a"):
+            assert await queue.ask({"a": Job(hangs_first)}) == {"a": ("a", 2)}
 
     asyncio.run(main())
     assert Worker.abandoned == before
@@ -203,15 +203,15 @@ def test_stopping_cancels_the_work_in_progress():
     resources = Resources()
 
     async def main():
-        board = WorkQueue(["a", "b"])
-        async with runners(board, resources, "ab") as (pool, reports):
-            asked = asyncio.create_task(board.ask({"a": Job(lambda r: r.hang()), "b": Job(name_of)}))
+        queue = WorkQueue(["a", "b"])
+        async with runners(queue, resources, "ab") as (pool, reports):
+            asked = asyncio.create_task(queue.ask({"a": Job(lambda r: r.hang()), "b": Job(name_of)}))
             await settle()
             await pool.terminate_child("a")
             assert [child.id for child in pool.which_children()] == ["b"]
             with pytest.raises(NotFoundError):
                 await pool.terminate_child("a")
-            board.give_up("a", "stopped")
+            queue.give_up("a", "stopped")
             assert await asked == {"b": ("b", 1)}
             assert failures(reports) == []
 
@@ -236,12 +236,12 @@ def test_an_error_at_every_await_costs_no_job():
             return chaotic
 
         async def main(at=at, resources=resources, wrap=wrap):
-            board = WorkQueue(["a"])
+            queue = WorkQueue(["a"])
             results = []
             try:
-                async with runners(board, resources, "a", wrap) as (_, reports):
+                async with runners(queue, resources, "a", wrap) as (_, reports):
                     while len(results) < 3:
-                        results.append((await board.ask({"a": Job(name_of)}))["a"])
+                        results.append((await queue.ask({"a": Job(name_of)}))["a"])
                     return results, failures(reports)
             except StartError:  # while it opened: whoever starts runners starts another
                 assert at == 1

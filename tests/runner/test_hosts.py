@@ -83,10 +83,10 @@ def collect(blocks, timeout_s):
     """One segment of one runner, and what the pool said about it."""
 
     async def main():
-        board = WorkQueue(["a"], timeout_s)
-        async with runners(board, blocks) as (pool, reports):
+        queue = WorkQueue(["a"], timeout_s)
+        async with runners(queue, blocks) as (pool, reports):
             segment = order()
-            results = await board.ask({"a": Job(lambda block: block.collect(segment))})
+            results = await queue.ask({"a": Job(lambda block: block.collect(segment))})
             (child,) = pool.which_children()
             return results["a"].rollout, failures(reports), child.restarts
 

@@ -128,7 +128,7 @@ def test_what_a_killed_process_and_its_killed_shell_left_is_removed_by_the_next(
 
 
 def test_one_that_hunts_ends_what_runs_with_its_environment_wherever_it_went():
-    reaper = ProcessReaper(hunt=True)
+    reaper = ProcessReaper(by_environment=True)
     with Process(["sleep", "600"], env=reaper.environment) as away, Process(["sleep", "600"]) as other:
         reaper.close()
         assert away.wait() == -signal.SIGKILL
@@ -137,7 +137,7 @@ def test_one_that_hunts_ends_what_runs_with_its_environment_wherever_it_went():
 
 def test_a_hunt_also_ends_what_has_lost_its_variable_and_names_the_folder_in_another():
     """Agents of Ray write a title over theirs."""
-    reaper = ProcessReaper(hunt=True)
+    reaper = ProcessReaper(by_environment=True)
     environment = {**os.environ, "RAY_AUTH_TOKEN_PATH": str(reaper.folder / "token")}
     with Process(["sleep", "600"], env=environment) as agent:
         reaper.close()
@@ -149,7 +149,7 @@ def test_a_hunt_starts_no_program_for_each_process_of_the_machine(tmp_path, monk
     grep.write_text(f'#!/bin/sh\necho call >>{calls}\nexec {shutil.which("grep")} "$@"\n')
     grep.chmod(0o700)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    ProcessReaper(hunt=True).close()
+    ProcessReaper(by_environment=True).close()
     assert calls.read_text() == "call\n"
 
 

@@ -25,22 +25,22 @@ async def settle():
         await asyncio.sleep(0)
 
 
-async def asking(board, jobs):
-    task = asyncio.create_task(board.ask(jobs))
+async def asking(queue, jobs):
+    task = asyncio.create_task(queue.ask(jobs))
     await settle()
     return task
 
 
 def test_results_come_together_and_whole():
     async def main():
-        board = WorkQueue(["a", "b"])
+        queue = WorkQueue(["a", "b"])
         jobs = {"a": job(), "b": job()}
-        asked = await asking(board, jobs)
-        assert await board.next_job("a") is jobs["a"]
-        board.deliver("a", jobs["a"], "first", 1.0)
+        asked = await asking(queue, jobs)
+        assert await queue.next_job("a") is jobs["a"]
+        queue.deliver("a", jobs["a"], "first", 1.0)
         await settle()
         assert not asked.done()
-        board.deliver("b", jobs["b"], "second", 1.0)
+        queue.deliver("b", jobs["b"], "second", 1.0)
         assert await asked == {"a": "first", "b": "second"}
 
     asyncio.run(main())
@@ -48,21 +48,21 @@ def test_results_come_together_and_whole():
 
 def test_a_runner_without_a_job_waits_for_the_next():
     async def main():
-        board = WorkQueue(["a"])
-        waiting = asyncio.create_task(board.next_job("a"))
+        queue = WorkQueue(["a"])
+        waiting = asyncio.create_task(queue.next_job("a"))
         await settle()
         assert not waiting.done()
         first, second = job(), job()
-        asked = await asking(board, {"a": first})
+        asked = await asking(queue, {"a": first})
         assert await waiting is first
-        board.deliver("a", first, 1, 1.0)
+        queue.deliver("a", first, 1, 1.0)
         await asked
-        waiting = asyncio.create_task(board.next_job("a"))
+        waiting = asyncio.create_task(queue.next_job("a"))
         await settle()
         assert not waiting.done()  # a job is done once
-        asked = await asking(board, {"a": second})
+        asked = await asking(queue, {"a": second})
         assert await waiting is second
-        board.deliver("a", second, 2, 1.0)
+        queue.deliver("a", second, 2, 1.0)
         assert await asked == {"a": 2}
 
     asyncio.run(main())
@@ -70,12 +70,12 @@ def test_a_runner_without_a_job_waits_for_the_next():
 
 def test_a_job_survives_the_death_of_its_runner():
     async def main():
-        board = WorkQueue(["a"])
+        queue = WorkQueue(["a"])
         posted = job()
-        asked = await asking(board, {"a": posted})
-        assert await board.next_job("a") is posted  # taken by a runner that then dies
-        assert await board.next_job("a") is posted  # and again by the one that takes its place
-        board.deliver("a", posted, "whole", 1.0)
+        asked = await asking(queue, {"a": posted})
+        assert await queue.next_job("a") is posted  # taken by a runner that then dies
+        assert await queue.next_job("a") is posted  # and again by the one that takes its place
+        queue.deliver("a", posted, "whole", 1.0)
         assert await asked == {"a": "whole"}
 
     asyncio.run(main())
@@ -83,23 +83,23 @@ def test_a_job_survives_the_death_of_its_runner():
 
 def test_whoever_is_given_up_is_not_waited_for():
     async def main():
-        board = WorkQueue(["a", "b"])
+        queue = WorkQueue(["a", "b"])
         jobs = {"a": job(), "b": job()}
-        asked = await asking(board, jobs)
-        board.deliver("a", jobs["a"], 1, 1.0)
-        board.give_up("b", "broken")
+        asked = await asking(queue, jobs)
+        queue.deliver("a", jobs["a"], 1, 1.0)
+        queue.give_up("b", "broken")
         assert await asked == {"a": 1}
-        assert board.expected == {"a"}
-        assert board.given_up == {"b": "broken"}
+        assert queue.expected == {"a"}
+        assert queue.given_up == {"b": "broken"}
 
     asyncio.run(main())
 
 
 def test_with_everybody_given_up_an_answer_comes_at_once():
     async def main():
-        board = WorkQueue(["a"])
-        board.give_up("a", "broken")
-        assert await board.ask({"a": job()}) == {}
+        queue = WorkQueue(["a"])
+        queue.give_up("a", "broken")
+        assert await queue.ask({"a": job()}) == {}
 
     asyncio.run(main())
 
@@ -109,19 +109,19 @@ def test_with_patience_somebody_may_come_back():
     began = clock.time()
 
     async def main():
-        board, jobs = WorkQueue(["a"], patience=WaitLimits(60.0, 60.0), clock=clock), {"a": job()}
-        board.give_up("a", "no room")
+        queue, jobs = WorkQueue(["a"], patience=WaitLimits(60.0, 60.0), clock=clock), {"a": job()}
+        queue.give_up("a", "no room")
 
         async def come_back():
-            assert await board.next_job("a") is jobs["a"]
-            clock.call_later(100, lambda: board.deliver("a", jobs["a"], 1, 1.0))
+            assert await queue.next_job("a") is jobs["a"]
+            clock.call_later(100, lambda: queue.deliver("a", jobs["a"], 1, 1.0))
 
         clock.call_later(59, lambda: returning.append(asyncio.ensure_future(come_back())))
         returning = []
-        there = await board.ask(jobs), clock.time() - began
-        board.give_up("a", "no room")
-        nobody = await board.ask({"a": job()}), clock.time() - began
-        again = await board.ask({"a": job()}), clock.time() - began
+        there = await queue.ask(jobs), clock.time() - began
+        queue.give_up("a", "no room")
+        nobody = await queue.ask({"a": job()}), clock.time() - began
+        again = await queue.ask({"a": job()}), clock.time() - began
         return there, nobody, again
 
     assert clock.run(main()) == (({"a": 1}, 159), ({}, 219), ({}, 219))
@@ -132,9 +132,9 @@ def test_before_a_first_delivery_patience_is_another():
     began = clock.time()
 
     async def main():
-        board = WorkQueue(["a"], patience=WaitLimits(5.0, 60.0), clock=clock)
-        board.give_up("a", "broken")
-        return await board.ask({"a": job()}), clock.time() - began
+        queue = WorkQueue(["a"], patience=WaitLimits(5.0, 60.0), clock=clock)
+        queue.give_up("a", "broken")
+        return await queue.ask({"a": job()}), clock.time() - began
 
     assert clock.run(main()) == ({}, 5)
 
@@ -144,17 +144,17 @@ def test_one_that_comes_back_and_fails_again_does_not_renew_the_patience():
     began = clock.time()
 
     async def main():
-        board, jobs = WorkQueue(["a"], patience=WaitLimits(60.0, 60.0), clock=clock), {"a": job()}
-        board.give_up("a", "broken")
+        queue, jobs = WorkQueue(["a"], patience=WaitLimits(60.0, 60.0), clock=clock), {"a": job()}
+        queue.give_up("a", "broken")
 
         async def come_back():
-            await board.next_job("a")
-            clock.call_later(10, lambda: board.give_up("a", "broken again"))
+            await queue.next_job("a")
+            clock.call_later(10, lambda: queue.give_up("a", "broken again"))
 
         returning = []
         for when in (20, 45):
             clock.call_later(when, lambda: returning.append(asyncio.ensure_future(come_back())))
-        return await board.ask(jobs), clock.time() - began, board.given_up
+        return await queue.ask(jobs), clock.time() - began, queue.given_up
 
     assert clock.run(main()) == ({}, 60, {"a": "broken again"})
 
@@ -164,13 +164,13 @@ def test_without_its_core_a_question_has_no_answer_and_what_the_others_deliver_d
     began = clock.time()
 
     async def main():
-        board = WorkQueue(["main", "other"], patience=WaitLimits(60.0, 60.0), clock=clock)
-        board.give_up("main", "broken")
+        queue = WorkQueue(["main", "other"], patience=WaitLimits(60.0, 60.0), clock=clock)
+        queue.give_up("main", "broken")
         times = []
         for _ in range(2):
             jobs = {"main": job(), "other": job()}
-            clock.call_later(10, lambda jobs=jobs: board.deliver("other", jobs["other"], 1, 1.0))
-            assert await board.ask(jobs, ["main"]) == {"other": 1}
+            clock.call_later(10, lambda jobs=jobs: queue.deliver("other", jobs["other"], 1, 1.0))
+            assert await queue.ask(jobs, ["main"]) == {"other": 1}
             times.append(clock.time() - began)
         return times
 
@@ -179,20 +179,20 @@ def test_without_its_core_a_question_has_no_answer_and_what_the_others_deliver_d
 
 def test_at_the_end_only_those_who_can_work_are_waited_for():
     async def main():
-        board = WorkQueue(["a", "b", "c"], patience=WaitLimits(60.0, 60.0))
+        queue = WorkQueue(["a", "b", "c"], patience=WaitLimits(60.0, 60.0))
         jobs = {name: job() for name in "abc"}
-        asked = await asking(board, jobs)
+        asked = await asking(queue, jobs)
         for name in "ab":
-            await board.next_job(name)  # c has not got so far: its game is being started
-        board.end()
+            await queue.next_job(name)  # c has not got so far: its game is being started
+        queue.end()
         await settle()
         assert not asked.done()
-        board.leave("b")  # it crashed
-        board.deliver("a", jobs["a"], 1, 1.0)
+        queue.leave("b")  # it crashed
+        queue.deliver("a", jobs["a"], 1, 1.0)
         assert await asked == {"a": 1}
         snapshots = {name: job(timed=False) for name in "abc"}
-        asked = await asking(board, snapshots)
-        board.deliver("a", snapshots["a"], 2, 1.0)
+        asked = await asking(queue, snapshots)
+        queue.deliver("a", snapshots["a"], 2, 1.0)
         assert await asked == {"a": 2}
 
     asyncio.run(main())
@@ -205,9 +205,9 @@ def test_at_the_end_a_game_in_real_time_that_stands_still_is_not_waited_for():
         for _ in range(3):
             await slow.ask(a=6)  # each tells that a segment took 1 s
         asked = asyncio.ensure_future(slow.ask())
-        await slow.board.next_job("a")
+        await slow.queue.next_job("a")
         await slow.wait(100)
-        slow.board.end()
+        slow.queue.end()
         return await asked
 
     assert slow.run(main) == ({}, 100 + LEAST_TIMEOUT_S)
@@ -215,11 +215,11 @@ def test_at_the_end_a_game_in_real_time_that_stands_still_is_not_waited_for():
 
 def test_at_the_end_with_nobody_there_an_answer_comes_at_once():
     async def main():
-        board = WorkQueue(["a", "b"], patience=WaitLimits(60.0, 60.0))
-        board.give_up("b", "broken")
-        asked = await asking(board, {"a": job(), "b": job()})
+        queue = WorkQueue(["a", "b"], patience=WaitLimits(60.0, 60.0))
+        queue.give_up("b", "broken")
+        asked = await asking(queue, {"a": job(), "b": job()})
         assert not asked.done()
-        board.end()
+        queue.end()
         assert await asked == {}
 
     asyncio.run(main())
@@ -230,25 +230,25 @@ def test_nobody_is_waited_for_with_jobs_that_are_not_timed():
     began = clock.time()
 
     async def main():
-        board = WorkQueue(["a"], patience=WaitLimits(60.0, 60.0), clock=clock)
-        board.give_up("a", "no room")
-        return await board.ask({"a": job(timed=False)}), clock.time() - began
+        queue = WorkQueue(["a"], patience=WaitLimits(60.0, 60.0), clock=clock)
+        queue.give_up("a", "no room")
+        return await queue.ask({"a": job(timed=False)}), clock.time() - began
 
     assert clock.run(main()) == ({}, 0)
 
 
 def test_who_comes_back_is_waited_for_again():
     async def main():
-        board = WorkQueue(["a", "b"])
+        queue = WorkQueue(["a", "b"])
         jobs = {"a": job(), "b": job()}
-        asked = await asking(board, jobs)
-        board.give_up("b", "broken")
-        assert await board.next_job("b") is jobs["b"]  # the job is still there
-        assert board.given_up == {}
-        board.deliver("a", jobs["a"], 1, 1.0)
+        asked = await asking(queue, jobs)
+        queue.give_up("b", "broken")
+        assert await queue.next_job("b") is jobs["b"]  # the job is still there
+        assert queue.given_up == {}
+        queue.deliver("a", jobs["a"], 1, 1.0)
         await settle()
         assert not asked.done()
-        board.deliver("b", jobs["b"], 2, 1.0)
+        queue.deliver("b", jobs["b"], 2, 1.0)
         assert await asked == {"a": 1, "b": 2}
 
     asyncio.run(main())
@@ -256,10 +256,10 @@ def test_who_comes_back_is_waited_for_again():
 
 def test_only_those_asked_are_waited_for():
     async def main():
-        board = WorkQueue(["a", "b"])
+        queue = WorkQueue(["a", "b"])
         posted = job()
-        asked = await asking(board, {"b": posted})
-        board.deliver("b", posted, 2, 1.0)
+        asked = await asking(queue, {"b": posted})
+        queue.deliver("b", posted, 2, 1.0)
         assert await asked == {"b": 2}
 
     asyncio.run(main())
@@ -267,30 +267,30 @@ def test_only_those_asked_are_waited_for():
 
 def test_stale_results_are_dropped():
     async def main():
-        board = WorkQueue(["a"])
+        queue = WorkQueue(["a"])
         stale, fresh = job(), job()
-        asked = await asking(board, {"a": stale})
+        asked = await asking(queue, {"a": stale})
         asked.cancel()  # the learner crashed
         await asyncio.wait([asked])
-        asked = await asking(board, {"a": fresh})
-        board.deliver("a", stale, "old", 99.0)
+        asked = await asking(queue, {"a": fresh})
+        queue.deliver("a", stale, "old", 99.0)
         await settle()
         assert not asked.done()
-        board.deliver("a", fresh, "new", 2.0)
-        board.deliver("a", fresh, "twice", 99.0)
+        queue.deliver("a", fresh, "new", 2.0)
+        queue.deliver("a", fresh, "twice", 99.0)
         assert await asked == {"a": "new"}
-        assert board.timeout_s == MEDIANS * 2.0  # neither of the two counts
+        assert queue.timeout_s == MEDIANS * 2.0  # neither of the two counts
 
     asyncio.run(main())
 
 
 def test_an_ask_that_ends_takes_its_jobs_back():
     async def main():
-        board = WorkQueue(["a"])
-        asked = await asking(board, {"a": job()})
+        queue = WorkQueue(["a"])
+        asked = await asking(queue, {"a": job()})
         asked.cancel()
         await asyncio.wait([asked])
-        waiting = asyncio.create_task(board.next_job("a"))
+        waiting = asyncio.create_task(queue.next_job("a"))
         await settle()
         assert not waiting.done()
         waiting.cancel()
@@ -310,25 +310,25 @@ def test_an_ask_that_ends_takes_its_jobs_back():
 )
 def test_the_time_limit_follows_the_median(durations, expected):
     async def main():
-        board = WorkQueue(["a"])
+        queue = WorkQueue(["a"])
         for seconds in durations:
             posted = job()
-            asked = await asking(board, {"a": posted})
-            board.deliver("a", posted, None, seconds)
+            asked = await asking(queue, {"a": posted})
+            queue.deliver("a", posted, None, seconds)
             await asked
-        return board.timeout_s
+        return queue.timeout_s
 
     assert asyncio.run(main()) == pytest.approx(expected)
 
 
 def test_jobs_of_another_kind_do_not_count():
     async def main():
-        board = WorkQueue(["a"])
+        queue = WorkQueue(["a"])
         posted = job(timed=False)
-        asked = await asking(board, {"a": posted})
-        board.deliver("a", posted, None, 1000.0)
+        asked = await asking(queue, {"a": posted})
+        queue.deliver("a", posted, None, 1000.0)
         await asked
-        assert board.timeout_s == FIRST_TIMEOUT_S
+        assert queue.timeout_s == FIRST_TIMEOUT_S
 
     asyncio.run(main())
 
@@ -339,12 +339,12 @@ def test_the_users_limit_holds_from_the_start():
 
 def test_limits_hold_the_median():
     async def main():
-        board = WorkQueue(["a"], limits=Limits(first_s=700.0, least_s=70.0))
-        first, posted = board.timeout_s, job()
-        asked = await asking(board, {"a": posted})
-        board.deliver("a", posted, None, 0.1)
+        queue = WorkQueue(["a"], limits=Limits(first_s=700.0, least_s=70.0))
+        first, posted = queue.timeout_s, job()
+        asked = await asking(queue, {"a": posted})
+        queue.deliver("a", posted, None, 0.1)
         await asked
-        return first, board.timeout_s
+        return first, queue.timeout_s
 
     assert asyncio.run(main()) == (700.0, 70.0)
 
@@ -353,11 +353,11 @@ def test_limits_hold_the_median():
 
 
 class Slow:
-    """A board that leaves behind, on a clock of its own, and runners that deliver after so many seconds."""
+    """A queue that leaves behind, on a clock of its own, and runners that deliver after so many seconds."""
 
     def __init__(self, *names):
         self.clock = FakeClock()
-        self.board = WorkQueue(names, leave_behind=True, clock=self.clock)
+        self.queue = WorkQueue(names, leave_behind=True, clock=self.clock)
         self.names = names
 
     def run(self, main):
@@ -367,8 +367,8 @@ class Slow:
         """Ask all; results, and how long that took. ``after`` are seconds by runner; the others do not deliver."""
         jobs, began = {name: job(timed=timed) for name in self.names}, self.clock.time()
         for name, seconds in after.items():
-            self.clock.call_later(seconds, lambda name=name: self.board.deliver(name, jobs[name], name, 1.0))
-        return await self.board.ask(jobs, core), self.clock.time() - began
+            self.clock.call_later(seconds, lambda name=name: self.queue.deliver(name, jobs[name], name, 1.0))
+        return await self.queue.ask(jobs, core), self.clock.time() - began
 
     async def wait(self, seconds):
         await self.clock.sleep(seconds)
@@ -427,8 +427,8 @@ def test_those_given_up_are_no_part_of_the_half():
     slow = Slow("a", "b", "c", "d")
 
     async def main():
-        slow.board.give_up("a", "broken")
-        slow.board.give_up("b", "broken")
+        slow.queue.give_up("a", "broken")
+        slow.queue.give_up("b", "broken")
         return await slow.ask(c=2, d=3)
 
     assert slow.run(main) == ({"c": "c", "d": "d"}, 3)
@@ -439,16 +439,16 @@ def test_what_comes_late_is_kept_for_one_question():
 
     async def main():
         early = await slow.ask(a=1, b=1, c=5)
-        assert slow.board.take_late() == {}
+        assert slow.queue.take_late() == {}
         both = await slow.ask(a=4, b=4)  # c delivers what it was asked before
-        assert slow.board.take_late() == {"c": "c"}
-        assert slow.board.take_late() == {}
+        assert slow.queue.take_late() == {"c": "c"}
+        assert slow.queue.take_late() == {}
         return early, both
 
     (early, _), (both, seconds) = slow.run(main)
     assert sorted(early) == sorted(both) == ["a", "b"]
     assert seconds == 4  # it had been behind when the question was asked
-    assert slow.board.dropped == 0
+    assert slow.queue.dropped == 0
 
 
 def test_what_comes_between_two_questions_is_late_and_its_runner_not_behind_any_more():
@@ -457,7 +457,7 @@ def test_what_comes_between_two_questions_is_late_and_its_runner_not_behind_any_
     async def main():
         await slow.ask(a=1, b=1, c=5)
         await slow.wait(10)
-        assert slow.board.take_late() == {"c": "c"}
+        assert slow.queue.take_late() == {"c": "c"}
         return await slow.ask(a=4, b=4, c=7)
 
     results, seconds = slow.run(main)
@@ -471,7 +471,7 @@ def test_what_comes_two_questions_late_is_dropped_and_counted():
         await slow.ask(a=1, b=1, c=6)
         await slow.ask(a=1, b=1)
         await slow.ask(a=5, b=5)
-        return slow.board.take_late(), slow.board.dropped
+        return slow.queue.take_late(), slow.queue.dropped
 
     assert slow.run(main) == ({}, 1)
 
@@ -481,9 +481,9 @@ def test_what_was_forgotten_is_dropped():
 
     async def main():
         await slow.ask(a=1, b=1, c=9)
-        slow.board.forget()
+        slow.queue.forget()
         await slow.wait(20)
-        return slow.board.take_late(), slow.board.dropped
+        return slow.queue.take_late(), slow.queue.dropped
 
     assert slow.run(main) == ({}, 1)
 
@@ -512,12 +512,12 @@ def test_jobs_that_are_not_timed_leave_nobody_behind():
 
 def test_who_takes_far_longer_than_usual_is_told_of_once():
     async def main():
-        board = WorkQueue(["a", "b"])
+        queue = WorkQueue(["a", "b"])
 
         async def deliver(seconds, *, timed=True):
             question = job(timed=timed)
-            asked = await asking(board, {"a": question})
-            board.deliver("a", question, None, seconds)
+            asked = await asking(queue, {"a": question})
+            queue.deliver("a", question, None, seconds)
             await asked
 
         await deliver(30.0)  # the first one: nothing is usual yet
@@ -525,23 +525,23 @@ def test_who_takes_far_longer_than_usual_is_told_of_once():
             await deliver(1.0)
         await deliver(2.9)
         await deliver(90.0, timed=False)
-        assert board.take_stragglers() == {}
+        assert queue.take_stragglers() == {}
         await deliver(3.1)
-        assert board.take_stragglers() == {"a": 3.1}
-        assert board.take_stragglers() == {}
+        assert queue.take_stragglers() == {"a": 3.1}
+        assert queue.take_stragglers() == {}
 
     asyncio.run(main())
 
 
 def test_a_second_more_is_not_much_where_segments_are_short():
     async def main():
-        board = WorkQueue(["a"])
+        queue = WorkQueue(["a"])
         for seconds in (0.01, 0.01, 0.9):
             question = job()
-            asked = await asking(board, {"a": question})
-            board.deliver("a", question, None, seconds)
+            asked = await asking(queue, {"a": question})
+            queue.deliver("a", question, None, seconds)
             await asked
-        assert board.take_stragglers() == {}
+        assert queue.take_stragglers() == {}
 
     asyncio.run(main())
 

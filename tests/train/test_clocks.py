@@ -29,7 +29,7 @@ DATED = {
     "selfplay/train/dialogue/embedded.py": "embedded_model",
     "selfplay/train/imitation/app.py": "_start",
     "selfplay/train/imitation/export.py": "export",
-    "selfplay/train/imitation/standing.py": "save",
+    "selfplay/train/imitation/training_state.py": "save",
     "selfplay/train/fighting/learner.py": "policy",
     "scripts/studies/pages.py": "machine_here",
     "selfplay/train/fighting/rating.py": "fight_record _reward_record",

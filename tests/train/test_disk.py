@@ -7,7 +7,7 @@ import pytest
 from selfplay.errors import CheckpointError, CorruptError, DiskError
 from selfplay.league.ledger import read_games
 from selfplay.train.disk import OLD, STATE, DiskWatch
-from selfplay.train.rating import LedgerKeeper, highest
+from selfplay.train.ledger_keeper import LedgerKeeper, highest
 from selfplay.train.saving import SavePoints
 from tests.league.test_ledger import RECORDS
 from tests.train.disks import Disk

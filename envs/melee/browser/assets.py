@@ -16,16 +16,16 @@ RULES_JS: Final = Path(__file__).with_name("rules.js")
 PROGRAM: Final = "envs.melee.browser.program:mock_program"
 
 
-def rules_module(tell: Callable[[str], object] | None = None) -> bytes:
+def rules_module(notify: Callable[[str], object] | None = None) -> bytes:
     """The rules of all characters and stages as a WebAssembly module. The first call takes about a minute.
 
     Args:
-        tell: Called with lines about the progress; by default they go to standard error.
+        notify: Called with lines about the progress; by default they go to standard error.
 
     Raises:
         WasmError: it cannot be built.
     """
-    return build(PROGRAM, tell)
+    return build(PROGRAM, notify)
 
 
 def table_bytes(characters: Collection[str], stages: Collection[str]) -> bytes:

@@ -51,16 +51,20 @@ class Dolphin:
         setup: Settings of the emulator.
         ports: Of seat 0 and seat 1, from 1, rising.
         recycling: When it is restarted.
-        tell: Receives a message at a restart.
+        notify: Receives a message at a restart.
     """
 
     def __init__(
-        self, setup: Setup, ports: tuple[int, int], recycling: Recycling, tell: Callable[[str], object] = lambda _: None
+        self,
+        setup: Setup,
+        ports: tuple[int, int],
+        recycling: Recycling,
+        notify: Callable[[str], object] = lambda _: None,
     ) -> None:
         self._setup = setup
         self._ports = ports
         self._recycling = recycling
-        self._tell = tell
+        self._notify = notify
         self._emulator: Emulator | None = None
         self._pads_of: tuple[int | None, ...] = ()  # place of each seat's pad; None: a person
         self._over = True
@@ -170,7 +174,7 @@ class Dolphin:
         age = self._age
         frames = self.emulator.reader.frames
         if frames >= age.limit:
-            self._tell(f"Dolphin is replaced by a fresh one after {frames:,} frames")
+            self._notify(f"Dolphin is replaced by a fresh one after {frames:,} frames")
             return True
         return self._is_too_big()
 
@@ -181,7 +185,7 @@ class Dolphin:
         used = self.emulator.memory_mb()
         if used - age.megabytes <= limit:
             return False
-        self._tell(f"Dolphin is replaced by a fresh one: it grew from {age.megabytes:,.0f} to {used:,.0f} MB")
+        self._notify(f"Dolphin is replaced by a fresh one: it grew from {age.megabytes:,.0f} to {used:,.0f} MB")
         return True
 
     # ---------------------------------------------------------------- menus

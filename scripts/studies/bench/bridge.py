@@ -167,7 +167,7 @@ def a_network() -> ActorCritic:
     return build_network(network_spec(NetConfig(), game.obs_width), heads).requires_grad_(requires_grad=False)
 
 
-def unpaced(place: Place, rounds: int, tell: Callable[[str], object]) -> Figures:
+def unpaced(place: Place, rounds: int, notify: Callable[[str], object]) -> Figures:
     """Microseconds a frame: libmelee alone, decided inside the worker, answered by a policy. Samples take turns."""
     network = a_network()
     with ExitStack() as stack:
@@ -182,7 +182,7 @@ def unpaced(place: Place, rounds: int, tell: Callable[[str], object]) -> Figures
                 play()
                 samples[name].append((time.perf_counter() - started) / CHUNK * 1e6)
             if number % 10 == 9:
-                tell(", ".join(f"{name} {median(values):.0f} us" for name, values in samples.items()))
+                notify(", ".join(f"{name} {median(values):.0f} us" for name, values in samples.items()))
     alone, worker, policy = (median(values) for values in samples.values())
     return {
         **{f"{name}_us_per_frame": median(values) for name, values in samples.items()},
@@ -194,13 +194,13 @@ def unpaced(place: Place, rounds: int, tell: Callable[[str], object]) -> Figures
     }
 
 
-def paced(place: Place, seconds: float, tell: Callable[[str], object], instances: int = NUM_PACED) -> Figures:
+def paced(place: Place, seconds: float, notify: Callable[[str], object], instances: int = NUM_PACED) -> Figures:
     """Figures of instances at 60 frames a second, with one policy that answers every frame of all of them."""
     network = a_network()
     with ExitStack() as stack:
         ask = InferenceBatcher()
         blocks = [stack.enter_context(closing(Asked(place, slot, network, ask))) for slot in range(instances)]
-        tell(f"{instances} instances play for {seconds:g} s")
+        notify(f"{instances} instances play for {seconds:g} s")
         rates: list[list[float]] = [[] for _ in blocks]
         stop = threading.Event()
 

@@ -19,7 +19,7 @@ import selfplay
 from scripts.studies import ROOT
 from scripts.studies.cells import Cell, Cells
 from scripts.studies.charts import Curve, Plot, lines
-from scripts.studies.command_line import Command, chosen, tell
+from scripts.studies.command_line import Command, chosen, notify
 from scripts.studies.connect_four import alpha_beta
 from scripts.studies.connect_four.game import DEPTH
 from scripts.studies.connect_four.positions import collect, share_of_optimal
@@ -62,7 +62,7 @@ class Study:
         selfplay.allow(NETWORK)
         begun = run.summary_json.exists()
         if not (begun and run.read_summary()["finished"]):
-            tell(f"training {run.path}")
+            notify(f"training {run.path}")
             settings = {"run": {"seed": seed, "max_minutes": self._minutes}}
             selfplay.train(settings, game=GAME, network=NETWORK, preset="board", checkpoint=run.path, resume=begun)
         rows = [json.loads(line) for line in run.metrics.read_text(encoding="utf-8").splitlines()]
@@ -75,7 +75,7 @@ class Study:
             )
             result = {name: getattr(found, name) for name in ("score", "low", "high", "wins", "draws", "losses")}
             curve.append({"minutes": round(minutes.get(generation.iteration, 0.0), 2), **result})
-            tell(f"{generation.path}: {curve[-1]['minutes']} minutes, {interval(result)}")
+            notify(f"{generation.path}: {curve[-1]['minutes']} minutes, {interval(result)}")
         shares = share_of_optimal(greedy(load_policy(generation.path)), self._positions, self._solver)
         return {
             "seed": seed, "minutes": self._minutes, "games": self._games,

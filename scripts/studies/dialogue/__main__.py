@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scripts.studies import ROOT
-from scripts.studies.command_line import Command, chosen, tell
+from scripts.studies.command_line import Command, chosen, notify
 from scripts.studies.dialogue.exchange import ARMS, DialogueStudy, command
 from scripts.studies.dialogue.files import FilesStudy
 from selfplay.config.dialogue_cli import parse
@@ -35,8 +35,8 @@ def run(options: argparse.Namespace) -> None:
     """Train what is missing, then write the page."""
     arms = chosen("--arms", options.arms, (*ARMS, FILES))
     page, out = ROOT / "docs" / "dialogue.md", ROOT / "docs" / "data" / "dialogue"
-    study = DialogueStudy(options.runs, out, tell)
-    from_files = FilesStudy(ROOT / "scripts", options.runs, out, tell)
+    study = DialogueStudy(options.runs, out, notify)
+    from_files = FilesStudy(ROOT / "scripts", options.runs, out, notify)
     for seed, arm in product(options.seeds, arms):
         if arm == FILES:
             from_files.train(parse(command("dr_grpo", seed).split()[2:]).config)

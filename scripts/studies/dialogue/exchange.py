@@ -35,11 +35,11 @@ class DialogueStudy:
     Args:
         runs: Where the runs go.
         out: Folder of the charts; beside it, with ``.json``, is the file of the figures.
-        tell: Prints progress.
+        notify: Prints progress.
     """
 
-    def __init__(self, runs: Path, out: Path, tell: Callable[[str], object]) -> None:
-        self._runs, self._out, self._tell = runs, out, tell
+    def __init__(self, runs: Path, out: Path, notify: Callable[[str], object]) -> None:
+        self._runs, self._out, self._notify = runs, out, notify
         self._cells = Cells(out.with_suffix(".json"))
 
     def train(self, arm: str, seed: int) -> None:
@@ -52,11 +52,11 @@ class DialogueStudy:
         def measure() -> Cell:
             run = RunDir(self._runs / f"{arm}-{seed}")
             if not (run.summary_json.exists() and run.read_summary()["finished"]):
-                self._tell(f"training {arm}, seed {seed}")
+                self._notify(f"training {arm}, seed {seed}")
                 if _train(run, arm, seed):
                     raise SelfPlayError(f"{run.path} was interrupted")
             summary: Mapping[str, Any] = run.read_summary()
-            self._tell(f"{arm}, seed {seed}: reward {summary['evaluation']['reward']:.3f}")
+            self._notify(f"{arm}, seed {seed}: reward {summary['evaluation']['reward']:.3f}")
             return {
                 "command": command(arm, seed),
                 "arm": arm,

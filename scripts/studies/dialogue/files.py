@@ -39,11 +39,11 @@ class FilesStudy:
         scripts: Where the shell script is.
         runs: ``files-<seed>`` are the data folders.
         out: File of the figures, without ``.json``.
-        tell: Prints progress.
+        notify: Prints progress.
     """
 
-    def __init__(self, scripts: Path, runs: Path, out: Path, tell: Callable[[str], object]) -> None:
-        self._scripts, self._runs, self._tell = scripts, runs, tell
+    def __init__(self, scripts: Path, runs: Path, out: Path, notify: Callable[[str], object]) -> None:
+        self._scripts, self._runs, self._notify = scripts, runs, notify
         self._cells = Cells(out.with_suffix(".json"))
 
     def train(self, config: DialogueConfig) -> None:
@@ -60,9 +60,9 @@ class FilesStudy:
 
     def _measure(self, config: DialogueConfig) -> Cell:
         seed = config.run.seed
-        _, base = open_model(config, "cpu", usable_cores(), self._tell, CHECKPOINTS)
+        _, base = open_model(config, "cpu", usable_cores(), self._notify, CHECKPOINTS)
         data = self._runs / f"files-{seed}"
-        self._tell(f"training from files, seed {seed}")
+        self._notify(f"training from files, seed {seed}")
         began = time.monotonic()
         wanted = {**VARIABLES, "SEED": str(seed)}
         where = {"INITIAL_MODEL": str(Path(base).resolve()), "DATA_DIR": str(data.resolve()), "PYTHON": sys.executable}
@@ -75,7 +75,7 @@ class FilesStudy:
         torch.set_num_threads(usable_cores())
         start, *trained = (_judge(config, folder) for folder in (Path(base), *folders))
         gain = compare(trained[-1], start)
-        self._tell(f"from files, seed {seed}: gain {gain['paired_gain']}")
+        self._notify(f"from files, seed {seed}: gain {gain['paired_gain']}")
         return {
             "command": " ".join(f"{name}={value}" for name, value in VARIABLES.items())
             + f" SEED={seed} INITIAL_MODEL=<the laptop preset's start> scripts/{SCRIPT}",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from envs.melee.tables import CHARACTERS
-from scripts.studies.command_line import Command, chosen, tell
+from scripts.studies.command_line import Command, chosen, notify
 from scripts.studies.fit_character import OWN, fit
 from selfplay.errors import ConfigError
 
@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> None:
     except ValueError as error:
         raise ConfigError(str(error)) from error
     for path in written:
-        tell(str(path))
+        notify(str(path))
 
 
 if __name__ == "__main__":

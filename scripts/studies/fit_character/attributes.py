@@ -14,7 +14,7 @@ from envs.melee.dolphin.roster import CHARACTERS as ALL
 from envs.melee.replay import read_replay
 from envs.melee.tables import CHARACTERS, load_tables
 from envs.melee.tables.layout import ATTRIBUTES
-from scripts.studies.command_line import Command, tell
+from scripts.studies.command_line import Command, notify
 from scripts.studies.fidelity.coverage import action_name
 from scripts.studies.fit_character.air_attributes import air_attributes
 from scripts.studies.fit_character.ground_attributes import ground_attributes
@@ -47,13 +47,13 @@ def run(options: argparse.Namespace) -> None:
     for name in options.names:
         frames = character_frames(replays, number_of(name))
         runs = runs_of(frames)
-        tell(f"# {name}: {len(frames.p)} frames")
+        notify(f"# {name}: {len(frames.p)} frames")
         if options.check:
             for line in disagreements(name, frames, runs):
-                tell(line)
+                notify(line)
             continue
         for attribute, measured in attributes(frames, runs).items():
-            tell(_shown(attribute, measured))
+            notify(_shown(attribute, measured))
         _tell_actions(frames, runs)
         if options.paths:
             _tell_paths(frames, runs)
@@ -132,7 +132,7 @@ def _tell_actions(frames: Frames, runs: Runs) -> None:
             parts.append(
                 f"intangible {span.first} to {span.last} ({span.uses} uses{'' if span.sure else ', ends not seen'})"
             )
-        tell(f"[{action_name(action)}] " + "; ".join(parts))
+        notify(f"[{action_name(action)}] " + "; ".join(parts))
 
 
 def _tell_paths(frames: Frames, runs: Runs) -> None:
@@ -141,7 +141,7 @@ def _tell_paths(frames: Frames, runs: Runs) -> None:
         if made:
             kind = "speeds" if action in SPEEDS else "ways"
             shown = [[frame, round(x, 3), round(y, 3), seen] for frame, x, y, seen in made]
-            tell(f"[{action_name(action)}] {kind} (frame, forward, up, times seen) {shown}")
+            notify(f"[{action_name(action)}] {kind} (frame, forward, up, times seen) {shown}")
 
 
 if __name__ == "__main__":

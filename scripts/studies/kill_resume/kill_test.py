@@ -90,12 +90,12 @@ class KillTestResult:
     seconds: float = 0.0
 
 
-def run_kill_test(test: KillTest, tell: Callable[[str], object] = lambda _: None) -> KillTestResult:
+def run_kill_test(test: KillTest, notify: Callable[[str], object] = lambda _: None) -> KillTestResult:
     """Run a test. Blocks for about three seconds a kill.
 
     Args:
         test: Its settings.
-        tell: Prints progress.
+        notify: Prints progress.
 
     Raises:
         RunnerError: a run hangs.
@@ -103,7 +103,7 @@ def run_kill_test(test: KillTest, tell: Callable[[str], object] = lambda _: None
     started = time.monotonic()
     test.folder.mkdir(parents=True)
     run = RunDir(test.folder / "run")
-    runner = _Runner(test, run, tell)
+    runner = _Runner(test, run, notify)
     runner.kill_and_resume()
     if test.deterministic:
         runner.compare()
@@ -112,11 +112,11 @@ def run_kill_test(test: KillTest, tell: Callable[[str], object] = lambda _: None
 
 
 class _Runner:
-    def __init__(self, test: KillTest, run: RunDir, tell: Callable[[str], object]) -> None:
+    def __init__(self, test: KillTest, run: RunDir, notify: Callable[[str], object]) -> None:
         self.result = KillTestResult()
         self._test = test
         self._run = run
-        self._tell = tell
+        self._notify = notify
         self._rng = random.Random(test.seed)
         self._seen_generations = SeenGenerations()
         self._last = inspect_run(run)
@@ -229,11 +229,11 @@ class _Runner:
         for text in [*faults, *(f"process {pid} was left behind" for pid in orphans)]:
             self._fault(text)
         self._last = now
-        self._tell(
+        self._notify(
             f"start {self._starts}: {how}, {'in a save, ' if now.hidden else ''}resumed at {resumed_at}, newest state "
             f"{now.newest}, {len(now.rows)} games in the ledger"
         )
 
     def _fault(self, text: str) -> None:
         self.result.faults.append(f"start {self._starts}: {text}")
-        self._tell(f"FAULT: {text}")
+        self._notify(f"FAULT: {text}")

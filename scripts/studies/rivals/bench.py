@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from scripts.studies.rivals.venvs import Peer
 
     Infer = Callable[[list[str], dict[str, str]], Answer]
-    Tell = Callable[[str], None]
+    Notify = Callable[[str], None]
 
 GAMES = "256,4"
 TRIALS = 1  # of each way
@@ -60,12 +60,12 @@ class Bench:
     Args:
         peers: The other trainers.
         venvs: Folder of their environments.
-        tell: Prints progress.
+        notify: Prints progress.
         ask: Runs a sample.
     """
 
-    def __init__(self, peers: Sequence[Peer], venvs: Path, tell: Tell, ask: Infer = ask) -> None:
-        self._peers, self._venvs, self._tell, self._ask = peers, venvs, tell, ask
+    def __init__(self, peers: Sequence[Peer], venvs: Path, notify: Notify, ask: Infer = ask) -> None:
+        self._peers, self._venvs, self._notify, self._ask = peers, venvs, notify, ask
         self.failed: dict[str, str] = {}  # trainers that do not install, and why
 
     def measure(self, games: Sequence[int], rounds: int) -> dict[str, Any]:
@@ -84,12 +84,12 @@ class Bench:
     def _installed(self) -> list[System]:
         found = []
         for peer in self._peers:
-            self._tell(f"environment of {peer.name}")
+            self._notify(f"environment of {peer.name}")
             try:
                 python = prepared(peer, self._venvs)
             except PeerError as error:
                 self.failed[peer.name] = str(error)
-                self._tell(f"{peer.name} does not install: {error}")
+                self._notify(f"{peer.name} does not install: {error}")
             else:
                 found += [System(peer, python, seats) for seats in (2, 1)]
         return found
@@ -102,7 +102,7 @@ class Bench:
             for system in systems:
                 rows.append(self._row(games, system, weights, rows))
             for i in range(rounds):
-                self._tell(f"{games} games, round {i + 1} of {rounds}")
+                self._notify(f"{games} games, round {i + 1} of {rounds}")
                 for system, row in zip(systems, rows, strict=True):
                     if row.error is None:
                         self._sample(system, row, weights)
@@ -123,7 +123,7 @@ class Bench:
                 self._sample(system, row, weights)
                 speeds[way] = max([speeds[way], *row.agent_steps_per_s])
         best = max(choices, key=speeds.__getitem__)
-        self._tell(f"{system.name} at {games} games is run as {best}")
+        self._notify(f"{system.name} at {games} games is run as {best}")
         tried = [{**asdict(way), "agent_steps_per_s": round(speed, 1)} for way, speed in speeds.items()]
         return TrainerSpeed(system.name, games, system.seats, best.threads, best.variant, tried=tried)
 
@@ -134,9 +134,9 @@ class Bench:
             add(row, answer, first_counts=system.peer is None)
         except PeerError as error:
             row.error = str(error)
-            self._tell(f"  {row.system}: {error}")
+            self._notify(f"  {row.system}: {error}")
             return
-        self._tell(f"  {row.system}, {row.seats} seats: {row.agent_steps_per_s[-1]:,.0f}")
+        self._notify(f"  {row.system}, {row.seats} seats: {row.agent_steps_per_s[-1]:,.0f}")
 
 
 def add(row: TrainerSpeed, answer: Answer, *, first_counts: bool) -> None:

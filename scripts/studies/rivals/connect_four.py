@@ -58,7 +58,7 @@ def programs(python: Path, games: int, iterations: int) -> dict[tuple[str, int],
 
 
 def measure(
-    samples: Mapping[tuple[str, int], Program], rounds: int, tell: Callable[[str], None], ask: Ask = ask_document
+    samples: Mapping[tuple[str, int], Program], rounds: int, notify: Callable[[str], None], ask: Ask = ask_document
 ) -> list[dict[str, Any]]:
     """Microseconds of ``PARTS`` for an agent-step in each round, by trainer and threads."""
     rows: dict[tuple[str, int], dict[str, Any]] = {
@@ -66,14 +66,14 @@ def measure(
         for name, threads in samples
     }
     for i in range(rounds):
-        tell(f"round {i + 1} of {rounds}")
+        notify(f"round {i + 1} of {rounds}")
         for key, row in rows.items():
             answer = ask(*samples[key])
             us = {part: round(1e6 * answer["seconds"][part] / answer["agent_steps"], 3) for part in PARTS}
             row["version"] = answer["version"]
             row["us"].append(us)
             row["own_us"].append(round(sum(us.values()) - us["environment"], 3))
-            tell(f"  {key[0]}, threads: {key[1]}, own time: {row['own_us'][-1]} us")
+            notify(f"  {key[0]}, threads: {key[1]}, own time: {row['own_us'][-1]} us")
     return list(rows.values())
 
 

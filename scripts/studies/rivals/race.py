@@ -99,11 +99,11 @@ class Race:
         out: File of the finished cells, ``<system>-<seed>``.
         work: Folder of the trainings; that of a cell is deleted when the cell is finished.
         venvs: Environments of the peers.
-        tell: Prints progress.
+        notify: Prints progress.
     """
 
-    def __init__(self, plan: RacePlan, out: Path, work: Path, venvs: Path, tell: Callable[[str], None]) -> None:
-        self._plan, self._cells, self._work, self._venvs, self._tell = plan, Cells(out), work, venvs, tell
+    def __init__(self, plan: RacePlan, out: Path, work: Path, venvs: Path, notify: Callable[[str], None]) -> None:
+        self._plan, self._cells, self._work, self._venvs, self._notify = plan, Cells(out), work, venvs, notify
 
     def run(self) -> None:
         """Make the cells that are missing. Blocks.
@@ -117,7 +117,7 @@ class Race:
             missing = [name for name in self._plan.systems if f"{name}-{seed}" not in self._cells]
             untrained = [name for name in missing if not kept(self._folder(name, seed), self._plan.marks[-1]).exists()]
             if untrained:
-                self._tell(f"seed {seed}: {', '.join(untrained)}, {self._plan.minutes:g} minutes each")
+                self._notify(f"seed {seed}: {', '.join(untrained)}, {self._plan.minutes:g} minutes each")
                 self._train(untrained, seed)
             for name in missing:
                 self._finish(name, seed)
@@ -163,7 +163,7 @@ class Race:
             entries.append(self._ours(folder, seed) if name == OURS else self._peer(name, folder, seed))
 
         def keep(name: str, seconds: float) -> None:
-            self._tell(f"seed {seed}: {name} at {seconds / 60:g} minutes")
+            self._notify(f"seed {seed}: {name} at {seconds / 60:g} minutes")
             snapshot(self._folder(name, seed), name, seconds / 60, metas[name])
 
         take_turns(entries, self._work, turn=TURN_S, marks=[60 * mark for mark in self._plan.marks], at_mark=keep)
@@ -187,7 +187,7 @@ class Race:
         folder, points = self._folder(name, seed), []
         for minutes in self._plan.marks:
             points.append({"minutes": minutes, **self._strength(kept(folder, minutes))})
-            self._tell(f"{name}, seed {seed}, {minutes:g} minutes: {points[-1]['score']:.3f}")
+            self._notify(f"{name}, seed {seed}, {minutes:g} minutes: {points[-1]['score']:.3f}")
         document: dict[str, Any] = {
             "system": name,
             "seed": seed,

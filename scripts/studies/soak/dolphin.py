@@ -79,7 +79,7 @@ class Outage:
         return sum(RECOVERY_S + (START_TIMEOUT_S if fault in SLOW else 0.0) for fault in self.faults)
 
 
-def soak(folder: Path, minutes: float, games: int, tell: Callable[[str], object]) -> dict[str, Any]:
+def soak(folder: Path, minutes: float, games: int, notify: Callable[[str], object]) -> dict[str, Any]:
     """Train for so long; faults injected, detected and recovered, what was left behind, and growth of memory."""
     journal, run = folder / "journal.jsonl", folder / "run"
     folder.mkdir(parents=True)
@@ -92,7 +92,7 @@ def soak(folder: Path, minutes: float, games: int, tell: Callable[[str], object]
         *("--set", f"emulator.start_timeout={START_TIMEOUT_S}", "--set", f"emulator.frame_timeout={FRAME_TIMEOUT_S}"),
         *("--checkpoint", str(run)),
     ]
-    samples, code, left = run_and_sample(command, folder, minutes * 60.0, tell)
+    samples, code, left = run_and_sample(command, folder, minutes * 60.0, notify)
     memory = [(sample.seconds, sample.memory_mb) for sample in samples]
     return {
         "minutes": minutes,

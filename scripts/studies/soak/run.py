@@ -55,7 +55,7 @@ class Sample:
 
 
 def run_and_sample(
-    command: Sequence[str], folder: Path, seconds: float, tell: Callable[[str], object]
+    command: Sequence[str], folder: Path, seconds: float, notify: Callable[[str], object]
 ) -> tuple[list[Sample], int | None, dict[str, int]]:
     """Run a training for so long after its first iteration, then interrupt it: samples, exit code, what was left.
 
@@ -70,7 +70,7 @@ def run_and_sample(
         )
         try:
             _wait_for(folder / "run" / METRICS, trainer)
-            samples = _watch(trainer, seconds, tell)
+            samples = _watch(trainer, seconds, notify)
             trainer.send_signal(signal.SIGINT)
             code: int | None = trainer.wait(END_S)
         except subprocess.TimeoutExpired:
@@ -86,14 +86,14 @@ def run_and_sample(
     return samples, code, left
 
 
-def soak(arguments: Sequence[str], folder: Path, minutes: float, tell: Callable[[str], object]) -> dict[str, Any]:
+def soak(arguments: Sequence[str], folder: Path, minutes: float, notify: Callable[[str], object]) -> dict[str, Any]:
     """Train with these arguments for so long; the figures. Blocks.
 
     Args:
         arguments: Of ``selfplay train``, without ``--checkpoint`` and its length.
         folder: For all files; must not exist.
         minutes: From the first iteration to the interruption.
-        tell: Prints progress.
+        notify: Prints progress.
     """
     run = folder / "run"
     command = [
@@ -101,7 +101,7 @@ def soak(arguments: Sequence[str], folder: Path, minutes: float, tell: Callable[
         *arguments,
         *("--max-minutes", str(10 * minutes + 60), "--checkpoint", str(run)),
     ]
-    samples, code, left = run_and_sample(command, folder, minutes * 60.0, tell)
+    samples, code, left = run_and_sample(command, folder, minutes * 60.0, notify)
     if not samples:
         said = (folder / "output.txt").read_text(encoding="utf-8", errors="replace").splitlines()
         raise SelfPlayError(f"the training did not begin: {said[-1] if said else 'no output'}")
@@ -214,7 +214,7 @@ def _wait_for(file: Path, trainer: subprocess.Popen[bytes]) -> None:
         time.sleep(0.1)
 
 
-def _watch(trainer: subprocess.Popen[bytes], seconds: float, tell: Callable[[str], object]) -> list[Sample]:
+def _watch(trainer: subprocess.Popen[bytes], seconds: float, notify: Callable[[str], object]) -> list[Sample]:
     """Samples about once a second while the trainer runs."""
     started = time.monotonic()
     samples: list[Sample] = []
@@ -229,7 +229,7 @@ def _watch(trainer: subprocess.Popen[bytes], seconds: float, tell: Callable[[str
             break
         if now // 60 > told:
             told = int(now // 60)
-            tell(f"{told} min, {samples[-1].memory_mb:.0f} MB, {samples[-1].processes} processes")
+            notify(f"{told} min, {samples[-1].memory_mb:.0f} MB, {samples[-1].processes} processes")
         time.sleep(min(1.0, seconds / 30))
     return samples
 

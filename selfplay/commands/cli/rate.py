@@ -37,9 +37,9 @@ def run(options: argparse.Namespace) -> None:
         if games is not None and games < 1:
             raise ConfigError(f"{flag} {games}: at least 1 is needed")
     folder = RunDir(resolve_run(options.run))
-    words = is_dialogue_run(folder)
+    is_dialogue = is_dialogue_run(folder)
     from envs.registry import find_game
-    from selfplay.commands.rate import GAMES, calibrate, rate_run, save_table, way_of
+    from selfplay.commands.rate import GAMES, calibrate, match_player_of, rate_run, save_table
     from selfplay.league.anchors import FILE_NAME
     from selfplay.league.leaderboard import build
     from selfplay.league.people import run_games
@@ -49,16 +49,16 @@ def run(options: argparse.Namespace) -> None:
     from selfplay.train.fighting.rating import config_of, settings_of
 
     given = {f"game.{name}": path for name in ("dolphin", "iso") if (path := getattr(options, name)) is not None}
-    if given and (words or not find_game(config_of(folder).game.type).live):
+    if given and (is_dialogue or not find_game(config_of(folder).game.type).real_time):
         raise ConfigError("--dolphin and --iso are for runs of real games, which this one is not")
-    if words:
+    if is_dialogue:
         _rate_dialogue(folder, options)
         return
     config = config_of(folder)
     settings = settings_of(config)
     if options.calibrate:
-        way = way_of(config, folder, _tell, given)
-        table = calibrate(settings, options.games or GAMES, options.seed, _tell, way)
+        match_player = match_player_of(config, folder, _notify, given)
+        table = calibrate(settings, options.games or GAMES, options.seed, _notify, match_player)
         path = folder.path / FILE_NAME
         save_table(table, path)
         print(f"wrote {path}")
@@ -68,8 +68,8 @@ def run(options: argparse.Namespace) -> None:
     with folder.lock():  # no trainer may use the run meanwhile
         saved = list_generations(folder)
         generations = [generation.id for generation in saved]
-        way = way_of(config, folder, _tell, given)
-        played = rate_run(folder, settings, generations, options.budget, options.seed, _tell, way)
+        match_player = match_player_of(config, folder, _notify, given)
+        played = rate_run(folder, settings, generations, options.budget, options.seed, _notify, match_player)
     board = build(run_games(folder.path), run=folder.path)
     newest = max((generation.iteration for generation in saved), default=0)
     write_ratings(folder.rating_events, board, newest * config.steps_per_iteration)
@@ -86,17 +86,17 @@ def _rate_dialogue(folder: RunDir, options: argparse.Namespace) -> None:
     from selfplay.league.render import terminal_width, to_text
 
     if options.calibrate:
-        table = calibrate_dialogue(folder, options.games or GAMES, options.seed, _tell)
+        table = calibrate_dialogue(folder, options.games or GAMES, options.seed, _notify)
         save_table(table, folder.path / FILE_NAME)
         print(f"wrote {folder.path / FILE_NAME}")
         return
     with folder.lock():
-        played = rate_dialogue(folder, options.budget, options.seed, _tell)
+        played = rate_dialogue(folder, options.budget, options.seed, _notify)
     print(f"{played} comparisons played")
     print(to_text(build(read_games(folder.ledger), run=folder.path), width=terminal_width()))
 
 
-def _tell(text: str) -> None:
+def _notify(text: str) -> None:
     print(text, file=sys.stderr)
 
 

@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> None:
     if not game.fighter:
         _record_games(options)
         return
-    if game.live:
+    if game.real_time:
         raise ConfigError(f"--game-type {options.game_type}: it keeps its own replays (train: --save-replays)")
     if options.named is not None:
         raise ConfigError("--players is for games that are no fights (--game-type); here it is --bot and --policy")

@@ -29,7 +29,12 @@ def games_folder(run: RunDir | None) -> Path:
 
 
 def host(
-    home: Home, content: PlayContent, folder: Path, port: int, ready: Callable[[str], None], tell: Callable[[str], None]
+    home: Home,
+    content: PlayContent,
+    folder: Path,
+    port: int,
+    ready: Callable[[str], None],
+    notify: Callable[[str], None],
 ) -> None:
     """Host a page until Ctrl-C.
 
@@ -39,7 +44,7 @@ def host(
         folder: Where games are kept.
         port: See ``PlayServer``.
         ready: Is called with the address once the page can be opened.
-        tell: Is called with a line on each game that was kept.
+        notify: Is called with a line on each game that was kept.
 
     Raises:
         ConfigError: the port cannot be used.
@@ -47,18 +52,18 @@ def host(
     """
     remote = [one.id for one in content.opponents if one.bot is None and one.weights is None]
     policies = {name: load_policy(home.policies[name]) for name in remote}
-    with PlayServer(Decisions(policies), keeper(home.run, folder, tell), port) as server:
+    with PlayServer(Decisions(policies), keeper(home.run, folder, notify), port) as server:
         server.page = play_page(replace(content, server=server.described)).encode()
         ready(server.address)
         server.serve()
 
 
-def keeper(run: RunDir | None, folder: Path, tell: Callable[[str], None]) -> Callable[[bytes], dict[str, object]]:
-    """Return the function with which a server saves games in a folder (``add_game``); reports each to ``tell``."""
+def keeper(run: RunDir | None, folder: Path, notify: Callable[[str], None]) -> Callable[[bytes], dict[str, object]]:
+    """Return the function with which a server saves games in a folder (``add_game``); reports each to ``notify``."""
 
     def keep(document: bytes) -> dict[str, object]:
         added = add_game(run, document, folder)
-        tell(str(added))
+        notify(str(added))
         return {"message": str(added), "rated": added.why_not_rated is None}
 
     return keep

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def write_play_pages(
-    run: RunDir, generations: Sequence[str], folder: Path, tell: Callable[[str], None], least: int = CHARACTERS
+    run: RunDir, generations: Sequence[str], folder: Path, notify: Callable[[str], None], least: int = CHARACTERS
 ) -> dict[str, Path]:
     """Write ``FOLDER/gen_N.html`` for each of these generations; the pages by generation.
 
@@ -25,7 +25,7 @@ def write_play_pages(
         run: Of the generations.
         generations: Their names.
         folder: Of the pages.
-        tell: Called with a line on the progress.
+        notify: Called with a line on the progress.
         least: How many characters there are at least.
 
     Raises:
@@ -34,7 +34,7 @@ def write_play_pages(
     """
     pages = {name: folder / f"{name}.html" for name in generations}
     for number, (name, path) in enumerate(pages.items(), 1):
-        tell(f"making the play page of {name} ({number} of {len(pages)})")
+        notify(f"making the play page of {name} ({number} of {len(pages)})")
         check_writable(path)
         home = Home(run.path.resolve().name, run, {name: run.generations / name})
         save_text(path, play_page(play_content(home, least=least)))

@@ -29,7 +29,7 @@ MAX_BYTES: Final = 1 << 26  # of a response
 TOKEN_BYTES: Final = 1024  # at most of a token in a response: its text several times, escaped, and its numbers
 TEXT_BYTES: Final = 256  # at most of a token's text
 _ROUNDING: Final = 1e-3  # maximum of a rounded log-probability
-_LEAST: Final = -1e30  # minimum of a log-probability: more than any has, and a float32
+_MIN_LOGPROB: Final = -1e30  # minimum of a log-probability: more than any has, and a float32
 
 
 class InvalidResponse(Exception):
@@ -174,7 +174,7 @@ def reply_of(ids: list[Any], logprobs: list[Any] | None, reason: str, sampling: 
         logprobs = [math.nan] * len(ids)
     elif len(logprobs) != len(ids):
         raise InvalidResponse(f"{len(ids)} tokens with {len(logprobs)} log-probabilities")
-    elif not all(type(one) in (int, float) and _LEAST < one <= _ROUNDING for one in logprobs):
+    elif not all(type(one) in (int, float) and _MIN_LOGPROB < one <= _ROUNDING for one in logprobs):
         raise InvalidResponse("log-probabilities that are none")
     return Reply(chat.text_of([ids])[0], ids, [float(one) for one in logprobs], ended)
 

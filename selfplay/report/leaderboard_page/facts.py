@@ -51,7 +51,7 @@ def about_ratings(board: Leaderboard) -> Pairs:
         ("Scale", f"{board.anchor} = 1500"),
         ("Games that count", f"{board.games:,}; {board.draw_share:.0%} draws"),
     ]
-    if board.kind == "words":
+    if board.has_rewards:
         pairs.append(("Winner", "the player with the higher reward on the same state, in the same seat"))
     if board.finished is not None:
         pairs.append(("Finished", f"{board.finished:.0%} of the games; rule {board.rule}"))

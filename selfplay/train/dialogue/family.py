@@ -34,7 +34,7 @@ from selfplay.train.dialogue.transcripts import keep_transcripts
 from selfplay.train.family import Best, Family
 from selfplay.train.learner_state import learner_arrays, restore_learner
 from selfplay.train.rater import COST_S, Rater, RaterResource, RatingPlan
-from selfplay.train.runners import PARK, PARK_ELSEWHERE, patience
+from selfplay.train.restart_policy import PARK, PARK_ELSEWHERE, patience
 
 if TYPE_CHECKING:
     import asyncio
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from selfplay.train.dialogue.session import DialogueSession
     from selfplay.train.disk import DiskWatch
     from selfplay.train.learner_state import Arrays
-    from selfplay.train.rating import LedgerKeeper
+    from selfplay.train.ledger_keeper import LedgerKeeper
 
 WEIGHTS: Final = "the weights for the server"
 TRANSCRIPTS: Final = "transcripts"
@@ -123,7 +123,7 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
             runner: Job(partial(_play, runner=runner, order=order, chaos=chaos), progress=attrgetter("progress"))
             for runner, order in self.session.orders(self.progress.iteration).items()
         }
-        results = await self.board.ask(jobs)
+        results = await self.queue.ask(jobs)
         self.failure = next((found for found in results.values() if isinstance(found, ServerError)), None)
         if self.failure is not None:
             return None
@@ -143,7 +143,7 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
         elif not played and self.stop.is_set():
             return None
         if not played:
-            why = lost[0].why if lost else next(iter(self.board.given_up.values()), "no runner delivered")
+            why = lost[0].why if lost else next(iter(self.queue.given_up.values()), "no runner delivered")
             raise RunnerError(f"no game was finished; first cause: {why}")
         return played
 
@@ -201,8 +201,8 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
         if progress.newest not in progress.generations:
             progress.generations.append(progress.newest)
 
-    async def grow(self, collected: list[Played], disk: DiskWatch, rater: Rater | None, best: Best) -> None:
-        await super().grow(collected, disk, rater, best)
+    async def add_generation(self, collected: list[Played], disk: DiskWatch, rater: Rater | None, best: Best) -> None:
+        await super().add_generation(collected, disk, rater, best)
         with disk.tolerate(TRANSCRIPTS):
             await self.worker.submit(self._keep_transcripts, collected)
 
@@ -229,12 +229,12 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
     def open_runner(self, runner: str, incarnation: int) -> DialogueGames:
         progress = self.progress
         faults = progress.chaos.plan_of(runner, incarnation, progress.iteration, 0)
-        struck = partial(progress.chaos.struck, runner)
+        on_fault = partial(progress.chaos.injected, runner)
         if self._actors is not None:
             games = self._actors.open(runner, faults)
-            return games if faults is None else cast("DialogueGames", CountedFaults(games, faults, struck))
+            return games if faults is None else cast("DialogueGames", CountedFaults(games, faults, on_fault))
         torch.set_num_threads(1)  # in this thread: runners share the cores
-        entry = self.session.entry if faults is None else faulty(self.session.entry, faults, struck)
+        entry = self.session.entry if faults is None else faulty(self.session.entry, faults, on_fault)
         writer = writer_of(self.session.config, self.session.model, self.session.endpoint)
         return DialogueCollector(entry, self.session.rules, writer)
 
@@ -244,12 +244,12 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
 
     # ---- ratings
 
-    def make_rater(self, ledger: LedgerKeeper, board: WorkQueue[RaterResource]) -> Rater | None:
+    def make_rater(self, ledger: LedgerKeeper, queue: WorkQueue[RaterResource]) -> Rater | None:
         league = self.session.config.league
         if not league.track_elo:
             return None
         return Rater(
-            self.run, RatingPlan(self.session.rating, league.rating_share, COST_S), ledger, board, self.feed.notice
+            self.run, RatingPlan(self.session.rating, league.rating_share, COST_S), ledger, queue, self.feed.notice
         )
 
     def open_rater(self) -> RaterResource:

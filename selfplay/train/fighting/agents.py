@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from selfplay.league.matchmaker import Matchmaker
-from selfplay.league.modes import EXPLOITERS, MAIN, MODES, OUTSIDER, with_guests
+from selfplay.league.modes import EXPLOITERS, MAIN, MODES, OUTSIDER, with_external_opponents
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ class Agent:
         self.began = int(state.get("began", 0))
 
 
-def make_matchmaker(session: Session, role: str, guests: bool) -> Matchmaker:
-    """The matchmaker of an agent; ``guests``: whether there are policies of other runs."""
+def make_matchmaker(session: Session, role: str, has_external_opponents: bool) -> Matchmaker:
+    """The matchmaker of an agent; ``has_external_opponents``: whether there are policies of other runs."""
     league, seed = session.config.league, session.config.run.seed
     if role != MAIN:
         return Matchmaker(role, np.random.default_rng(derive(seed, "matchmaker", role)), (), None, league.max_frozen)
@@ -61,7 +61,7 @@ def make_matchmaker(session: Session, role: str, guests: bool) -> Matchmaker:
     shares = MODES[league.mode]
     if league.mode == "simple_mix":
         shares = {name: float(getattr(league, name)) for name in shares}
-    shares = with_guests(shares, league.opponent_share if guests else 0.0)
+    shares = with_external_opponents(shares, league.opponent_share if has_external_opponents else 0.0)
     rng = np.random.default_rng(derive(seed, "matchmaker"))
     return Matchmaker(league.mode, rng, session.training_bots, shares, league.max_frozen)
 

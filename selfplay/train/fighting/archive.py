@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from selfplay.checkpoint.learner_state import Named
     from selfplay.checkpoint.tensors import Arrays
 
-GUEST: Final = "guest."  # prefix of the ids of policies from other runs
+EXTERNAL_PREFIX: Final = "guest."  # prefix of the ids of policies from other runs
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,127}")
 
 
@@ -40,15 +40,15 @@ class Archive:
         self._by_hash: dict[str, str] = {}
         self.generations: list[str] = []  # from old to new
         self.exploiters: list[str] = []
-        self.guests: list[str] = []
+        self.external_opponents: list[str] = []
         self._named: Named = {}  # policies that each saved state refers to; a cache, as --keep-every keeps many states
         self._leaving: list[str] = []  # pruned, but an older saved state may still refer to them
 
     def load_external(self) -> list[str]:
         """Add the policies of other runs that were copied into the run; returns their ids."""
-        folder = self._run.guests
-        self.guests = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-        return self.guests
+        folder = self._run.external_opponents
+        self.external_opponents = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+        return self.external_opponents
 
     def path(self, name: str) -> Path:
         """The folder of a policy.
@@ -59,8 +59,8 @@ class Archive:
         """
         if not _NAME.fullmatch(name):
             raise CorruptError(f"{self._run.path}: {name!r} is no name of a policy of a run")
-        if name.startswith(GUEST):
-            return self._run.guests / name
+        if name.startswith(EXTERNAL_PREFIX):
+            return self._run.external_opponents / name
         folder = self._run.exploiters if generation_number(name) is None else self._run.generations
         return folder / name
 

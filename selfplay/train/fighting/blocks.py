@@ -46,9 +46,9 @@ class Blocks:
         progress: Progress,
         unplayable: Callable[[], Collection[str]],
     ) -> None:
-        live = session.game.live
-        begins_s = opens_within_s(session.config.emulator) if live else 0.0
-        self.infer: Infer = InferenceBatcher() if live else infer_directly
+        real_time = session.game.real_time
+        begins_s = opens_within_s(session.config.emulator) if real_time else 0.0
+        self.infer: Infer = InferenceBatcher() if real_time else infer_directly
         self.opening: SlowOpening | None = None
         self._session = session
         self._notify = notify
@@ -59,7 +59,7 @@ class Blocks:
         turns = Turns(OPENING, TURN_S)
         if session.cluster is not None:  # an actor begins slowly
             self.opening = SlowOpening(turns, methodcaller("open"), FIRST_TIMEOUT_S + begins_s)
-        elif live:
+        elif real_time:
             self.opening = SlowOpening(turns, Block.begin, begins_s)
 
     def open(self, runner: str, incarnation: int) -> GameBlock:
@@ -67,9 +67,9 @@ class Blocks:
         cluster, progress = self._session.cluster, self._progress
         steps = self._session.config.ppo.rollout_length
         faults = progress.chaos.plan_of(runner, incarnation, progress.iteration, steps)
-        struck = partial(progress.chaos.struck, runner)
+        on_fault = partial(progress.chaos.injected, runner)
         if cluster is None or self._weights is None:
-            return open_block(replace(self._opening_of(runner, incarnation), faults=faults), self.infer, struck)
+            return open_block(replace(self._opening_of(runner, incarnation), faults=faults), self.infer, on_fault)
         link = cluster.link(BlockServer, runner)
         block = BlockClient(
             link,
@@ -77,7 +77,7 @@ class Blocks:
             lambda: replace(self._opening_elsewhere(runner), faults=faults),
             lambda seconds: self._notify(f"{runner}: its node compiles the game rules, {seconds:.0f} s so far"),
         )
-        return block if faults is None else cast("GameBlock", CountedFaults(block, faults, struck))
+        return block if faults is None else cast("GameBlock", CountedFaults(block, faults, on_fault))
 
     def _opening_elsewhere(self, runner: str) -> Opening:
         """Opening of the next games of an actor; actors that never started are not counted."""
@@ -86,7 +86,7 @@ class Blocks:
 
     def _opening_of(self, runner: str, incarnation: int) -> Opening:
         session = self._session
-        config, live = session.config, session.game.live
+        config, real_time = session.config, session.game.real_time
         snapshot: Any = {}, {}
         if session.resumed is not None and incarnation == 1 and runner not in self._unplayable():
             document = session.resumed.meta.opponents.get(runner, {})
@@ -95,9 +95,9 @@ class Blocks:
             game=config.game.type,
             options=session.block_options(runner),
             seed=derive(config.run.seed, runner, incarnation),
-            process=live or config.run.host == "process",
-            start_timeout_s=config.emulator.start_timeout if live else None,
-            live=live,
+            process=real_time or config.run.host == "process",
+            start_timeout_s=config.emulator.start_timeout if real_time else None,
+            real_time=real_time,
             snapshot=snapshot,
             process_mb=config.run.process_mb,
         )

@@ -12,7 +12,7 @@ from selfplay.checkpoint import RunDir, load_generation, resolve_policy, save_po
 from selfplay.errors import ConfigError
 from selfplay.policy.played_game import can_play, game_of
 from selfplay.policy.policy import load_policy
-from selfplay.train.fighting.archive import GUEST
+from selfplay.train.fighting.archive import EXTERNAL_PREFIX
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import PolicyMeta
@@ -59,14 +59,14 @@ def load_opponents(paths: Sequence[str], game: GameConfig, pretrained: str | Non
 def install_opponents(run: RunDir, opponents: list[ExternalOpponent]) -> None:
     """Copy the policies into the folder of a new run."""
     for opponent in opponents:
-        save_policy(run.guests / opponent.id, opponent.meta, opponent.params)
+        save_policy(run.external_opponents / opponent.id, opponent.meta, opponent.params)
 
 
 def _name(folder: Path, taken: set[str]) -> str:
     """The id of a policy in this run: from its run and generation, or from its folder."""
     folder = folder.resolve()
     words = [folder.parent.parent.name, folder.name] if folder.parent.name == "generations" else [folder.name]
-    name = GUEST + re.sub(r"[^A-Za-z0-9_.-]", "_", ".".join(words))[:80]
+    name = EXTERNAL_PREFIX + re.sub(r"[^A-Za-z0-9_.-]", "_", ".".join(words))[:80]
     number, free = 1, name
     while free in taken:
         number += 1

@@ -32,8 +32,8 @@ from selfplay.train.fighting.population import Population
 from selfplay.train.fighting.rating import play_matchups
 from selfplay.train.fighting.realtime import arena, limits, park_policy, rating_cost_s
 from selfplay.train.rater import COST_S, Rater, RaterResource, RatingPlan
-from selfplay.train.run import longer
-from selfplay.train.runners import PARK, PARK_ELSEWHERE, patience
+from selfplay.train.restart_policy import PARK, PARK_ELSEWHERE, patience
+from selfplay.train.run import flags_to_continue
 from selfplay.verbs import quoted
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from selfplay.train.disk import DiskWatch
     from selfplay.train.fighting.session import Session
     from selfplay.train.learner_state import Arrays
-    from selfplay.train.rating import LedgerKeeper
+    from selfplay.train.ledger_keeper import LedgerKeeper
     from selfplay.update_metrics import UpdateMetrics
 
 Segments = dict[str, list[Collected]]  # an iteration's segments by the role of the agent that learns from them
@@ -61,14 +61,14 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
     """Fights and solved games."""
 
     def __init__(self, session: Session, feed: Feed, stop: asyncio.Event) -> None:
-        config, live = session.config, session.game.live
+        config, real_time = session.config, session.game.real_time
         elsewhere = session.cluster is not None
-        park = park_policy(config.emulator) if live else PARK_ELSEWHERE if elsewhere else PARK
-        board: WorkQueue[GameBlock] = WorkQueue(
-            session.blocks, config.run.collect_timeout, limits(config) if live else None, leave_behind=live,
+        park = park_policy(config.emulator) if real_time else PARK_ELSEWHERE if elsewhere else PARK
+        queue: WorkQueue[GameBlock] = WorkQueue(
+            session.blocks, config.run.collect_timeout, limits(config) if real_time else None, leave_behind=real_time,
             patience=patience(park, config.run.ray_address),
         )  # fmt: skip
-        super().__init__(session, board, park, feed, stop, Health(fights=session.game.fighter))
+        super().__init__(session, queue, park, feed, stop, Health(fights=session.game.fighter))
         self.session = session
         self.keeps_last_ratings = not config.run.deterministic  # a later end of equal runs makes no difference
         self._population = Population(session, self.progress, feed)
@@ -122,10 +122,10 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
         }
         roles = self.session.roles
         core = [runner for runner, role in roles.items() if role == MAIN]
-        results: dict[str, Collected] = await self.board.ask(jobs, core)
-        late: dict[str, Collected] = self.board.take_late()  # one version old, which PPO's ratios make up for
+        results: dict[str, Collected] = await self.queue.ask(jobs, core)
+        late: dict[str, Collected] = self.queue.take_late()  # one version old, which PPO's ratios make up for
         self.progress.late += len(late)
-        self.progress.dropped = self.board.dropped
+        self.progress.dropped = self.queue.dropped
         self.tell_stragglers("a segment")
         segments = [*sorted(results.items()), *sorted(late.items())]
         for runner, part in segments:
@@ -137,7 +137,7 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
         if not collected[MAIN]:
             if self.stop.is_set():
                 return None
-            why = next(iter(self.board.given_up.values()))
+            why = next(iter(self.queue.given_up.values()))
             raise RunnerError(f"every runner fails again and again; first cause: {why}")
         self._record(collected)
         return collected
@@ -224,19 +224,19 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
     async def freeze(self) -> None:
         await self._population.freeze()
 
-    async def grow(self, collected: Segments, disk: DiskWatch, rater: Rater | None, best: Best) -> None:
+    async def add_generation(self, collected: Segments, disk: DiskWatch, rater: Rater | None, best: Best) -> None:
         """A generation that opponents are drawn from, and exploiters that have done their work."""
         del collected
-        await self._population.grow(disk, rater, best)
+        await self._population.add_generation(disk, rater, best)
 
     async def state(self) -> tuple[dict[str, Any], Arrays]:
         arrays = await self._population.arrays()
         opponents: dict[str, Any] = {}
-        if self.progress.iteration and not self.session.game.live:
+        if self.progress.iteration and not self.session.game.real_time:
             jobs: dict[str, Job[GameBlock]] = {
                 r: Job(methodcaller("snapshot"), timed=False) for r in self.session.blocks
             }
-            for runner, (games, document) in (await self.board.ask(jobs)).items():
+            for runner, (games, document) in (await self.queue.ask(jobs)).items():
                 arrays |= {f"games/{runner}/{name}": array for name, array in games.items()}
                 opponents[runner] = document
         return self._population.state() | {"opponents": opponents}, arrays
@@ -259,33 +259,33 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
 
     # ---- ratings
 
-    def make_rater(self, ledger: LedgerKeeper, board: WorkQueue[RaterResource]) -> Rater | None:
-        config, live = self.session.config, self.session.game.live
+    def make_rater(self, ledger: LedgerKeeper, queue: WorkQueue[RaterResource]) -> Rater | None:
+        config, real_time = self.session.config, self.session.game.real_time
         if not config.league.track_elo:
             return None
         plan = RatingPlan(
             self.session.rating,
             config.league.rating_share,
-            cost_s=rating_cost_s(config.game.max_episode_frames, config.run.num_games) if live else COST_S,
+            cost_s=rating_cost_s(config.game.max_episode_frames, config.run.num_games) if real_time else COST_S,
             frames_per_step=config.game.frame_skip,
             cap_frames=config.game.max_episode_frames,
             by_frames=config.run.deterministic,
-            live=live,
+            real_time=real_time,
             gate=Gate(SprtBounds(*config.league.gate_bounds)) if config.league.gate == "sprt" else None,
         )
-        return Rater(self.run, plan, ledger, board, self.feed.notice)
+        return Rater(self.run, plan, ledger, queue, self.feed.notice)
 
     def open_rater(self) -> RaterResource:
-        session, live = self.session, self.session.game.live
-        emulators = arena(session.config, self.run, self.feed.notice, self._blocks.infer) if live else None
+        session, real_time = self.session, self.session.game.real_time
+        emulators = arena(session.config, self.run, self.feed.notice, self._blocks.infer) if real_time else None
         threads = update_threads(session.config.run.threads)
-        way = partial(play_in_threads, threads) if emulators is None else emulators.play
+        play = partial(play_in_threads, threads) if emulators is None else emulators.play
 
         def rate(matchups: Sequence[Matchup], iteration: int, stop: Any) -> list[MatchRecord | RewardRecord]:  # noqa: ANN401
             # Loaded again each time: a learner that crashed makes other generations of the same names.
             names = sorted({name for matchup in matchups for name in matchup.players})
             contenders = {name: self._contender(name) for name in names}
-            return play_matchups(matchups, contenders, session.rating, iteration, stop, way)
+            return play_matchups(matchups, contenders, session.rating, iteration, stop, play)
 
         def kill() -> bool:
             if emulators is None:
@@ -303,7 +303,7 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
     @property
     def rating_limits(self) -> Limits | None:
         """Rating games in emulators have deadlines of their own, each of them."""
-        return Limits(math.inf, math.inf) if self.session.game.live else None
+        return Limits(math.inf, math.inf) if self.session.game.real_time else None
 
     @property
     def ledger_rows(self) -> int | None:
@@ -325,14 +325,14 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
         config = self.session.config
         started = spelled(config, OPTIONS)
         game = self.session.game
-        playable = not game.live if game.fighter else game.single is not None
+        playable = not game.real_time if game.fighter else game.single is not None
         served = "" if config.net.backbone in PLAYED or not game.fighter else " --serve"
         resume = f"  selfplay train --resume --checkpoint {quoted(self.run.path)}"
         newest, own = quoted(self.run.generations / self.progress.newest), own_code(config, OPTIONS)
         return [
             f"  selfplay evaluate {newest} {ANCHOR} --games 100{own}",
             *([f"  selfplay watch {quoted(self.run.path)}{own}"] if game.fighter else []),
-            f"{resume}{longer(config.run, self.progress)}{started}",
+            f"{resume}{flags_to_continue(config.run, self.progress)}{started}",
             f"  tensorboard --logdir {quoted(self.run.path.parent)}",
             *([f"  selfplay play {quoted(self.run.path)}{served}{own}  # play against it"] if playable else []),
         ]

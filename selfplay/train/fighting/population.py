@@ -110,7 +110,7 @@ class Population:
         progress.newest = await self._worker.submit(archive.save, meta, params)
         progress.generations = archive.generations
 
-    async def grow(self, disk: DiskWatch, rater: Rater | None, best: Best) -> None:
+    async def add_generation(self, disk: DiskWatch, rater: Rater | None, best: Best) -> None:
         """Add a generation, and exploiters that have done their work; prune the archive where it is full."""
         archive = self.archive
         hardest = {role: worst(agent, archive) for role, agent in self.agents.items() if role != MAIN}
@@ -129,7 +129,9 @@ class Population:
 
     def _set_pools(self) -> None:
         for agent in self.agents.values():
-            agent.matchmaker.set_pool(self.archive.generations, self.archive.exploiters, self.archive.guests)
+            agent.matchmaker.set_pool(
+                self.archive.generations, self.archive.exploiters, self.archive.external_opponents
+            )
 
     def _has_done_its_work(self, agent: Agent, hardest: Target) -> bool:
         """Return True if an exploiter wins, or its ``patience`` has run out."""

@@ -95,7 +95,7 @@ class Session:
     def block_options(self, runner: str) -> dict[str, object]:
         """Arguments of the games of a runner, JSON-able."""
         options = self.game_options(self.blocks[runner])
-        if self.game.live:
+        if self.game.real_time:
             options |= emulator_options(self.config, self.run, list(self.blocks).index(runner))
         return options
 

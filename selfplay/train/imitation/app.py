@@ -23,16 +23,16 @@ from selfplay.report.ticker import Ticker
 from selfplay.train.imitation.data import Games, open_library
 from selfplay.train.imitation.export import LATEST, exported, owner_of_best
 from selfplay.train.imitation.report import Reports, table
-from selfplay.train.imitation.standing import (
-    Standing,
+from selfplay.train.imitation.training import Training
+from selfplay.train.imitation.training_state import (
+    TrainingProgress,
     find_training,
     new_folder,
     saved_action_counts,
-    standing_of,
+    saved_progress,
     write_settings,
 )
-from selfplay.train.imitation.training import Training
-from selfplay.train.running import stop_signal
+from selfplay.train.lifecycle import stop_signal
 from selfplay.verbs import quoted, respelled
 
 if TYPE_CHECKING:
@@ -85,12 +85,12 @@ def _start(
 ) -> int:
     config = games.config
     threads = update_threads(config.run.threads)
-    standing, replays = (Standing(), None) if state is None else standing_of(state)
+    progress, replays = (TrainingProgress(), None) if state is None else saved_progress(state)
     if replays not in (None, games.description()["hash"]):
         raise ConfigError(f"--replays {config.data.replays}: not the games that {run.path} began with")
     write_settings(run, {"started": datetime.now(UTC).isoformat(), "config": config.model_dump(mode="json")})
-    with closing(Reports(run.path, stream, (standing.epoch, standing.rows) if state else None)) as reports:
-        reports.header(header.lines("Imitation Learning", _header(config, run, standing, device, preset)))
+    with closing(Reports(run.path, stream, (progress.epoch, progress.rows) if state else None)) as reports:
+        reports.header(header.lines("Imitation Learning", _header(config, run, progress, device, preset)))
         for line in (*(state.skipped if state else ()), *_findings(library, games)):
             reports.notice(line)
         if (other := owner_of_best(run)) is not None:
@@ -101,10 +101,10 @@ def _start(
             made = Training(run, games, action_counts, reports, device, threads, lambda: bool(stopped))
             with closing(made) as training:
                 if state is not None:
-                    training.resume(state, standing)
+                    training.resume(state, progress)
                 training.run()
         _finish(training, games, run, reports)
-        return 128 + stopped[0] if stopped and not training.standing.ended else 0
+        return 128 + stopped[0] if stopped and not training.progress.ended else 0
 
 
 def _action_counts(games: Games, state: LearnerState | None, stream: TextIO) -> ActionCounts:
@@ -137,18 +137,18 @@ def _findings(library: Library, games: Games) -> Iterator[str]:
 
 def _finish(training: Training, games: Games, run: RunDir, reports: Reports) -> None:
     """Report the results, and commands to continue with."""
-    standing = training.standing
+    progress = training.progress
     for which, found in ((BEST, training.best), (LATEST, training.last)):
         if found is not None:
             reports.paragraph(table(found, which, validated=bool(games.validation)))
             break
-    word = f"Finished, {standing.ended}," if standing.ended else "Stopped, and saved,"
+    word = f"Finished, {progress.ended}," if progress.ended else "Stopped, and saved,"
     reports.notice(
-        f"{word} after {standing.epoch} epochs, {standing.rows:,} decisions, {standing.elapsed_s:.0f} s; "
+        f"{word} after {progress.epoch} epochs, {progress.rows:,} decisions, {progress.elapsed_s:.0f} s; "
         f"the training is in {run.path}"
     )
     parent = run.path.parent
-    best = exported(parent, BEST if standing.best is not None else LATEST)
+    best = exported(parent, BEST if progress.best is not None else LATEST)
     named, played = "", f" --character {games.characters[0]} --stage {games.stage}"
     if not find_game(games.config.data.game).fighter:
         named = played = f" --game-type {shlex.quote(games.config.data.game)}"
@@ -166,8 +166,8 @@ def _finish(training: Training, games: Games, run: RunDir, reports: Reports) -> 
 def _more(training: Training, learn: LearnConfig, minutes: float | None) -> str:
     """Flags without which a resumed training would end at once for the same reason."""
     more = ""
-    if training.standing.ended:
-        over = training.standing.epoch >= learn.epochs
+    if training.progress.ended:
+        over = training.progress.epoch >= learn.epochs
         more += f" --epochs {2 * learn.epochs}" if over else f" --patience {2 * learn.patience}"
     if minutes is not None and training.time_is_up:
         while 60 * minutes <= training.elapsed_s:
@@ -177,7 +177,7 @@ def _more(training: Training, learn: LearnConfig, minutes: float | None) -> str:
 
 
 def _header(
-    config: ImitationConfig, run: RunDir, standing: Standing, device: str, preset: str | None
+    config: ImitationConfig, run: RunDir, progress: TrainingProgress, device: str, preset: str | None
 ) -> list[tuple[str, object]]:
     data, net, learn, fight = config.data, config.net, config.learn, find_game(config.data.game).fighter
     return [
@@ -204,5 +204,5 @@ def _header(
         ("Seed", str(config.run.seed)),
         ("Device", f"{device} ({processor()}, {usable_cores()} cores)"),
         ("Folder", run.path),
-        ("Resumed at", f"epoch {standing.epoch}, minibatch {standing.minibatches}" if standing.minibatches else None),
+        ("Resumed at", f"epoch {progress.epoch}, minibatch {progress.minibatches}" if progress.minibatches else None),
     ]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from selfplay.learner.imitation_metrics import ImitationMetrics
     from selfplay.policy.network import ActorCritic
     from selfplay.train.imitation.data import Games
-    from selfplay.train.imitation.standing import Standing
+    from selfplay.train.imitation.training_state import TrainingProgress
 
 GAME: Final = "mock"  # a replay's observations and actions are those of the fight
 LATEST: Final = "latest"
@@ -65,7 +65,12 @@ def _meta(place: Path) -> PolicyMeta | None:
 
 
 def export(
-    run: RunDir, which: str, games: Games, standing: Standing, network: ActorCritic, found: ImitationMetrics | None
+    run: RunDir,
+    which: str,
+    games: Games,
+    progress: TrainingProgress,
+    network: ActorCritic,
+    found: ImitationMetrics | None,
 ) -> Path:
     """Write a policy in place of the previous one, and a copy into the training's own folder.
 
@@ -78,8 +83,8 @@ def export(
     spec, heads = network_of(config.net, game)
     meta = PolicyMeta(
         id=f"{run.path.name}_{which}",
-        iteration=standing.epoch,
-        total_steps=standing.rows,
+        iteration=progress.epoch,
+        total_steps=progress.rows,
         network=spec,
         actions=heads,
         encoder_version=find_game(game).encoder_version,

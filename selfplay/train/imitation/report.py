@@ -13,7 +13,7 @@ from selfplay.report.ticker import Ticker
 
 if TYPE_CHECKING:
     from selfplay.learner.imitation_metrics import ImitationMetrics
-    from selfplay.train.imitation.standing import Sums
+    from selfplay.train.imitation.training_state import Sums
 
 SHOWN_BAD: Final = 3  # files that the terminal names
 ALIKE: Final = 0.02  # share of the player's distinct actions below which a policy counts as collapsed

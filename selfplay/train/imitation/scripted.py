@@ -41,8 +41,8 @@ from selfplay.train.imitation.data import Games
 from selfplay.train.imitation.export import GAME, LATEST, exported, network_of
 from selfplay.train.imitation.recording import blocks, pairings_of, recorded
 from selfplay.train.imitation.report import Reports
-from selfplay.train.imitation.standing import NAME
 from selfplay.train.imitation.training import Training
+from selfplay.train.imitation.training_state import NAME
 
 if TYPE_CHECKING:
     from envs.melee.examples import Examples
@@ -119,8 +119,8 @@ class _Recording:
 class _Progress:
     """Tells every ``EVERY_S`` seconds what is done."""
 
-    def __init__(self, tell: Callable[[str], object]) -> None:
-        self._tell = tell
+    def __init__(self, notify: Callable[[str], object]) -> None:
+        self._notify = notify
         self._began = self._told = time.monotonic()
 
     @property
@@ -130,7 +130,7 @@ class _Progress:
     def at(self, what: str) -> None:
         if time.monotonic() - self._told >= EVERY_S:
             self._told = time.monotonic()
-            self._tell(f"Imitating scripted players: {self.seconds:.0f} s so far, {what}")
+            self._notify(f"Imitating scripted players: {self.seconds:.0f} s so far, {what}")
 
 
 def epochs_for(network: StructureConfig) -> int:
@@ -141,14 +141,14 @@ def epochs_for(network: StructureConfig) -> int:
 
 
 def imitate_scripted(
-    recipe: Recipe, cache: Path, tell: Callable[[str], object], stop: Callable[[], bool] = lambda: False
+    recipe: Recipe, cache: Path, notify: Callable[[str], object], stop: Callable[[], bool] = lambda: False
 ) -> Policy | None:
     """The policy of a recipe, from the cache or made now, which takes half a minute with the defaults. Blocks.
 
     Args:
         recipe: What to imitate, and how.
         cache: Folder of the policies made before; created when needed.
-        tell: Called with lines for the user.
+        notify: Called with lines for the user.
         stop: Called often; True ends it.
 
     Returns:
@@ -159,16 +159,16 @@ def imitate_scripted(
     place = cache / key
     try:
         if (policy := _kept(place, document)) is not None:
-            tell(f"The imitation of scripted players is in {place}")
+            notify(f"The imitation of scripted players is in {place}")
             return policy
     except CheckpointError as error:
-        tell(f"Imitating scripted players again: {error}")
+        notify(f"Imitating scripted players again: {error}")
     takes = "a minute or two" if recipe.network.remembers else "about half a minute"
-    tell(
+    notify(
         f"Imitating scripted players first: {recipe.games} games, {recipe.epochs} epochs, {takes}; "
         "--pretrained none starts from scratch"
     )
-    progress = _Progress(tell)
+    progress = _Progress(notify)
     with tempfile.TemporaryDirectory(prefix="selfplay-imitation-") as folder:
         made = _imitated(recipe, Path(folder), progress, stop)
     if made is None:
@@ -178,11 +178,11 @@ def imitate_scripted(
     config["imitation"] = {**config["imitation"], "scripted": document}
     characters = tuple(dict.fromkeys(recipe.characters))
     meta = policy.meta.model_copy(update={"id": f"scripted_{key}", "characters": characters, "config": config})
-    tell(f"Imitated scripted players in {progress.seconds:.0f} s: validation loss {loss:.3f} nats a decision")
+    notify(f"Imitated scripted players in {progress.seconds:.0f} s: validation loss {loss:.3f} nats a decision")
     try:
         save_policy(place, meta, parameters_of(policy.network), replace=True)
     except CheckpointError as error:
-        tell(f"The imitation is not kept for other runs: {error}")
+        notify(f"The imitation is not kept for other runs: {error}")
     return Policy(meta, policy.network)
 
 
@@ -241,12 +241,12 @@ def _imitated(
     with closing(Reports(run.path, io.StringIO())) as reports:
         training = Training(
             run, games, counts, reports, "cpu", THREADS,
-            lambda: stop_at(f"epoch {training.standing.epoch + 1} of {recipe.epochs}"),
+            lambda: stop_at(f"epoch {training.progress.epoch + 1} of {recipe.epochs}"),
         )  # fmt: skip
         with closing(training):
             training.run()
-    if not training.standing.ended:
+    if not training.progress.ended:
         return None
-    best = training.standing.best
+    best = training.progress.best
     policy = load_policy(exported(folder, LATEST if best is None else BEST))
     return policy, float("nan") if best is None else best

@@ -21,7 +21,7 @@ from selfplay.policy.network import build_network
 from selfplay.seeding import derive
 from selfplay.train.imitation.export import LATEST, export, network_of
 from selfplay.train.imitation.report import EpochReport, Reports
-from selfplay.train.imitation.standing import Standing, Sums, restore, save
+from selfplay.train.imitation.training_state import Sums, TrainingProgress, restore, save
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import LearnerState, RunDir
@@ -38,7 +38,7 @@ class Training:
         self, run: RunDir, games: Games, action_counts: ActionCounts, reports: Reports, device: str, threads: int,
         stop: Callable[[], bool],
     ) -> None:  # fmt: skip
-        self.standing = Standing()
+        self.progress = TrainingProgress()
         self.last: ImitationMetrics | None = None  # of the last epoch in this process
         self.best: ImitationMetrics | None = None  # of the best epoch, if that was in this process
         self._run, self._games, self._action_counts = run, games, action_counts
@@ -64,17 +64,17 @@ class Training:
         begin_with(network, self._action_counts)
         return network
 
-    def resume(self, state: LearnerState, standing: Standing) -> None:
+    def resume(self, state: LearnerState, progress: TrainingProgress) -> None:
         """Continue from a state; the planned end may be later now."""
         restore(state, self._imitator, self._generator)
-        ended = standing.ended if standing.epoch >= self._config.learn.epochs or self._stale(standing) else ""
-        self.standing = standing.model_copy(update={"ended": ended})
-        self._before_s = standing.elapsed_s
+        ended = progress.ended if progress.epoch >= self._config.learn.epochs or self._stale(progress) else ""
+        self.progress = progress.model_copy(update={"ended": ended})
+        self._before_s = progress.elapsed_s
 
     def save(self) -> None:
-        self.standing = self.standing.model_copy(update={"elapsed_s": self.elapsed_s})
+        self.progress = self.progress.model_copy(update={"elapsed_s": self.elapsed_s})
         save(
-            self._run, self._config, self.standing, self._replays, self._imitator, self._action_counts, self._generator
+            self._run, self._config, self.progress, self._replays, self._imitator, self._action_counts, self._generator
         )
         self._saved = time.monotonic()
 
@@ -90,9 +90,9 @@ class Training:
 
     def run(self) -> None:
         """Learn until all epochs are done, the loss no longer falls, the time is up, or a signal comes."""
-        if not self.standing.minibatches:
+        if not self.progress.minibatches:
             self.save()
-        while not self.standing.ended:
+        while not self.progress.ended:
             whole = self._pass()
             judged = not self._stop() and self._judge(whole=whole)
             if not judged:
@@ -107,16 +107,16 @@ class Training:
 
     def _pass(self) -> bool:
         """Learn the rest of an epoch; whether it was completed."""
-        lessons, began = self._games.lessons(self.standing.epoch), self.standing.sums.minibatches
+        lessons, began = self._games.lessons(self.progress.epoch), self.progress.sums.minibatches
         if not began:
             self._imitator.forget()
-        label = f"Epoch {self.standing.epoch + 1}/{self._config.learn.epochs}"
+        label = f"Epoch {self.progress.epoch + 1}/{self._config.learn.epochs}"
         with closing(lessons), self._reports.ticker(label, self._rows) as ticker:
             for lesson in islice(lessons, began, None):
                 if self._stop() or self.time_is_up:
                     break
                 self._learn(lesson)
-                ticker.at(self.standing.sums.seen)
+                ticker.at(self.progress.sums.seen)
                 if time.monotonic() - self._saved > 60 * self._config.run.save_minutes:
                     self.save()
             else:
@@ -124,18 +124,18 @@ class Training:
         return False
 
     def _learn(self, lesson: Lesson) -> None:
-        standing, clock = self.standing, time.monotonic()
+        progress, clock = self.progress, time.monotonic()
         self._imitator.parallel_step.optimizer.learning_rate = self._learning_rate()
         learned = self._imitator.learn(lesson)
-        sums = standing.sums.add(learned, time.monotonic() - clock)
-        self.standing = standing.model_copy(
-            update={"sums": sums, "minibatches": standing.minibatches + 1, "rows": standing.rows + learned.rows}
+        sums = progress.sums.add(learned, time.monotonic() - clock)
+        self.progress = progress.model_copy(
+            update={"sums": sums, "minibatches": progress.minibatches + 1, "rows": progress.rows + learned.rows}
         )
 
     def _learning_rate(self) -> float:
         """The learning rate: a cosine over all planned rows."""
-        learn, standing = self._config.learn, self.standing
-        done = min((standing.epoch + standing.sums.seen / self._rows) / learn.epochs, 1.0)
+        learn, progress = self._config.learn, self.progress
+        done = min((progress.epoch + progress.sums.seen / self._rows) / learn.epochs, 1.0)
         return learn.learning_rate * (learn.final_rate + (1 - learn.final_rate) * (1 + math.cos(math.pi * done)) / 2)
 
     def _judge(self, *, whole: bool) -> bool:
@@ -162,41 +162,41 @@ class Training:
             self._export(BEST, found)
         if whole:
             self._report(found, best=best)
-            self.standing = self.standing.model_copy(update={"sums": Sums()})
+            self.progress = self.progress.model_copy(update={"sums": Sums()})
         return True
 
     def _take(self, found: ImitationMetrics, *, whole: bool) -> bool:
         """Record a loss; whether it is the best. Without validation games the latest is, if it has learned anything."""
-        standing, learn, loss = self.standing, self._config.learn, found.model.all
-        best = not self._games.validation or standing.best is None or loss < standing.best
-        best = best and standing.rows > 0
-        better = standing.bar is None or loss < standing.bar
-        values = standing.model_dump(exclude={"sums"})
+        progress, learn, loss = self.progress, self._config.learn, found.model.all
+        best = not self._games.validation or progress.best is None or loss < progress.best
+        best = best and progress.rows > 0
+        better = progress.bar is None or loss < progress.bar
+        values = progress.model_dump(exclude={"sums"})
         if best:
-            values |= {"best": loss, "best_epoch": standing.epoch + 1}
+            values |= {"best": loss, "best_epoch": progress.epoch + 1}
         if whole:
             values["epoch"] += 1
-            values |= {"stale": 0, "bar": loss - learn.min_delta} if better else {"stale": standing.stale + 1}
-        standing = Standing(**values, sums=standing.sums)
-        if self._stale(standing):
-            values["ended"] = f"no better validation loss for {standing.stale} epochs"
-        elif standing.epoch >= learn.epochs:
+            values |= {"stale": 0, "bar": loss - learn.min_delta} if better else {"stale": progress.stale + 1}
+        progress = TrainingProgress(**values, sums=progress.sums)
+        if self._stale(progress):
+            values["ended"] = f"no better validation loss for {progress.stale} epochs"
+        elif progress.epoch >= learn.epochs:
             values["ended"] = f"all {learn.epochs} epochs are done"
-        self.standing = Standing(**values, sums=standing.sums)
+        self.progress = TrainingProgress(**values, sums=progress.sums)
         return best
 
-    def _stale(self, standing: Standing) -> bool:
+    def _stale(self, progress: TrainingProgress) -> bool:
         patience = self._config.learn.patience
-        return bool(self._games.validation and patience and standing.stale >= patience)
+        return bool(self._games.validation and patience and progress.stale >= patience)
 
     def _report(self, found: ImitationMetrics, *, best: bool) -> None:
-        standing = self.standing
+        progress = self.progress
         self._reports.epoch(
             EpochReport(
-                iteration=standing.epoch,
-                total_steps=standing.rows,
+                iteration=progress.epoch,
+                total_steps=progress.rows,
                 epochs=self._config.learn.epochs,
-                sums=standing.sums,
+                sums=progress.sums,
                 metrics=found,
                 validated=bool(self._games.validation),
                 learning_rate=self._imitator.parallel_step.optimizer.learning_rate,
@@ -206,7 +206,7 @@ class Training:
         )
 
     def _export(self, which: str, found: ImitationMetrics | None) -> None:
-        export(self._run, which, self._games, self.standing, self._imitator.network, found)
+        export(self._run, which, self._games, self.progress, self._imitator.network, found)
 
     def _until_stopped(self, lessons: Iterator[Lesson]) -> Iterator[Lesson]:
         for lesson in lessons:

@@ -31,7 +31,7 @@ class CrashLog:
     """Begins to write at once; all methods are called from the loop.
 
     Args:
-        notice: Shows a line, once, when something cannot be written.
+        notify: Shows a line, once, when something cannot be written.
         now: The wall clock.
     """
 
@@ -39,13 +39,13 @@ class CrashLog:
         self,
         run: RunDir,
         root: Node,
-        notice: Callable[[str], object],
+        notify: Callable[[str], object],
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.unwritten = 0  # crash reports
         self._run = run
         self._observer = TreeObserver(root, now)
-        self._notice = notice
+        self._notify = notify
         self._notified = False
         self._changed = True
         self._quiet = 0  # ticks without a change
@@ -93,7 +93,7 @@ class CrashLog:
         error = future.exception()
         if error is not None and not self._notified:
             self._notified = True
-            self._notice(f"What happens in the tree cannot be written down: {error}")
+            self._notify(f"What happens in the tree cannot be written down: {error}")
 
     def _count(self, future: asyncio.Future[None]) -> None:
         self.unwritten += future.exception() is not None

@@ -20,10 +20,10 @@ class SupervisionNotices:
     """
 
     def __init__(
-        self, notice: Callable[[str], object], queues: Mapping[str, WorkQueue[Any]], restarted: Callable[[str], object]
+        self, notify: Callable[[str], object], queues: Mapping[str, WorkQueue[Any]], restarted: Callable[[str], object]
     ) -> None:
         self.listeners: list[Callable[[Report], object]] = []  # called with every report, too
-        self._notice = notice
+        self._notify = notify
         self._queues = queues
         self._restarted = restarted
 
@@ -37,19 +37,19 @@ class SupervisionNotices:
         queue = self._queues.get(name)
         match report:
             case ChildExited(reason=reason, asked=False) if not reason.clean:
-                self._notice(f"{name} failed: {reason.message}; it is replaced")
+                self._notify(f"{name} failed: {reason.message}; it is replaced")
                 self._restarted(name)
             case ChildExited(asked=True) if queue is not None:
                 queue.give_up(name, "it was stopped")
             case ChildStartFailed(reason=reason):
-                self._notice(f"{name} did not start: {reason.message}")
+                self._notify(f"{name} did not start: {reason.message}")
             case ChildAbandoned(total=total):
-                self._notice(f"{name} did not stop in time and was abandoned ({total} so far)")
+                self._notify(f"{name} did not stop in time and was abandoned ({total} so far)")
             case ChildParked(delay_s=delay, cause=cause):
-                self._notice(f"{name} fails again and again and is parked for {delay:g} s; first cause: {cause}")
+                self._notify(f"{name} fails again and again and is parked for {delay:g} s; first cause: {cause}")
                 if queue is not None:
                     queue.give_up(name, str(cause))
             case SupervisorGaveUp(why=why, cause=cause):
-                self._notice(f"giving up: {why}; first cause: {cause}")
+                self._notify(f"giving up: {why}; first cause: {cause}")
             case _:
                 pass

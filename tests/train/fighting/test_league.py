@@ -1,4 +1,4 @@
-"""Runs with more than one learner, with guests, and with more generations than they keep."""
+"""Runs with more than one learner, with external opponents, and with more generations than they keep."""
 
 import shutil
 from dataclasses import replace
@@ -108,16 +108,16 @@ def other(tmp_path_factory):
     return folder
 
 
-def test_guests_are_met_and_copied_once(other, tmp_path):
+def test_external_opponents_are_met_and_copied_once(other, tmp_path):
     folder = tmp_path / "run"
     named = f"{other},{other / 'generations' / 'gen_2'},{other / 'generations' / 'gen_0'}"
     code, _ = train(folder, *steps(3), "--opponent", named, "--opponent-share", 1)
     assert code == 0
-    assert names(RunDir(folder).guests) == {"guest.other.gen_2", "guest.other.gen_0"}
+    assert names(RunDir(folder).external_opponents) == {"guest.other.gen_2", "guest.other.gen_0"}
     assert met(folder) == {"guest.other.gen_2", "guest.other.gen_0"}
 
 
-def test_a_run_with_guests_stands_on_its_own(other, tmp_path):
+def test_a_run_with_external_opponents_stands_on_its_own(other, tmp_path):
     source, folder = tmp_path / "source", tmp_path / "run"
     shutil.copytree(other, source)
     assert train(folder, *steps(2), "--mode", "opponents", "--opponent", source, "--save-interval", 1)[0] == 0
@@ -133,7 +133,7 @@ def test_a_run_with_guests_stands_on_its_own(other, tmp_path):
         (("--delay", 3), "was made with --delay 0, this run has 3"),
     ],
 )
-def test_guests_that_play_at_another_pace_are_refused(other, tmp_path, options, message):
+def test_external_opponents_that_play_at_another_pace_are_refused(other, tmp_path, options, message):
     with pytest.raises(ConfigError, match=message):
         train(tmp_path / "run", *steps(1), "--opponent", other, *options)
     assert not (tmp_path / "run").exists()

@@ -14,7 +14,7 @@ from envs.melee.dolphin.roster import CPU
 from envs.melee.rated import MELEE
 from envs.melee.tables import CHARACTERS
 from selfplay.checkpoint import RunDir, load_latest_learner
-from selfplay.commands.rate import Way, rate_run, way_of
+from selfplay.commands.rate import MatchPlayer, match_player_of, rate_run
 from selfplay.commands.replay import Replayer
 from selfplay.config.defaults import with_defaults
 from selfplay.config.fighting import Config
@@ -29,7 +29,7 @@ from selfplay.train.fighting.learner import Learner
 from selfplay.train.fighting.rating import config_of, settings_of
 from selfplay.train.fighting.realtime import limits, opens_within_s, park_policy, rating_cost_s, rating_slots
 from selfplay.train.fighting.session import Session
-from selfplay.train.rating import RatingBudget
+from selfplay.train.rating_budget import RatingBudget
 from tests.support.processes import LIMIT_S
 from tests.train.ends import before, signalled
 from tests.train.fighting.live import EMULATOR, emulated
@@ -259,19 +259,19 @@ def test_a_rating_game_is_thought_to_take_its_whole_time(emulators):
 
 
 def test_rating_games_outside_training_are_real_ones_too(emulators, tmp_path, monkeypatch):
-    monkeypatch.setattr("selfplay.commands.rate.with_dolphin_paths", lambda config, tell: config)
+    monkeypatch.setattr("selfplay.commands.rate.with_dolphin_paths", lambda config, notify: config)
     folder = RunDir(tmp_path / "run")
     assert train(folder.path, "--timesteps", ITERATION, size=LIVE)[0] == 0
     config = config_of(folder)
-    way = way_of(config, folder, print)
+    match_player = match_player_of(config, folder, print)
     before = len(emulators.opened)
-    assert rate_run(folder, settings_of(config), ["gen_0", "gen_1"], 4, 0, way=way) == 4
+    assert rate_run(folder, settings_of(config), ["gen_0", "gen_1"], 4, 0, match_player=match_player) == 4
     assert {options["slot"] for _, options, _ in emulators.opened[before:]} <= set(range(GAMES, 2 * GAMES))
-    assert way_of(parse([]).config, folder, print) == Way()
+    assert match_player_of(parse([]).config, folder, print) == MatchPlayer()
     named = config.model_copy(update={"game": config.game.model_copy(update={"dolphin": "x", "iso": "y"})})
     with pytest.raises(ConfigError, match="add --dolphin=x --iso=y"):
-        way_of(named, folder, print, {"game.dolphin": "mine"})
-    way_of(named, folder, print, {"game.dolphin": "mine", "game.iso": "mine, too"})
+        match_player_of(named, folder, print, {"game.dolphin": "mine"})
+    match_player_of(named, folder, print, {"game.dolphin": "mine", "game.iso": "mine, too"})
 
 
 def test_what_was_played_in_an_emulator_cannot_be_played_again(emulators, tmp_path):
@@ -343,7 +343,7 @@ def test_an_emulator_that_fails_again_and_again_is_parked(emulators, tmp_path):
 
 
 def test_where_none_opens_the_run_ends_with_the_first_cause(emulators, tmp_path, monkeypatch):
-    monkeypatch.setattr("selfplay.train.runners.BEGINNING_S", 0.1)
+    monkeypatch.setattr("selfplay.train.restart_policy.BEGINNING_S", 0.1)
 
     def fail(slot):
         raise GameError("no disc in the drive")

@@ -22,7 +22,7 @@ from selfplay.league.ledger import read_games
 from selfplay.policy.opponent import load_opponent
 from selfplay.policy.played_game import game_of
 from selfplay.policy.policy import load_fighter, load_policy
-from selfplay.report.health import ENOUGH, Health
+from selfplay.report.health import MIN_ITERATIONS, Health
 from selfplay.train.fighting.rating import config_of
 from tests.report.make import report
 from tests.train.runs import assert_equal_runs, rows
@@ -252,7 +252,7 @@ def test_health_of_small_games_does_not_ask_for_exploration():
     found = {}
     for fights in (True, False):
         health = Health(fights=fights)
-        for i in range(ENOUGH):
+        for i in range(MIN_ITERATIONS):
             health.observe(sure.model_copy(update={"iteration": i + 1}))
         found[fights] = {finding.name for finding in health.findings()}
     assert found[True] - found[False] == {"entropy_collapse"}

@@ -13,8 +13,8 @@ from selfplay.policy.heads import Heads
 from selfplay.train.imitation.app import train
 from selfplay.train.imitation.data import Games, open_library
 from selfplay.train.imitation.report import Reports
-from selfplay.train.imitation.standing import new_folder, write_settings
 from selfplay.train.imitation.training import Training
+from selfplay.train.imitation.training_state import new_folder, write_settings
 
 SMALL = ("--hidden", "32,32", "--window-size", "10", "--batch-size", "80", "--threads", "1")
 
@@ -69,10 +69,10 @@ def habits_of(games: Games) -> ActionCounts:
 
 
 def end_of(run: Path) -> tuple[str | None, str | None, dict[str, bytes], dict[str, object]]:
-    """Everything that two equal trainings have alike: hashes of both policies, arrays and standing of the state."""
+    """Everything that two equal trainings have alike: hashes of both policies, arrays and progress of the state."""
     hashes = [load_generation(run / f"{which}_policy")[0].weights_hash for which in ("latest", "best")]
     state = load_latest_learner(RunDir(run))
     arrays = {name: array.tobytes() for name, array in state.arrays.items()}
-    standing = dict(state.meta.extra["standing"])
-    del standing["elapsed_s"]
-    return hashes[0], hashes[1], arrays, standing
+    progress = dict(state.meta.extra["standing"])
+    del progress["elapsed_s"]
+    return hashes[0], hashes[1], arrays, progress

@@ -9,7 +9,7 @@ from selfplay.learner.imitation_metrics import ImitationMetrics, Mean
 from selfplay.report import ticker
 from selfplay.report.ticker import Ticker
 from selfplay.train.imitation.report import EpochReport, Reports, table, warnings
-from selfplay.train.imitation.standing import Sums
+from selfplay.train.imitation.training_state import Sums
 
 FOUND = ImitationMetrics(
     rows=1000,

@@ -11,8 +11,8 @@ from selfplay.config.pretrained import with_pretrained
 from selfplay.errors import ConfigError, NotARunError, RunLockedError
 from selfplay.policy.played_game import game_of
 from selfplay.policy.policy import load_policy
-from selfplay.train.imitation.standing import find_training
 from selfplay.train.imitation.training import Training
+from selfplay.train.imitation.training_state import find_training
 from tests.replays.replay_folders import write_game
 from tests.train.imitation.replays import end_of, games_of, habits_of, said, stopped, trained
 
@@ -147,7 +147,7 @@ def test_a_resumed_training_ends_as_if_nothing_had_happened(replays, tmp_path, n
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     arguments = ("--replays", replays, "--epochs", 3, *network)
     trained(whole, *arguments)
-    run = stopped(parts, lambda training: training.standing.minibatches >= minibatches, *arguments)
+    run = stopped(parts, lambda training: training.progress.minibatches >= minibatches, *arguments)
     assert load_latest_learner(run).meta.iteration == minibatches
     assert load_policy(parts / "imitation_latest_policy").meta.iteration < 3
     code, text = said("--resume", "--checkpoint", parts)
@@ -167,8 +167,8 @@ def test_it_may_be_stopped_while_it_looks_at_the_games_that_judge(replays, tmp_p
     for questions in range(6, 14):
         asked = iter(range(questions))
         run = stopped(tmp_path / str(questions), lambda training, left=asked: next(left, None) is None, *arguments)
-        standing = load_latest_learner(run).meta.extra["standing"]
-        seen.add((standing["epoch"], standing["sums"]["minibatches"]))
+        progress = load_latest_learner(run).meta.extra["standing"]
+        seen.add((progress["epoch"], progress["sums"]["minibatches"]))
         said("--resume", "--checkpoint", run.path)
         assert end_of(run.path) == end_of(tmp_path / "whole" / "imitation")
     assert {epoch for epoch, _ in seen} == {0, 1}
@@ -212,7 +212,7 @@ def test_it_stops_where_the_loss_stops_falling(replays, tmp_path):
 
 def test_time_ends_a_training_with_policies(replays, tmp_path, monkeypatch):
     folder = tmp_path / "policies"
-    monkeypatch.setattr(Training, "time_is_up", property(lambda training: training.standing.minibatches >= 2))
+    monkeypatch.setattr(Training, "time_is_up", property(lambda training: training.progress.minibatches >= 2))
     code, text = trained(folder, "--replays", replays, "--epochs", 9, "--max-minutes", "60")
     assert code == 0
     assert "Stopped, and saved, after 0 epochs" in text
@@ -234,8 +234,8 @@ def test_the_hint_of_a_training_whose_time_is_up_gives_it_more(replays, tmp_path
     folder = tmp_path / "policies"
     _, text = trained(folder, "--replays", replays, "--epochs", 1, "--max-minutes", "1e-6")
     more = float(re.search(r"--resume --checkpoint \S+ --max-minutes (\S+)", text)[1])
-    standing = load_latest_learner(RunDir(folder / "imitation")).meta.extra["standing"]
-    assert 60 * more > standing["elapsed_s"]
+    progress = load_latest_learner(RunDir(folder / "imitation")).meta.extra["standing"]
+    assert 60 * more > progress["elapsed_s"]
     said("--resume", "--checkpoint", folder, "--max-minutes", max(more, 1.0))
     assert len(rows(folder / "imitation")) == 1
 

@@ -61,7 +61,7 @@ class Sums(BaseModel, frozen=True, extra="forbid"):
         return Sums(**values)
 
 
-class Standing(BaseModel, frozen=True, extra="forbid"):
+class TrainingProgress(BaseModel, frozen=True, extra="forbid"):
     """Progress of a training: ``epoch`` whole passes, and ``sums`` of the next."""
 
     epoch: int = Field(0, ge=0)
@@ -105,7 +105,7 @@ def write_settings(run: RunDir, document: dict[str, Any]) -> None:
 
 
 def save(
-    run: RunDir, config: ImitationConfig, standing: Standing, replays: str, imitator: Imitator,
+    run: RunDir, config: ImitationConfig, progress: TrainingProgress, replays: str, imitator: Imitator,
     action_counts: ActionCounts, generator: torch.Generator,
 ) -> None:  # fmt: skip
     """Write a state to resume from; the newest two are kept.
@@ -114,12 +114,12 @@ def save(
         CheckpointError: it cannot be written; older states are unchanged.
     """
     meta = LearnerMeta(
-        iteration=standing.minibatches,
-        total_steps=standing.rows,
-        elapsed_s=standing.elapsed_s,
+        iteration=progress.minibatches,
+        total_steps=progress.rows,
+        elapsed_s=progress.elapsed_s,
         created=datetime.now(UTC),
         config=config.model_dump(mode="json"),
-        extra={"standing": standing.model_dump(mode="json"), "replays": replays},
+        extra={"standing": progress.model_dump(mode="json"), "replays": replays},
     )
     arrays = learner_arrays(imitator.parallel_step, generator)
     arrays |= {"habits/counts": action_counts.counts.numpy(), "habits/same": action_counts.same.numpy()}
@@ -128,14 +128,14 @@ def save(
     save_learner(run, meta, arrays)
 
 
-def standing_of(state: LearnerState) -> tuple[Standing, str]:
+def saved_progress(state: LearnerState) -> tuple[TrainingProgress, str]:
     """Progress of a saved training, and the hash of its replays.
 
     Raises:
         IncompatibleError: the state is not one of imitation.
     """
     with boundary(IncompatibleError, f"{state.path} is no state of imitation"):
-        return Standing.model_validate(state.meta.extra["standing"]), str(state.meta.extra["replays"])
+        return TrainingProgress.model_validate(state.meta.extra["standing"]), str(state.meta.extra["replays"])
 
 
 def saved_action_counts(state: LearnerState, heads: Heads) -> ActionCounts:

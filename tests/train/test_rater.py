@@ -12,9 +12,10 @@ from selfplay.league.leaderboard import build
 from selfplay.league.ratings import rate
 from selfplay.runner.match import Contender, Rules
 from selfplay.supervision import ChildSpec, Pool, PoolSpec, running
-from selfplay.train import rater, rating
+from selfplay.train import ledger_keeper, rater
 from selfplay.train.fighting.rating import RatingSettings, play_matchups
-from selfplay.train.rating import LedgerKeeper, RatingBudget, plan_games
+from selfplay.train.ledger_keeper import LedgerKeeper, plan_games
+from selfplay.train.rating_budget import RatingBudget
 from tests.league.pools import series
 from tests.train.policies import save
 
@@ -177,7 +178,7 @@ def test_rows_behind_a_checkpoint_are_dropped_once(tmp_path):
 
 def test_strengths_are_fitted_anew_only_where_there_are_new_games(tmp_path, monkeypatch):
     keeper, fits = LedgerKeeper(tmp_path / "ledger.jsonl"), []
-    monkeypatch.setattr(rating, "rate", lambda games, **named: fits.append(len(games)) or rate(games, **named))
+    monkeypatch.setattr(ledger_keeper, "rate", lambda games, **named: fits.append(len(games)) or rate(games, **named))
     settings = SimpleNamespace(settings="abc", group="abc/stochastic", games_each=2)
 
     async def work(pool, ref):
@@ -197,7 +198,7 @@ def test_strengths_are_fitted_anew_only_where_there_are_new_games(tmp_path, monk
 
 
 class Slow:
-    """A ledger, and a board, whose every answer takes a second. Games are played in the first two rounds."""
+    """A ledger, and a queue, whose every answer takes a second. Games are played in the first two rounds."""
 
     def __init__(self, records):
         self.seconds, self.rounds, self._records = 0.0, 0, records
@@ -248,7 +249,7 @@ def test_blocks_are_played_every_fifteen_seconds_of_training():
             made.budget.pay(90, 30.0)  # more than the share so far: the next waits
     assert [when for when, _ in begun] == [15.0, 30.0, 45.0, 76.0]
     assert [games for _, games in begun[:3]] == [90] * 3  # 0.6 of half of 15 seconds
-    assert rater.LEAST <= begun[3][1] < 90
+    assert rater.MIN_GAMES_AT_ONCE <= begun[3][1] < 90
 
 
 def test_the_last_block_spends_the_share_however_much_a_game_cost_before():
@@ -267,7 +268,7 @@ def test_the_last_block_spends_the_share_however_much_a_game_cost_before():
     asyncio.run(made.rate_last(progress))
     assert rounds[0] == 16  # more than the ten of five seconds each that the share pays for
     assert 49.0 < made.budget.spent <= 50.0
-    assert max(rounds) <= rater.ROUND
+    assert max(rounds) <= rater.GAMES_PER_ROUND
 
 
 def test_what_is_reported_of_a_table():
