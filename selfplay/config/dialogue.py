@@ -113,11 +113,11 @@ class GRPOConfig(Group):
         "deviation, or reward minus the mean of the others"
     )  # fmt: skip
     baseline: Literal["group", "role-ema"] = Field(
-        "group", description="Baseline of rewards, or `role-ema`; the latter is a moving average of the seat"
+        "group", description="`group` or `role-ema`; the baseline of rewards, which may be a moving average of the seat"
     )
     loss_agg: Literal["constant", "seq-mean", "token-mean"] = Field(
         "constant",
-        description="Or `seq-mean`, `token-mean`; equal weight of all tokens, of all rows, or of the tokens of a batch",
+        description="`constant`, `seq-mean` or `token-mean`; equal weight of all tokens, of all rows, or of the tokens of a batch",
     )
     learning_rate: float | None = Field(
         None, gt=0, le=1, description="Learning rate of AdamW; default 1e-4 for the embedded model, else 1e-6"
@@ -163,7 +163,7 @@ class DialogueRunConfig(SelfPlaySettings):
 
     timesteps: Changeable[Positive | None] = Field(None, description="Total turns of the run, over all games")
     games: Changeable[Positive | None] = Field(10_240, description="Total games of the run")
-    num_games: Positive = Field(256, description="Concurrent games, and games per iteration; whole groups")
+    num_games: Positive = Field(256, description="Games at once, and per iteration; whole groups")
     host: Changeable[Literal["thread", "ray"]] = Field(
         "thread", description="`thread` or `ray`; where games are played: in threads, or on CPUs of a Ray cluster"
     )
