@@ -117,7 +117,7 @@ class GRPOConfig(Group):
     )
     loss_agg: Literal["constant", "seq-mean", "token-mean"] = Field(
         "constant",
-        description="`constant`, `seq-mean` or `token-mean`; equal weight of all tokens, of all rows, or of the tokens of a batch",
+        description="`constant`, `seq-mean` or `token-mean`; equal weight of all tokens, all rows, or a batch's tokens",
     )
     learning_rate: float | None = Field(
         None, gt=0, le=1, description="Learning rate of AdamW; default 1e-4 for the embedded model, else 1e-6"
