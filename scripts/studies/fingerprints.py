@@ -90,7 +90,8 @@ class Cell:
 
 _SELF_PLAY = (
     "selfplay train --game-type mock --num-games 8 --rollout-length 32 --batch-size 128 --ppo-epochs 2 "
-    "--max-episode-frames 300 --save-interval 2 --deterministic --runners 2 --threads 2 --device cpu --hidden 16,16 "
+    "--max-episode-frames 300 --save-interval 2 --deterministic --runners 2 --set run.threads=2 --device cpu "
+    "--hidden 16,16 "
 )
 _RATED = _SELF_PLAY + "--track-elo --rating-share 1 "
 _LEADERBOARD = "selfplay leaderboard straight --all --json"
@@ -109,17 +110,18 @@ CELLS: Final[dict[str, Cell]] = {
     "gru": Cell(_SELF_PLAY + "--mode simple_mix --backbone gru", _HALF, _WHOLE),
     "kuhn": Cell(
         "selfplay train --game-type kuhn --mode simple_mix --num-games 16 --rollout-length 8 --hidden 16 "
-        "--save-interval 4 --deterministic --runners 2 --threads 2 --device cpu", _HALF, _WHOLE,
+        "--save-interval 4 --deterministic --runners 2 --set run.threads=2 --device cpu", _HALF, _WHOLE,
     ),
     "imitation": Cell(
-        "selfplay imitate --replays replays --hidden 16,16 --batch-size 256 --val-split 0.25 --threads 1 "
+        "selfplay imitate --replays replays --hidden 16,16 --batch-size 256 --val-split 0.25 --set run.threads=1 "
         "--device cpu --set learn.final_rate=1", "--epochs 2", "--epochs 4",
         before=("selfplay record --bot rusher --bot edge_guarder --games 4 --max-episode-frames 900",),
         after=(_SELF_PLAY + "--timesteps 1024 --checkpoint pretrained --pretrained straight/imitation_best_policy",),
     ),
     "dialogue": Cell(
         "selfplay train --game-type kuhn_text --start-tokens 20000 --num-games 32 --evaluation-states 8 "
-        "--save-interval 1 --learning-rate 1e-3 --threads 1 --runners 1 --device cpu", "--games 64", "--games 128",
+        "--save-interval 1 --learning-rate 1e-3 --set run.threads=1 --runners 1 --device cpu",
+        "--games 64", "--games 128",
         after=("selfplay rate straight --budget 8 --seed 0", _LEADERBOARD),
     ),
     "dialogue_files": Cell(before=(

@@ -51,8 +51,6 @@ def _check_real_game(config: Config, explicit: Mapping[str, object]) -> None:
             f"--runners {config.run.runners}: each game of --game-type {kind} has a runner of its own, "
             f"{games} of them with --num-games {games}; leave --runners out"
         )
-    if explicit.get("run.workers", 0) not in (0, games):
-        raise ConfigError(f"--workers {config.run.workers}: an actor has one game of --game-type {kind}; leave it out")
     if config.run.deterministic:
         raise ConfigError(f"--deterministic: a game in real time cannot be repeated (--game-type {kind})")
     _check_person(config)
@@ -95,37 +93,24 @@ def check_agreement(config: Config, explicit: Mapping[str, object]) -> None:
     if league.gate != "none" and not league.track_elo:
         raise ConfigError("--gate decides by rating games: add --track-elo")
     if config.run.keep_best and not league.track_elo:
-        raise ConfigError("--keep-best keeps the best by rating games: add --track-elo")
+        raise ConfigError("--set run.keep_best=true keeps the best by rating games: add --track-elo")
     if "league.opponent_share" in explicit and not league.opponents:
-        raise ConfigError("--opponent-share is the share of the policies of --opponent: name at least one")
+        raise ConfigError("--set league.opponent_share is the share of the policies of --opponent: name at least one")
     if "league.opponent_share" in explicit and league.mode == "opponents":
-        raise ConfigError("--opponent-share has no effect with --mode opponents, which plays against nobody else")
-    check_host(config.run, config.run.num_games, explicit)
+        raise ConfigError(
+            "--set league.opponent_share has no effect with --mode opponents, which plays against nobody else"
+        )
+    check_host(config.run, explicit)
     check_plan(config.run.chaos, processes=config.run.host != "thread" or find_game(config.game.type).real_time)
     if config.run.chaos is not None and config.run.deterministic:
         raise ConfigError("--chaos cannot be combined with --deterministic")
 
 
-def check_host(run: SelfPlaySettings, most: int, explicit: Mapping[str, object]) -> None:
-    """Refuse settings of hosts that have no effect or contradict each other.
-
-    Args:
-        run: settings.
-        most: blocks that its games can be dealt out to.
-        explicit: what the user gave, by dotted name.
+def check_host(run: SelfPlaySettings, explicit: Mapping[str, object]) -> None:
+    """Refuse settings of Ray where there is none.
 
     Raises:
-        ConfigError: one line that names the flag.
+        ConfigError: one of ``explicit``, the user's values by dotted name, is such a setting.
     """
-    if run.host != "ray":
-        for name, flag in (("run.ray_address", "--ray-address"), ("run.workers", "--workers")):
-            if explicit.get(name):
-                raise ConfigError(f"{flag} is about actors of Ray: add --host ray")
-        return
-    if run.workers > most:
-        raise ConfigError(f"--workers {run.workers}: there are only {most} blocks of games to place")
-    if run.workers and run.runners and run.workers != run.runners:
-        raise ConfigError(
-            f"--workers {run.workers}: the run has {run.runners} blocks of games (--runners), an actor each; "
-            "that cannot change within a run"
-        )
+    if run.host != "ray" and explicit.get("run.ray_address"):
+        raise ConfigError("--ray-address is about actors of Ray: add --host ray")

@@ -58,7 +58,7 @@ class SelfPlaySettings(RunSettings):
     checkpoint: Changeable[str] = Field("checkpoints/self_play", description="Folder of the run")
     timesteps: Changeable[Positive | None] = None
     num_games: Positive
-    save_interval: Changeable[Positive] = Field(10, description="Iterations between generations and checkpoints")
+    save_interval: Changeable[Positive] = Field(10, description="Iterations between generations; each is a checkpoint")
     keep_checkpoints: Changeable[Positive] = Field(2, description="Number of newest states to keep for --resume")
     keep_every: Changeable[Natural] = Field(
         0, description="Keep the first state of every N iterations permanently; 0 = none"
@@ -69,9 +69,8 @@ class SelfPlaySettings(RunSettings):
     host: Changeable[Literal["thread", "process", "ray"]] = "thread"
     ray_address: Annotated[str | None, Mark.MAY_CHANGE, Mark.JOINS_CLUSTER] = Field(
         None,
-        description="Ray cluster of `--host ray`: `auto` or `HOST:PORT`; by default a temporary one on this machine",
+        description="Cluster of --host ray: `auto` or `HOST:PORT`; by default a temporary one on this machine",
     )
-    workers: Changeable[Natural] = 0
     runners: Natural = 0
     chaos: Changeable[str | None] = None
 
@@ -85,13 +84,13 @@ class StructureConfig(Group):
 
     backbone: Literal["mlp", "gru", "lstm", "mamba", "attention"] | OwnNetwork = Field(
         "mlp",
-        description="`mlp` sees the current observation only; `gru`, `lstm`, `mamba` and `attention` have memory; "
-        "`module:name` is your own (docs/api.md)",
+        description="`mlp`, `gru`, `lstm`, `mamba`, `attention`; `mlp` sees the current observation only, the others "
+        "have memory; `module:name` is your own (docs/api.md)",
     )
     hidden: tuple[Layer, ...] = Field(
         (128, 128),
         max_length=64,
-        description="Widths of the layers; with memory: a dense one, then recurrent ones, all of equal width",
+        description="Widths of the layers; with memory a dense one, then recurrent ones, all of equal width",
     )
     window: Annotated[int, Field(ge=2, le=1024)] = Field(60, description="Context of `attention`, in decisions")
     activation: Literal["tanh", "relu", "silu"] = Field("tanh", description="Activation")

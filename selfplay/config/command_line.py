@@ -6,6 +6,7 @@ import argparse
 import atexit
 import gc
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ from envs.plugins import allow
 from envs.spelling import nearest
 from selfplay import console, verbs
 from selfplay.config.base import PARTIAL, Group
-from selfplay.config.options import Option, field_of, flag_of, groups, value_of
+from selfplay.config.options import Option, field_of, flag_of, moved, paths, value_of
 from selfplay.config.words import meant, setting_meant
 from selfplay.errors import ConfigError, SelfPlayError, out_of_memory
 
@@ -70,6 +71,7 @@ class Program(Generic[Settings]):
     options: tuple[Option, ...]
     presets: Presets
     example: tuple[str, str]  # a setting, group.name, and a value of it, for help and messages
+    page: str  # that lists all settings
     resume: str  # help text of --resume
     imply: Callable[[dict[str, Any]], None]  # adds what follows from what the user gave, by dotted name
     check: Callable[[Settings], None]  # ConfigError for names that only other packages know
@@ -83,6 +85,7 @@ class Parser(argparse.ArgumentParser):
     Args:
         words: Words that are no flags here, without dashes: what to type in their place.
         elsewhere: Flags that mean nothing here: whose they are.
+        moved: Flags of earlier versions: what replaces them, up to the value.
         **settings: Of ``argparse.ArgumentParser``.
     """
 
@@ -91,11 +94,12 @@ class Parser(argparse.ArgumentParser):
         *,
         words: Mapping[str, str] | None = None,
         elsewhere: Mapping[str, str] | None = None,
+        moved: Mapping[str, str] | None = None,
         **settings: Any,  # noqa: ANN401
     ) -> None:
         named: dict[str, Any] = {"prog": verbs.program(), "allow_abbrev": False, **settings}
         super().__init__(**named)
-        self._words, self._elsewhere = words or {}, elsewhere or {}
+        self._words, self._elsewhere, self._moved = words or {}, elsewhere or {}, moved or {}
         self.add_argument("--version", action=_Version, nargs=0, default=argparse.SUPPRESS, help="show the version")
 
     def parse_args(self, args: Iterable[str] | None = None, namespace: Any = None) -> Any:  # noqa: ANN401
@@ -107,7 +111,9 @@ class Parser(argparse.ArgumentParser):
     def unknown(self, arguments: Sequence[str]) -> str:
         """Error message for arguments that this command does not have; suggests the nearest flag."""
         word = next((word for word in arguments if word.startswith("-")), arguments[0])
-        flag = word.partition("=")[0]
+        flag, _, value = word.partition("=")
+        if instead := self._moved.get(flag):
+            return f"{flag} is now {instead}{_value(instead, value, arguments[arguments.index(word) + 1 :])}"
         if flag in self._elsewhere:
             return f"{flag} is a flag of {self._elsewhere[flag]}"
         instead = self._words.get(flag.lstrip("-"))
@@ -142,6 +148,14 @@ class Parser(argparse.ArgumentParser):
         return f"{name} is missing{about}"
 
 
+def _value(instead: str, value: str, after: Sequence[str]) -> str:
+    """The value that the user gave to a flag of an earlier version, as ``--flag=value`` or ``--flag value``."""
+    if not instead.endswith(("=", " ")):
+        return ""
+    typed = value or next((word for word in after[:1] if not word.startswith("--")), "VALUE")
+    return shlex.quote(typed)
+
+
 _MISSING: Final = re.compile(r"the following arguments are required: (?P<names>.*)")
 _ONE_OF: Final = re.compile(r"one of the arguments (?P<names>.*) is required")
 _NO_NUMBER: Final = re.compile(r"argument (?P<flag>\S+): invalid (?P<kind>int|float) value: '(?P<value>.*)'")
@@ -161,16 +175,18 @@ def make_parser(program: Program[Settings]) -> Parser:
     parser = Parser(
         words=program.words,
         elsewhere=program.elsewhere,
+        moved=moved(program.settings),
+        usage="%(prog)s [flags]",
         description=program.description,
         epilog=verbs.respelled(program.epilog),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Compact,
         argument_default=argparse.SUPPRESS,
     )
-    sections: dict[str, argparse._ArgumentGroup] = {}
+    names = dict.fromkeys(option.section for option in program.options)
+    sections = {name: parser.add_argument_group(name) for name in names}
+    _add_sources(next(iter(sections.values())), program)
     for option in program.options:
-        if option.section not in sections:
-            sections[option.section] = parser.add_argument_group(option.section)
-        text = (option.field.description or "").replace("`", "").replace("%", "%%")
+        text = (option.field.description or "").partition(";")[0].replace("`", "").replace("%", "%%")
         if option.default not in (None, (), False, ""):
             text += f" (default {shown(option.default)})"
         if option.is_switch:
@@ -178,15 +194,34 @@ def make_parser(program: Program[Settings]) -> Parser:
             sections[option.section].add_argument(option.flag, dest=option.path, action=action, help=text)
         else:
             sections[option.section].add_argument(option.flag, dest=option.path, metavar=option.metavar, help=text)
-    path, value = program.example
-    group, _, name = path.partition(".")
-    settings = parser.add_argument_group("Configuration")
-    presets = ", ".join(program.presets)
-    settings.add_argument("--preset", metavar="NAME", help=f"a set of values: {presets}; flags override it")
-    settings.add_argument("--config", metavar="FILE", help=f"settings in TOML, by group: [{group}] {name} = {value}")
-    settings.add_argument("--set", metavar="NAME=VALUE", action="append", help=f"one setting: {path}={value}")
-    settings.add_argument("--resume", action="store_true", help=program.resume)
     return parser
+
+
+def _add_sources(section: argparse._ArgumentGroup, program: Program[Any]) -> None:
+    """Add the flags that give values to many settings, or to any."""
+    path, value = program.example
+    section.add_argument("--preset", metavar="NAME", help=f"Values to start from: {', '.join(program.presets)}")
+    section.add_argument("--resume", action="store_true", help=program.resume)
+    section.add_argument("--config", metavar="FILE", help="Settings by group, in TOML")
+    section.add_argument(
+        "--set", metavar="NAME=VALUE", action="append", help=f"Any setting of {program.page}: {path}={value}"
+    )
+
+
+class _Compact(argparse.RawDescriptionHelpFormatter):
+    """A line for each flag: a wide column for flags, and one spelling of a switch and its opposite."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=29)
+
+    def add_argument(self, action: argparse.Action) -> None:
+        if action.dest not in ("help", "version"):  # every command has those
+            super().add_argument(action)
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        if isinstance(action, argparse.BooleanOptionalAction):
+            return f"--[no-]{action.option_strings[0][2:]}"
+        return super()._format_action_invocation(action)
 
 
 def add_own_code(
@@ -351,7 +386,7 @@ def _from_text(program: Program[Settings], text: str) -> dict[str, Any]:
 
 
 def _known(program: Program[Settings], path: str, where: str) -> str:
-    valid = [f"{group}.{name}" for group, model in groups(program.settings).items() for name in model.model_fields]
+    valid = paths(program.settings)
     if path not in valid:
         flags = {option.flag: option.path for option in program.options}
         raise ConfigError(f"{where}: unknown setting {path!r}{setting_meant(path, valid, flags)}")

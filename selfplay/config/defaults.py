@@ -36,10 +36,8 @@ def runners(config: Config) -> int:
     if find_game(config.game.type).real_time:
         return run.num_games
     cores = FIXED_CORES if run.deterministic else usable_cores()
-    count = run.runners or run.workers or max(1, min(cores, run.num_games // 16, 8))
-    if not (run.runners or run.workers):
-        count = -(-count // each) * each
-    return min(count, run.num_games)
+    by_cores = -(-max(1, min(cores, run.num_games // 16, 8)) // each) * each
+    return min(run.runners or by_cores, run.num_games)
 
 
 def turns(mode: str) -> tuple[str, ...]:
@@ -65,8 +63,7 @@ def with_defaults(config: Config) -> Config:
     host = "process" if real_time and config.run.host == "thread" else config.run.host
     values: dict[str, object] = {"runners": runners(config), "host": host}
     if runners(config) % each:
-        flag = "--workers" if host == "ray" else "--runners"
-        rule = f"{flag} must be a multiple of {each}, and --num-games no less than that"
+        rule = f"--runners must be a multiple of {each}, and --num-games no less than that"
         raise ConfigError(
             f"--mode {config.league.mode} trains {len(set(roles))} learners, each with blocks of games of its "
             f"own: {f'--num-games must be a multiple of {each}' if real_time else rule}; "
@@ -90,5 +87,5 @@ def with_defaults(config: Config) -> Config:
 
 
 def update_threads(threads: int) -> int:
-    """Threads of the learner's update, with ``--threads`` or by cores."""
+    """Threads of the learner's update, with ``run.threads`` or by cores."""
     return threads or min(usable_cores(), THREADS)

@@ -27,7 +27,7 @@ class DialogueGameConfig(Group):
     """Game."""
 
     type: DialogueName = Field(
-        "matching", description="`matching` (reviewers and papers, a shared reward) or `kuhn_text` (Kuhn poker)"
+        "matching", description="`matching` or `kuhn_text`; reviewers and papers with a shared reward, or Kuhn poker"
     )
     size: int | None = Field(
         None, ge=2, le=8, description="Reviewers and papers of matching; default 4 with the embedded model, else 8"
@@ -57,11 +57,9 @@ class ModelConfig(Group):
     bf16: bool = Field(False, description="Forward passes in bfloat16; trained parameters stay float32")
     rows: Literal["conversation", "turn"] = Field(
         "conversation",
-        description="A row per `conversation`, or per `turn` for chat templates that change earlier messages",
+        description="A row per `conversation` or `turn`; the latter for chat templates that change earlier messages",
     )
-    lora_rank: int = Field(
-        0, ge=0, le=4096, description="Rank of an adapter that is trained instead of the model; 0 = none"
-    )
+    lora_rank: int = Field(0, ge=0, le=4096, description="Rank of an adapter, trained in place of the model; 0 = none")
     lora_alpha: Positive = Field(32, description="Weight of the adapter times its rank")
     lora_targets: str = Field("all-linear", description="Adapted modules: `all-linear`, or names separated by commas")
 
@@ -83,16 +81,14 @@ class ServerConfig(Group):
     """Inference server."""
 
     url: Annotated[str | None, Mark.STARTS_PROGRAM] = Field(
-        None, description="URL of an SGLang or OpenAI-compatible server that writes the replies"
+        None, description="Server that writes the replies; SGLang or OpenAI-compatible"
     )
-    frozen: Changeable[bool] = Field(
-        False, description="Train although the server of --server-url never gets the trained weights"
-    )
+    frozen: Changeable[bool] = Field(False, description="Train although --server-url never gets the weights")
     program: Annotated[Literal["sglang", "vllm"] | None, Mark.STARTS_PROGRAM] = Field(
-        None, description="Start `sglang` or `vllm` with the model, to write the replies"
+        None, description="Start `sglang` or `vllm` to write the replies; with the model"
     )
     arguments: Annotated[str, Mark.STARTS_PROGRAM] = Field(
-        "", description="Additional arguments of that program, as one string"
+        "", description="More arguments of that program, as one string"
     )
     start_timeout: float = Field(600.0, gt=0, description="Seconds until it is started, or has loaded a generation")
     in_flight: Positive = Field(64, description="Concurrent requests per runner")
@@ -111,16 +107,17 @@ class ServerConfig(Group):
 class GRPOConfig(Group):
     """Learner."""
 
-    games_per_state: Positive = Field(8, description="Games per initial state, whose rewards are compared")
+    games_per_state: Positive = Field(8, description="Games per initial state; their rewards are compared")
     advantage: Literal["grpo", "dr_grpo", "rloo"] = Field(
-        "dr_grpo", description="Reward minus the group's mean (`dr_grpo`), divided by its deviation (`grpo`), "
-        "or minus the mean of the others (`rloo`)"
+        "dr_grpo", description="`dr_grpo`, `grpo` or `rloo`; reward minus the group's mean, that divided by its "
+        "deviation, or reward minus the mean of the others"
     )  # fmt: skip
     baseline: Literal["group", "role-ema"] = Field(
-        "group", description="Baseline of rewards: the `group`, or a moving average of the seat (`role-ema`)"
+        "group", description="`group` or `role-ema`; the baseline of rewards, which may be a moving average of the seat"
     )
     loss_agg: Literal["constant", "seq-mean", "token-mean"] = Field(
-        "constant", description="Equal weight of all tokens (`constant`), of all rows, or of the tokens of a batch"
+        "constant",
+        description="`constant`, `seq-mean` or `token-mean`; equal weight of all tokens, all rows, or a batch's tokens",
     )
     learning_rate: float | None = Field(
         None, gt=0, le=1, description="Learning rate of AdamW; default 1e-4 for the embedded model, else 1e-6"
@@ -166,15 +163,17 @@ class DialogueRunConfig(SelfPlaySettings):
 
     timesteps: Changeable[Positive | None] = Field(None, description="Total turns of the run, over all games")
     games: Changeable[Positive | None] = Field(10_240, description="Total games of the run")
-    num_games: Positive = Field(256, description="Concurrent games, and games per iteration: whole groups")
+    num_games: Positive = Field(256, description="Games at once, and per iteration; whole groups")
     host: Changeable[Literal["thread", "ray"]] = Field(
-        "thread", description="Where games are played: in threads, or on CPUs of a Ray cluster"
+        "thread", description="`thread` or `ray`; where games are played: in threads, or on CPUs of a Ray cluster"
     )
-    workers: Changeable[Natural] = Field(0, description="Actors of `--host ray`, a CPU each; 0 = --runners")
-    runners: Natural = Field(0, description="Threads that play games; 0 = one per core")
-    evaluation_states: Changeable[Natural] = Field(256, description="Held-out states for the evaluation at the end")
+    runners: Changeable[Natural] = Field(
+        0, description="Threads, or actors of Ray, that play games; 0 = by cores; an actor takes a CPU"
+    )
+    evaluation_states: Changeable[Natural] = Field(256, description="Held-out states of the evaluation at the end")
     chaos: Changeable[str | None] = Field(
-        None, description="Injected faults: probabilities per order, such as `crash=1e-3,nan=1e-3,slow=1e-3`"
+        None,
+        description="Fault injection, such as `crash=1e-3,nan=1e-3`; probabilities per order of `crash`, `nan`, `slow`",
     )
 
 
@@ -242,7 +241,7 @@ class DialogueConfig(Group):
                 f"{self.grpo.games_per_state}: an iteration plays whole groups"
             )
         if self.run.keep_best and not self.league.track_elo:
-            raise ValueError("--keep-best keeps the best by rating games: add --track-elo")
+            raise ValueError("--set run.keep_best=true keeps the best by rating games: add --track-elo")
         if self.server.url is not None and self.server.program is not None:
             raise ValueError("--server-url and --server exclude each other: one names a server, the other starts one")
         if self.server.remote and self.embedded:
@@ -265,7 +264,7 @@ OPTIONS: Final = options(
         "Core": (
             ("--game-type", "game.type", "TYPE"),
             ("--model", "model.name", "NAME"),
-            *flags("model", rows="NAME", lora_rank="N", lora_alpha="N", lora_targets="NAMES", bf16=""),
+            *flags("model", rows="NAME", lora_rank="N", bf16=""),
             *flags("run", games="N"),
             *LENGTH_FLAGS,
         ),
@@ -284,8 +283,6 @@ OPTIONS: Final = options(
             ("--server-frozen", "server.frozen", ""),
             ("--server", "server.program", "NAME"),
             ("--server-args", "server.arguments", "TEXT"),
-            *flags("server", prefix="server-", start_timeout="F", in_flight="N", timeout="F", retries="N"),
-            *flags("server", prefix="server-", failures="N", truncate="F"),
         ),
         "The embedded model": (
             ("--start-tokens", "start.tokens", "N"),

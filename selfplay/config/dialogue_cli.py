@@ -10,7 +10,9 @@ from selfplay.config import command_line, presets
 from selfplay.config.command_line import Invocation, Program
 from selfplay.config.dialogue import OPTIONS, DialogueConfig
 from selfplay.config.fighting import OPTIONS as OF_FIGHTS
+from selfplay.config.fighting import Config
 from selfplay.config.fighting_cli import check_game
+from selfplay.config.options import moved
 from selfplay.errors import ConfigError
 from selfplay.runner.chaos import FORCED, parse_plan
 
@@ -47,10 +49,15 @@ PROGRAM: Final = Program(
     options=OPTIONS,
     presets=presets.DIALOGUE,
     example=("grpo.kl", "0.001"),
-    resume="continue the run of --checkpoint, or the newest",
+    page="docs/dialogue.md",
+    resume="Continue the run of --checkpoint, or the newest",
     imply=_limits,
     check=_check,
-    elsewhere={option.flag: FIGHTS for option in OF_FIGHTS if option.flag not in {mine.flag for mine in OPTIONS}},
+    elsewhere={
+        flag: FIGHTS
+        for flag in (*(option.flag for option in OF_FIGHTS), *moved(Config))
+        if flag not in {mine.flag for mine in OPTIONS}
+    },
 )
 
 

@@ -29,8 +29,8 @@ from selfplay.config.options import FAULT_FLAGS, LENGTH_FLAGS, PLACE_FLAGS, RATI
 from selfplay.runner import PROCESS_MB
 
 CHAOS: Final = (
-    "Fault injection: probabilities per segment, such as `crash=1e-3,nan=1e-3`; `crash`, `nan` and `slow`, "
-    "with `--host process` or `ray` also `hang` and `kill`"
+    "Fault injection, such as `crash=1e-3,nan=1e-3`; probabilities per segment of `crash`, `nan` and `slow`, "
+    "with `--host process` or `ray` also of `hang` and `kill`"
 )
 
 
@@ -39,15 +39,15 @@ class GameConfig(Group):
 
     type: str = Field(
         "mock",
-        description=f"`mock` (fast physics), `dolphin` (the real game), a solved game (`{'`, `'.join(SOLVED)}`), your "
-        "own (`module:name`) or one of PettingZoo (`pettingzoo:MODULE`)",
+        description="`mock`, `dolphin`, `kuhn` or `module:name`; `mock` is fast physics, `dolphin` the real game, "
+        f"`{'`, `'.join(SOLVED)}` are solved, your own is `module:name`, one of PettingZoo `pettingzoo:MODULE`",
     )
-    character: FightsOnly[str] = Field("mewtwo", description="Character of the learner, or `random`")
+    character: FightsOnly[str] = Field("mewtwo", description="Character of the learner; `random` draws one for the run")
     opponent_character: FightsOnly[str | None] = Field(
-        None, description="Character of the other seat, or `random`; by default the same"
+        None, description="Character of the other seat; by default the same"
     )
-    stage: FightsOnly[str] = Field("final_destination", description="Stage, or `random`: one is drawn for the run")
-    max_episode_frames: FightsOnly[Positive] = Field(3600, description="Cap of an episode in frames (60 a second)")
+    stage: FightsOnly[str] = Field("final_destination", description="Stage; `random` draws one for the run")
+    max_episode_frames: FightsOnly[Positive] = Field(3600, description="Cap of an episode in frames; a second has 60")
     ledge_grab_limit: FightsOnly[Natural] = Field(
         LEDGE_GRAB_LIMIT,
         description="A player with more ledge grabs loses a game that ends by time, unless both have more; 0: no limit",
@@ -87,10 +87,10 @@ class EmulatorConfig(Group):
     marks = frozenset({Mark.REAL_GAMES_ONLY})
 
     cpu_level: Annotated[int, Field(ge=1, le=9)] | None = Field(
-        None, description="Opponent: Melee's own computer player of this level, 1 to 9"
+        None, description="Opponent: Melee's computer player, level 1 to 9"
     )
     human_port: Annotated[int, Field(ge=1, le=4)] | None = Field(
-        None, description="Opponent: a person with a controller at this port, 1 to 4"
+        None, description="Opponent: a person at controller port 1 to 4"
     )
     headless: Changeable[bool] = Field(False, description="Run without windows")
     fast_forward: Changeable[bool] = Field(False, description="Play as fast as the machine can; needs an ExiAI build")
@@ -102,7 +102,7 @@ class EmulatorConfig(Group):
         SLIPPI_PORT, description="First of the network ports on which emulators send their frames"
     )
     save_replays: Changeable[bool] = Field(
-        False, description="Keep every game as a .slp file, in `replays` of the run's folder"
+        False, description="Keep every game as a .slp file; in `replays` of the run's folder"
     )
     start_timeout: Changeable[Seconds] = Field(60.0, description="Seconds until an emulator must be in its first game")
     frame_timeout: Changeable[Seconds] = Field(30.0, description="Seconds without a frame after which a game is lost")
@@ -160,7 +160,7 @@ class PPOConfig(Group):
 
     rollout_length: Positive = Field(128, description="Steps of every game in an iteration")
     batch_size: Positive = Field(2048, description="Maximum rows of a minibatch")
-    epochs: Positive = Field(4, description="Passes over an iteration's experiences")
+    epochs: Positive = Field(4, description="Passes over the steps of an iteration")
     clip: Annotated[float, Field(gt=0, lt=1)] = Field(0.2, description="Clip range of the probability ratio")
     learning_rate: Annotated[float, Field(gt=0, le=1)] = Field(3e-4, description="Learning rate of Adam")
     anneal: bool = Field(
@@ -168,7 +168,7 @@ class PPOConfig(Group):
         description="Lower learning rate, entropy bonus and the pull of the teacher linearly to a tenth over the run",
     )
     gamma: Annotated[float, Field(ge=0, le=1)] = Field(0.99, description="Discount per step")
-    gae_lambda: Fraction = Field(0.95, description="Lambda of generalised advantage estimation")
+    gae_lambda: Fraction = Field(0.95, description="Lambda of the advantages (GAE)")
     value_clip: Annotated[float, Field(gt=0)] = Field(1.0, description="Clip range of the value's change")
     value_coefficient: Annotated[float, Field(ge=0)] = Field(0.5, description="Weight of the value loss")
     entropy_coefficient: Annotated[float, Field(ge=0)] = Field(0.003, description="Weight of the entropy bonus")
@@ -184,7 +184,7 @@ class PPOConfig(Group):
     )
     teacher_kl: Annotated[float, Field(ge=0)] | None = Field(
         None,
-        description="Weight of KL(teacher, policy), the teacher being the policy of --pretrained; by default 0.01 "
+        description="Weight of KL(teacher, policy); the teacher is the policy of --pretrained; by default 0.01 "
         "if that is an imitation policy, else 0",
     )
     teacher_kl_reverse: Annotated[float, Field(ge=0)] | None = Field(
@@ -202,7 +202,7 @@ class LeagueConfig(Group):
 
     mode: str = Field(
         "latest",  # works in every game, also without scripted players: docs/learning.md compares the modes
-        description="Choice of opponents: `simple_mix`, `latest`, `delta_uniform`, `quality`, `pfsp`, `pfsp_variance`, "
+        description="Choice of opponents; `simple_mix`, `latest`, `delta_uniform`, `quality`, `pfsp`, `pfsp_variance`, "
         "`league` (with two exploiters), `opponents` (only those of --opponent)",
     )
     current: Annotated[float, Field(ge=0)] = Field(0.4, description="Share of mirror games in simple_mix")
@@ -211,11 +211,11 @@ class LeagueConfig(Group):
     any_past: Annotated[float, Field(ge=0)] = Field(0.1, description="Share of any generation")
     held_out: tuple[str, ...] | None = Field(
         None,
-        description="Scripted players kept out of training, as unseen opponents for the ratings; by default "
+        description="Scripted players never met in training; unseen opponents for the ratings; by default "
         "those that the game names (fights: `counter_hitter`, `all_rounder`)",
     )
     opponents: tuple[str, ...] = Field(
-        (), description="Policies of other runs to play against, by folder, or shipped ones such as strong"
+        (), description="Policies to play against, by folder or name; of other runs, or shipped ones such as strong"
     )
     opponent_share: Fraction = Field(
         0.2, description="Share of --opponent in training; the others of the mode share the rest"
@@ -227,10 +227,10 @@ class LeagueConfig(Group):
     max_frozen: Positive = Field(
         16, description="Frozen policies that new episodes can meet at once; up to twice as many are in play"
     )
-    track_elo: Changeable[bool] = Field(False, description="Rate generations while training and show the leaderboard")
-    rating_share: Changeable[Fraction] = Field(0.1, description="Share of the time that rating games may take")
+    track_elo: Changeable[bool] = Field(False, description="Rate generations, and show the leaderboard")
+    rating_share: Changeable[Fraction] = Field(0.1, description="Share of the time for rating games")
     gate: Literal["none", "sprt"] = Field(
-        "none", description="`sprt`: a generation becomes `best` if a sequential test accepts it"
+        "none", description="Test that makes a generation `best`; `sprt` is a sequential test"
     )
     gate_bounds: tuple[float, float] = Field(
         (0.0, 30.0), description="Elo that the gate rejects and Elo that it accepts, both errors 5%"
@@ -243,23 +243,20 @@ class LeagueConfig(Group):
         if self.mode == "opponents" and not self.opponents:
             raise ValueError("--mode opponents plays against the policies of --opponent: name at least one")
         if not self.gate_bounds[0] < self.gate_bounds[1]:
-            raise ValueError("--gate-bounds: the Elo to reject must be below the Elo to accept")
+            raise ValueError("--set league.gate_bounds: the Elo to reject must be below the Elo to accept")
         return self
 
 
 class RunConfig(SelfPlaySettings):
     """Length, games, hosts and reproducibility of a run."""
 
-    timesteps: Changeable[Positive | None] = Field(100_000, description="Total steps of the run, over all games")
+    timesteps: Changeable[Positive | None] = Field(100_000, description="Total steps, over all games")
     num_games: Positive = Field(4, description="Games played at once")
-    deterministic: bool = Field(False, description="Bit-identical runs, also after --resume or with other cores")
+    deterministic: bool = Field(False, description="Bit-identical runs; also after --resume or with other cores")
     host: Changeable[Literal["thread", "process", "ray"]] = Field(
-        "thread", description="Where blocks of games run: in threads, child processes, or actors of a Ray cluster"
+        "thread", description="`thread`, `process` or `ray`; where blocks of games run"
     )
-    workers: Changeable[Natural] = Field(
-        0, description="Actors of `--host ray`, a block of games and a CPU each; 0 = as many as --runners says"
-    )
-    runners: Natural = Field(0, description="Blocks of games; 0 = by cores and games")
+    runners: Natural = Field(0, description="Blocks of games, an actor each with --host ray; 0 = by cores and games")
     collect_timeout: Changeable[Seconds | None] = Field(
         None, description="Seconds until a segment counts as hung; by default ten times the median, 10 s at least"
     )
@@ -267,13 +264,13 @@ class RunConfig(SelfPlaySettings):
         PROCESS_MB, description="MB that the process of a block of games may allocate (Linux); 0 = no limit"
     )
     verbose: Changeable[bool] = Field(
-        False, description="Write two lines for every iteration to the log, and details with each line of progress"
+        False, description="Write two lines for every iteration to the log; and details with each line of progress"
     )
     chaos: Changeable[str | None] = Field(None, description=CHAOS)
     pretrained: str | None = Field(
         None,
-        description="Policy folder to start from, or `scripted`: imitate scripted players first, about half a minute, "
-        "or `none`: from scratch",
+        description="Policy to start from: a folder, `scripted` or `none`; `scripted` imitates scripted players first, "
+        "about half a minute, `none` starts from scratch",
     )
 
     @field_validator("pretrained")
@@ -323,8 +320,8 @@ OPTIONS: Final = options(
     Config,
     {
         "Core": (
-            ("--pretrained", "run.pretrained", "PATH"),
             ("--game-type", "game.type", "TYPE"),
+            ("--pretrained", "run.pretrained", "PATH"),
             *LENGTH_FLAGS,
         ),
         "PPO": (
@@ -336,21 +333,15 @@ OPTIONS: Final = options(
             ("--gamma", "ppo.gamma", "F"),
             ("--gae-lambda", "ppo.gae_lambda", "F"),
             ("--entropy", "ppo.entropy_coefficient", "F"),
-            ("--target-kl", "ppo.target_kl", "F"),
-            ("--step-kl", "ppo.step_kl", "F"),
             ("--teacher-kl", "ppo.teacher_kl", "F"),
-            ("--teacher-kl-reverse", "ppo.teacher_kl_reverse", "F"),
-            ("--critic-burn-in", "ppo.critic_burn_in", "N"),
             ("--backbone", "net.backbone", "NAME"),
             ("--hidden", "net.hidden", "N,N"),
-            ("--window-size", "net.window", "N"),
         ),
         "Game": (
             ("--character", "game.character", "NAME"),
             ("--opponent-character", "game.opponent_character", "NAME"),
             ("--stage", "game.stage", "NAME"),
             ("--max-episode-frames", "game.max_episode_frames", "N"),
-            ("--ledge-grab-limit", "game.ledge_grab_limit", "N"),
             ("--frame-skip", "game.frame_skip", "N"),
             ("--delay", "game.delay", "N"),
         ),
@@ -361,18 +352,14 @@ OPTIONS: Final = options(
             ("--human-port", "emulator.human_port", "N"),
             ("--headless", "emulator.headless", ""),
             ("--fast-forward", "emulator.fast_forward", ""),
-            ("--slippi-port", "emulator.slippi_port", "N"),
             ("--save-replays", "emulator.save_replays", ""),
         ),
         "Opponents and tracking": (
             ("--mode", "league.mode", "MODE"),
             ("--opponent", "league.opponents", "PATH,PATH"),
-            ("--opponent-share", "league.opponent_share", "F"),
-            ("--population", "league.population", "N"),
-            ("--held-out", "league.held_out", "NAME,NAME"),
+            ("--held-out", "league.held_out", "NAME"),
             *RATING_FLAGS,
             ("--gate", "league.gate", "TEST"),
-            ("--gate-bounds", "league.gate_bounds", "F,F"),
         ),
         "Run": (
             *PLACE_FLAGS,

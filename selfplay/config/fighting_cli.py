@@ -12,18 +12,14 @@ from envs.registry import DIALOGUE, GAMES, GameEntry, find_character, find_game,
 from selfplay.config import command_line, dialogue, presets
 from selfplay.config.command_line import Invocation, Program, check_name
 from selfplay.config.fighting import OPTIONS, RANDOM, Config
+from selfplay.config.options import moved
 from selfplay.errors import ConfigError
 from selfplay.league.modes import MODES
 
-EPILOG: Final = """for the flags of dialogue games: --game-type matching --help
-
-examples:
-  selfplay train --game-type mock --timesteps 1000 --num-games 4
-      a smoke test, seconds
-  selfplay train --game-type mock --preset laptop --track-elo
-      learns to beat every scripted player, prints a leaderboard
+EPILOG: Final = """examples:
+  selfplay train --preset laptop --track-elo
   selfplay train --resume --timesteps 20000000
-      continues the newest run
+  selfplay train --game-type matching --help  # dialogue games
 """
 
 
@@ -94,14 +90,15 @@ PROGRAM: Final = Program(
     options=OPTIONS,
     presets=presets.FIGHTING,
     example=("ppo.gamma", "0.98"),
-    resume="continue the run of --checkpoint, or the newest",
+    page="docs/guide.md",
+    resume="Continue the run of --checkpoint, or the newest",
     imply=_imply,
     check=_check_names,
     words={name: f"--game-type {name}" for name in (*GAMES, *DIALOGUE)} | {"melee": MELEE},
     elsewhere={
-        option.flag: f"the dialogue games: --game-type {' or '.join(DIALOGUE)}"
-        for option in dialogue.OPTIONS
-        if option.flag not in {mine.flag for mine in OPTIONS}
+        flag: f"the dialogue games: --game-type {' or '.join(DIALOGUE)}"
+        for flag in (*(option.flag for option in dialogue.OPTIONS), *moved(dialogue.DialogueConfig))
+        if flag not in {mine.flag for mine in OPTIONS}
     },
 )
 

@@ -18,21 +18,22 @@ class DataConfig(Group):
     """The recorded games to learn from."""
 
     game: str = Field(
-        "mock", description="Game: `mock` (a folder of .slp files), or one that is no fight (a file of recorded games)"
+        "mock",
+        description="`mock`, or a game that is no fight; for a folder of .slp files, or a file of recorded games",
     )
     replays: Changeable[str | None] = Field(
-        None, description="Folder of .slp files, searched with its subfolders; or a file of recorded games"
+        None, description="Folder of .slp files, or a file of recorded games; subfolders are searched"
     )
     character: FightsOnly[tuple[str, ...]] = Field((), description="Use only players with these characters")
-    player: str | None = Field(None, description="Use only the player with this port, 1 to 4, name or connect code")
-    max_files: Positive | None = Field(None, description="Maximum number of games, the first usable ones by name")
+    player: str | None = Field(
+        None, description="Use only the player with this port, name or code; a port is 1 to 4, a code a connect code"
+    )
+    max_files: Positive | None = Field(None, description="Maximum number of games; the first usable ones by name")
     frame_skip: FightsOnly[Annotated[int, Field(ge=1, le=30)]] = Field(4, description="Frames between two decisions")
     delay: FightsOnly[Annotated[int, Field(ge=0, le=MAX_DELAY)]] = Field(
         0, description="Frames between seeing and acting"
     )
-    val_split: Annotated[float, Field(gt=0, le=0.5)] = Field(
-        0.1, description="Share of the games that is used for validation"
-    )
+    val_split: Annotated[float, Field(gt=0, le=0.5)] = Field(0.1, description="Share of the games for validation")
     cache: FightsOnly[Changeable[str | None]] = Field(
         None, description="Cache folder for parsed replays; by default in --checkpoint"
     )
@@ -73,7 +74,7 @@ class LearnConfig(Group):
     batch_size: Positive = Field(1024, description="Decisions of a minibatch")
     learning_rate: Annotated[float, Field(gt=0, le=1)] = Field(1e-3, description="Learning rate of Adam at the start")
     final_rate: Annotated[float, Field(gt=0, le=1)] = Field(
-        0.1, description="Share of it at the end, along a cosine; 1 = constant"
+        0.1, description="Share of the learning rate at the end, along a cosine; 1 = constant"
     )
     max_grad_norm: Annotated[float, Field(gt=0)] = Field(1.0, description="Clip of the gradient's norm")
     temporal: bool = Field(
@@ -83,14 +84,15 @@ class LearnConfig(Group):
     )
     button_power: FightsOnly[Annotated[float, Field(ge=0, le=1)]] = Field(
         0.5,
-        description="Weight of a press: ((1 - r) / r) to this power, r being how often the button is pressed; 0 = 1",
+        description="Power of the weight of a press; it is ((1 - r) / r) to this power, "
+        "r being how often the button is pressed",
     )
     button_limit: FightsOnly[Annotated[float, Field(ge=1)]] = Field(20.0, description="Weight of a press at most")
     change_weight: Annotated[float, Field(ge=1)] = Field(
-        1.0, description="Weight of classes that differ from the previous controller"
+        1.0, description="Weight of changes; that is, of classes that differ from the previous controller"
     )
     patience: Changeable[Natural] = Field(
-        5, description="Stop after this many epochs without a better validation loss; 0 = never"
+        5, description="Stop after N epochs without a better loss; that of validation counts; 0 = never"
     )
     min_delta: Changeable[Annotated[float, Field(ge=0)]] = Field(
         0.0, description="Minimum improvement, in nats a decision"
@@ -101,7 +103,7 @@ class ImitationRunConfig(RunSettings):
     """Folder, time limits and threads of a training."""
 
     checkpoint: Changeable[str] = Field(
-        "checkpoints", description="Folder for the policies and the training's own folder"
+        "checkpoints", description="Folder for the policies; and for the training's own folder"
     )
     max_minutes: Changeable[Minutes | None] = Field(None, description="Time limit in minutes")
     save_minutes: Changeable[Minutes] = Field(10.0, description="Minutes between states within an epoch")
@@ -144,17 +146,16 @@ OPTIONS: Final = options(
         "Replays": (
             ("--game-type", "data.game", "NAME"),
             *flags("data", replays="DIR", character="NAME,NAME", player="NAME", max_files="N", frame_skip="N"),
-            *flags("data", delay="N", val_split="F", cache="DIR", cache_gb="F", no_cache=""),
+            *flags("data", delay="N", val_split="F", cache="DIR", no_cache=""),
         ),
         "Network": (
             *flags("net", backbone="NAME", hidden="N,N"),
-            ("--window-size", "net.window", "N"),
             *flags("learn", temporal=""),
         ),
         "Learning": (
             *flags("learn", epochs="N", batch_size="N", learning_rate="F", button_power="F", change_weight="F"),
-            *flags("learn", patience="N", min_delta="F"),
+            *flags("learn", patience="N"),
         ),
-        "Run": flags("run", checkpoint="DIR", seed="N", max_minutes="F", device="NAME", threads="N"),
+        "Run": flags("run", checkpoint="DIR", seed="N", max_minutes="F", device="NAME"),
     },
 )

@@ -39,7 +39,8 @@ PROGRAM: Final = Program(
     options=OPTIONS,
     presets=presets.IMITATION,
     example=("learn.epochs", "20"),
-    resume="continue the training of --checkpoint, or the newest below it",
+    page="docs/imitation.md",
+    resume="Continue that of --checkpoint, or the newest below",
     imply=partial(check_own_code, game="data.game"),
     check=_check_names,
 )

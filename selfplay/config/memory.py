@@ -102,7 +102,7 @@ def _remedy(config: Config, need: Need) -> str:
     elif run.host == "thread":
         processes = "end what else uses memory"
     else:
-        processes = f"lower {'--workers' if run.workers else '--runners'} {runners(config)}"
+        processes = f"lower --runners {runners(config)}"
     longer = ppo.rollout_length / type(ppo)().rollout_length > run.num_games / type(run)().num_games
     return max(
         (need.processes, processes),

@@ -112,7 +112,7 @@ def _with_teacher_defaults(config: Config, *, imitated: bool, notify: Callable[[
     ppo = config.ppo.model_copy(update=open_ones)
     if config.iterations is not None and (ppo.critic_burn_in or 0) >= config.iterations:
         notify(
-            f"The run has {config.iterations} iterations, in all of which the critic alone learns (--critic-burn-in)"
+            f"The run has {config.iterations} iterations, in all of which the critic alone learns (ppo.critic_burn_in)"
         )
     return config.model_copy(update={"ppo": ppo})
 

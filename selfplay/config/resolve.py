@@ -90,7 +90,7 @@ def resolve_dialogue(
         )
     if newest is not None:
         config = with_embedded_folder(config, newest)
-    check_host(config.run, config.states_per_iteration, explicit)
+    check_host(config.run, explicit)
     if resumed is None:
         refuse_single_games(config.grpo.games_per_state, config.grpo.baseline)
     check_dialogue_memory(config, *game_of(config), resumed=resumed is not None)

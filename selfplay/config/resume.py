@@ -38,6 +38,9 @@ def usable(root: type[Settings], document: object, place: Path) -> Settings:
     Raises:
         IncompatibleError: it was made by a version with other settings.
     """
+    match document:
+        case {"run": {"workers": int(workers), **run}, **others}:  # of a version with another name for it on Ray
+            document = {**others, "run": {**run, "runners": run.get("runners") or workers}}
     with boundary(IncompatibleError, f"{place}: its configuration cannot be used"):
         return root.model_validate(document)
 
@@ -52,8 +55,8 @@ def with_changes(config: Settings, explicit: Mapping[str, Any], options: Sequenc
     root = type(config)
     values = config.model_dump()
     change(values, explicit, marked(root, Mark.MAY_CHANGE), options)
-    if values["run"].get("host", "ray") != "ray":  # a run that goes on without a cluster drops its settings
-        values["run"] |= {"ray_address": explicit.get("run.ray_address"), "workers": explicit.get("run.workers", 0)}
+    if values["run"].get("host", "ray") != "ray":  # a run that goes on without a cluster drops its address
+        values["run"]["ray_address"] = explicit.get("run.ray_address")
     with boundary(ConfigError, "these settings do not go together"):
         config = root.model_validate(values)
     refuse_unnamed(config, explicit, marked(root, Mark.STARTS_PROGRAM, Mark.JOINS_CLUSTER), options)

@@ -137,7 +137,7 @@ def _stale(reports: Sequence[IterationReport]) -> str | None:
         return None
     return (
         f"Stale data: updates are too large for the collected data ({clipped:.0%} of the ratios clipped, KL "
-        f"{moved:.3f}). Lower --learning-rate, --ppo-epochs or --target-kl."
+        f"{moved:.3f}). Lower --learning-rate, --ppo-epochs or ppo.target_kl."
     )
 
 

@@ -57,7 +57,7 @@ class Cluster:
         if free < actors:
             raise ConfigError(
                 f"--host ray: {actors} actors want a CPU each, but the cluster has {there:g}, of which {free:g} are "
-                "free; add nodes, or give fewer --workers"
+                "free; add nodes, or give fewer --runners"
             )
 
 

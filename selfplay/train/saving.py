@@ -129,7 +129,7 @@ class Saving:
         progress.saved = progress.iteration
 
     async def _best(self) -> str | None:
-        """The generation that ``--keep-best`` keeps: the one that passed the gate, or the highest rated."""
+        """The generation that ``run.keep_best`` keeps: the one that passed the gate, or the highest rated."""
         if self._rater is None or not self._family.settings.run.keep_best:
             return None
         return await self._rater.best(self._family.progress.generations)

@@ -11,7 +11,7 @@ def test_what_is_left_to_the_machine_is_settled_once(monkeypatch):
     assert (plain.run.threads, exact.run.threads) == (0, 4)  # their number changes the last bits of a sum
     monkeypatch.setattr("selfplay.config.defaults.usable_cores", lambda: 16)
     assert with_defaults(exact) == exact == with_defaults(parse(["--num-games", "64", "--deterministic"]).config)
-    assert with_defaults(parse(["--runners", "1", "--threads", "3"]).config).run.threads == 3
+    assert with_defaults(parse(["--runners", "1", "--set", "run.threads=3"]).config).run.threads == 3
 
 
 def test_a_random_character_and_stage_are_drawn_by_the_runs_seed():

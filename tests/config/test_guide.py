@@ -5,13 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from selfplay.config import dialogue_cli, imitation_cli
 from selfplay.config import fighting_cli as cli
-from selfplay.config import imitation_cli
 from selfplay.config.command_line import make_parser, shown
+from selfplay.config.options import field_of, paths
 
 DOCS = Path(__file__).parents[2] / "docs"
 GUIDE = DOCS / "guide.md"
 PAGES = {"guide.md": cli, "imitation.md": imitation_cli}
+ALL = {**PAGES, "dialogue.md": dialogue_cli}
+WITHOUT = "settings without a flag"
 MARKED = re.compile(r"<!-- options: (?P<section>.+?) -->\n(?P<table>.*?)<!-- end -->", re.DOTALL)
 
 
@@ -26,16 +29,35 @@ def sections(page):
 
 
 def table(page, section):
+    if section == WITHOUT:
+        return settings(page)
     options = {option.path: option for option in PAGES[page].PROGRAM.options}
     rows = ["| Option | Default | Description |", "|--------|---------|-------------|"]
     for action in sections(page)[section]:
         option = options.get(action.dest)
         metavar = f" {action.metavar}" if action.metavar else ""
-        default = shown(None if option is None else option.default)
-        default = {"false": "no", "true": "yes"}.get(default, default)
+        default = value(None if option is None else option.default)
         description = action.help if option is None else option.field.description
         rows.append(f"| `{action.option_strings[0]}{metavar}` | {default} | {description} |")
     return "\n".join(rows) + "\n"
+
+
+def settings(page):
+    """Table of the settings of a page without a flag."""
+    program = ALL[page].PROGRAM
+    fields = {path: field_of(program.settings, path) for path in paths(program.settings)}
+    rows = ["| Setting | Default | Description |", "|---------|---------|-------------|"]
+    rows += [
+        f"| `{path}` | {value(field.default)} | {field.description} |"
+        for path, field in fields.items()
+        if path not in {option.path for option in program.options}
+    ]
+    return "\n".join(rows) + "\n"
+
+
+def value(default):
+    text = shown(default)
+    return {"false": "no", "true": "yes"}.get(text, text or "none")
 
 
 def written(page):
@@ -44,10 +66,13 @@ def written(page):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_section_is_on_its_page(page):
-    assert list(written(page)) == list(sections(page))
+    assert list(written(page)) == [*sections(page), WITHOUT]
 
 
-@pytest.mark.parametrize(("page", "section"), [(page, section) for page in PAGES for section in sections(page)])
+@pytest.mark.parametrize(
+    ("page", "section"),
+    [(page, section) for page in PAGES for section in sections(page)] + [(page, WITHOUT) for page in ALL],
+)
 def test_tables_are_the_parsers(page, section):
     assert written(page)[section] == table(page, section), "python -m tests.config.test_guide writes it anew"
 
@@ -62,18 +87,11 @@ def test_pages_name_flags_and_settings_that_exist(page):
     known = set(make_parser(cli.PROGRAM)._option_string_actions)
     assert flags - known == set()
     settings = {name for part in ours for name in re.findall(r"--set ([a-z]+\.[a-z_]+)=", part)}
-    parser_settings = {f"{group}.{name}" for group, model in groups().items() for name in model.model_fields}
-    assert settings - parser_settings == set()
-
-
-def groups():
-    from selfplay.config.fighting import Config
-
-    return {name: type(getattr(Config(), name)) for name in Config.model_fields}
+    assert settings - set(paths(cli.PROGRAM.settings)) == set()
 
 
 if __name__ == "__main__":
-    for page in PAGES:
+    for page in ALL:
         (DOCS / page).write_text(
             MARKED.sub(
                 lambda found, page=page: (

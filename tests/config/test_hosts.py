@@ -15,36 +15,27 @@ from selfplay.errors import ConfigError
 
 def checked(*arguments):
     invocation = parse(arguments)
-    check_host(invocation.config.run, invocation.config.run.num_games, invocation.explicit)
+    check_host(invocation.config.run, invocation.explicit)
     return invocation.config
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("--ray-address", "auto"), "--ray-address is about actors of Ray: add --host ray"),
-        (("--workers", "2", "--host", "process"), "--workers is about actors of Ray: add --host ray"),
-        (("--host", "ray", "--workers", "5", "--num-games", "4"), "only 4 blocks"),
-        (("--host", "ray", "--workers", "2", "--runners", "3"), "3 blocks of games"),
-    ],
-)
-def test_settings_without_effect_are_refused(arguments, words):
-    with pytest.raises(ConfigError, match=words):
-        checked(*arguments)
+def test_an_address_without_ray_is_refused():
+    with pytest.raises(ConfigError, match="--ray-address is about actors of Ray: add --host ray"):
+        checked("--ray-address", "auto")
 
 
-def test_workers_are_the_blocks_of_a_new_run():
-    config = with_defaults(checked("--host", "ray", "--workers", "3", "--num-games", "64"))
+def test_a_new_run_has_an_actor_for_each_block():
+    config = with_defaults(checked("--host", "ray", "--runners", "3", "--num-games", "64"))
     assert runners(config) == config.run.runners == 3
     assert config.run.host == "ray"
 
 
-def resumed(*arguments, run=("--host", "ray", "--ray-address", "head:6379", "--workers", "2", "--num-games", "4")):
+def resumed(*arguments, run=("--host", "ray", "--ray-address", "head:6379", "--runners", "2", "--num-games", "4")):
     config = with_defaults(parse(run).config).model_dump(mode="json")
     meta = LearnerMeta(iteration=3, total_steps=9, elapsed_s=1.0, created=datetime.now(UTC), config=config)
     explicit = parse(["--resume", *arguments]).explicit
     config = resumed_fighting(LearnerState(meta, {}, Path("learner/iter_3"), ()), explicit)
-    check_host(config.run, config.run.num_games, explicit)
+    check_host(config.run, explicit)
     return config
 
 
@@ -56,11 +47,11 @@ def test_a_token_goes_to_a_cluster_only_when_the_user_names_it():
 
 def test_a_run_goes_on_without_the_cluster_with_the_same_blocks():
     config = resumed("--host", "thread")
-    assert (config.run.ray_address, config.run.workers, config.run.runners) == (None, 0, 2)
+    assert (config.run.ray_address, config.run.runners) == (None, 2)
 
 
 def test_the_number_of_blocks_stays():
-    with pytest.raises(ConfigError, match="the run has 2 blocks"):
-        resumed("--ray-address", "head:6379", "--workers", "4")
-    config = resumed("--host", "ray", "--workers", "2", run=("--runners", "2", "--num-games", "4"))
+    with pytest.raises(ConfigError, match="--runners is 4, but the run to resume was started with 2"):
+        resumed("--ray-address", "head:6379", "--runners", "4")
+    config = resumed("--host", "ray", "--runners", "2", run=("--runners", "2", "--num-games", "4"))
     assert runners(config) == 2

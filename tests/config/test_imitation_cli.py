@@ -8,10 +8,10 @@ from selfplay.errors import ConfigError
 OTHER = {
     "--game-type": "kuhn",
     "--replays": "games", "--character": "fox,marth", "--player": "2", "--max-files": "3", "--frame-skip": "2",
-    "--delay": "5", "--val-split": "0.25", "--cache": "elsewhere", "--cache-gb": "1.5", "--backbone": "gru",
-    "--hidden": "64,64", "--window-size": "20", "--epochs": "3", "--batch-size": "64", "--learning-rate": "3e-4",
-    "--button-power": "0", "--change-weight": "2", "--patience": "0", "--min-delta": "0.01", "--checkpoint": "there",
-    "--seed": "7", "--max-minutes": "2", "--device": "auto", "--threads": "1",
+    "--delay": "5", "--val-split": "0.25", "--cache": "elsewhere", "--backbone": "gru",
+    "--hidden": "64,64", "--epochs": "3", "--batch-size": "64", "--learning-rate": "3e-4",
+    "--button-power": "0", "--change-weight": "2", "--patience": "0", "--checkpoint": "there",
+    "--seed": "7", "--max-minutes": "2", "--device": "auto",
 }  # fmt: skip
 
 
@@ -101,4 +101,3 @@ def test_help_shows_every_flag(capsys):
     text = " ".join(capsys.readouterr().out.split())
     assert [option.flag for option in OPTIONS if option.flag not in text] == []
     assert "--no-no-cache" not in text
-    assert "sees one frame at a time" in text

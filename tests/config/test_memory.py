@@ -121,7 +121,18 @@ def test_networks_with_memory_need_more(backbone):
 @pytest.mark.skipif(sys.platform != "linux", reason="peaks are read from /proc")
 @pytest.mark.parametrize(("games", "steps"), [(4, 16), (1000, 64), (4000, 64)], ids=["small", "medium", "large"])
 def test_the_estimate_is_near_the_measured_peak(tmp_path, games, steps):
-    size = ("--game-type", "kuhn", "--num-games", games, "--rollout-length", steps, "--runners", 2, "--threads", 2)
+    size = (
+        "--game-type",
+        "kuhn",
+        "--num-games",
+        games,
+        "--rollout-length",
+        steps,
+        "--runners",
+        2,
+        "--set",
+        "run.threads=2",
+    )
     flags = (*size, "--timesteps", games * steps)
     estimated, peak = estimate(config_of(*size)).total / MB - FILES_MB, 0
     for run in range(3):  # on a busy machine the peaks of both runners may not coincide

@@ -96,13 +96,13 @@ TO_THE_END = (*SMALL, "--timesteps", 6 * 32 * 6, "--mode", "simple_mix", "--dete
 def test_actors_play_the_games_of_threads_bit_for_bit_and_leave_nothing(environment, tmp_path, game):
     """Learner state, games in progress and opponents are equal after six iterations, and after going on elsewhere."""
     train(environment, *TO_THE_END, "--runners", 2, "--checkpoint", tmp_path / "thread", game=game)
-    train(environment, *TO_THE_END, "--host", "ray", "--workers", 2, "--checkpoint", tmp_path / "ray", game=game)
+    train(environment, *TO_THE_END, "--host", "ray", "--runners", 2, "--checkpoint", tmp_path / "ray", game=game)
     assert_equal_runs(tmp_path / "thread", tmp_path / "ray")
     summary = json.loads((tmp_path / "ray" / "summary.json").read_text())
     assert (summary["finished"], summary["restarts"]) == (True, 0)
     longer = ("--resume", "--timesteps", 6 * 32 * 10)
     train(environment, *longer, "--checkpoint", tmp_path / "ray", game=game)
-    train(environment, *longer, "--checkpoint", tmp_path / "thread", "--host", "ray", "--workers", 2, game=game)
+    train(environment, *longer, "--checkpoint", tmp_path / "thread", "--host", "ray", "--runners", 2, game=game)
     assert_equal_runs(tmp_path / "thread", tmp_path / "ray")
     assert wait_for(lambda: not processes(environment["TMPDIR"]))
 
@@ -110,7 +110,7 @@ def test_actors_play_the_games_of_threads_bit_for_bit_and_leave_nothing(environm
 def test_an_actor_that_breaks_hangs_or_is_killed_costs_its_segment_alone(environment, tmp_path):
     plan = "crash=0.15,kill=0.15,nan=0.1,hang=0.05"
     train(
-        environment, *SMALL, "--timesteps", 6 * 32 * 16, "--host", "ray", "--workers", 2, "--chaos", plan,
+        environment, *SMALL, "--timesteps", 6 * 32 * 16, "--host", "ray", "--runners", 2, "--chaos", plan,
         "--collect-timeout", 10, "--seed", 3, "--checkpoint", tmp_path / "run",
     )  # fmt: skip
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
@@ -126,7 +126,7 @@ def test_an_actor_that_breaks_hangs_or_is_killed_costs_its_segment_alone(environ
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["asked-to-end", "killed"])
 def test_whatever_way_the_trainer_ends_nothing_is_left(environment, tmp_path, number):
     run = tmp_path / "run"
-    command = [*TRAIN, *map(str, (*SMALL, "--max-minutes", 10, "--host", "ray", "--workers", 2, "--checkpoint", run))]
+    command = [*TRAIN, *map(str, (*SMALL, "--max-minutes", 10, "--host", "ray", "--runners", 2, "--checkpoint", run))]
     with logging(command, environment, tmp_path / "log") as (trainer, text):
         assert wait_for(lambda: "Iter 2" in text(), PATIENCE_S)
         trainer.send_signal(number)
@@ -169,7 +169,7 @@ def nodes(environment, tmp_path):
 
 def test_a_node_that_is_killed_costs_its_segments_and_the_run_goes_on(nodes, tmp_path):
     run = tmp_path / "run"
-    place = ("--host", "ray", "--ray-address", nodes.address, "--workers", 2, "--checkpoint", run)
+    place = ("--host", "ray", "--ray-address", nodes.address, "--runners", 2, "--checkpoint", run)
     command = [*TRAIN, *map(str, (*SMALL, "--timesteps", 6 * 32 * 3000, "--verbose", *place))]
     with logging(command, nodes.environment, tmp_path / "log") as (trainer, text):
         assert wait_for(lambda: "Iter 20:" in text(), PATIENCE_S), text()
@@ -190,7 +190,7 @@ def test_a_node_that_is_killed_costs_its_segments_and_the_run_goes_on(nodes, tmp
 
 def test_two_nodes_train_as_one_machine_does(nodes, tmp_path):
     train(nodes.environment, *TO_THE_END, "--runners", 2, "--checkpoint", tmp_path / "thread")
-    place = ("--host", "ray", "--ray-address", nodes.address, "--workers", 2)
+    place = ("--host", "ray", "--ray-address", nodes.address, "--runners", 2)
     train(nodes.environment, *TO_THE_END, *place, "--checkpoint", tmp_path / "ray")
     assert_equal_runs(tmp_path / "thread", tmp_path / "ray")
 
@@ -204,7 +204,7 @@ def test_what_cannot_be_had_is_told(nodes, tmp_path):
     wrong.write_text(secrets.token_hex(32))
     other = nodes.environment | {"RAY_AUTH_TOKEN_PATH": str(wrong)}
     assert "may not be its own" in train(other, *SMALL, *run, *place, code=2)
-    assert "2 are free" in train(nodes.environment, *SMALL, *run, *place, "--workers", 6, code=2)
+    assert "2 are free" in train(nodes.environment, *SMALL, *run, *place, "--runners", 6, code=2)
     patched = tmp_path / "patched"
     patched.mkdir()
     (patched / "sitecustomize.py").write_text("import ray._private.utils as u\nimport ray\nray.__version__ = '2.1.0'\n")
@@ -223,8 +223,9 @@ def test_emulators_live_in_actors_and_die_with_them(environment, tmp_path):
     program, disc = write_stand_in(tmp_path / "stand_in", Disc())
     run = tmp_path / "run"
     arguments = (
-        "--game-type", "dolphin", "--dolphin", program, "--iso", disc, "--slippi-port", 54200, "--num-games", 2,
-        "--rollout-length", 60, "--max-episode-frames", 600, "--timesteps", 10**6, "--max-minutes", 20, "--host", "ray",
+        "--game-type", "dolphin", "--dolphin", program, "--iso", disc, "--num-games", 2,
+        "--set", "emulator.slippi_port=54200", "--rollout-length", 60,
+        "--max-episode-frames", 600, "--timesteps", 10**6, "--max-minutes", 20, "--host", "ray",
         "--checkpoint", run,
     )  # fmt: skip
     with logging([*TRAIN, *map(str, arguments)], environment, tmp_path / "log") as (trainer, text):
@@ -247,7 +248,7 @@ def test_actors_write_what_threads_write(environment, tmp_path):
         0, "--set", "run.save_interval=2", "--seed", 4,  # in which one actor is killed, and has orders left
     )  # fmt: skip
     command = [*TRAIN, *map(str, words)]
-    for name, host in (("thread", ("--runners", 2)), ("ray", ("--host", "ray", "--workers", 2, "--chaos", "kill=0.2"))):
+    for name, host in (("thread", ("--runners", 2)), ("ray", ("--host", "ray", "--runners", 2, "--chaos", "kill=0.2"))):
         place = ("--checkpoint", tmp_path / name)
         finish([*command, *map(str, (*host, *place))], env=environment, cwd=tmp_path, check=True, limit_s=PATIENCE_S)
     assert_equal_runs(tmp_path / "thread", tmp_path / "ray")

@@ -34,7 +34,18 @@ sys.exit(train_self_play.main())
 
 @pytest.mark.full
 def test_a_blocked_loop_ends_the_run_without_orphans_and_the_run_goes_on(tmp_path):
-    flags = ("--checkpoint", "run", "--save-interval", 2, "--host", "process", "--runners", 2, "--loop-timeout", 5)
+    flags = (
+        "--checkpoint",
+        "run",
+        "--save-interval",
+        2,
+        "--host",
+        "process",
+        "--runners",
+        2,
+        "--set",
+        "guard.loop_timeout=5",
+    )
     command = [sys.executable, "-c", BLOCKING, *map(str, (*LONG, *flags))]
     environment = {**ENVIRONMENT, "PYTHONPATH": str(ROOT)}
     done = finish(command, cwd=tmp_path, env=environment)

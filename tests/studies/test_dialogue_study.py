@@ -67,8 +67,8 @@ def test_a_training_from_files_that_fails_leaves_no_figures(files, kuhn_start, t
 
 def test_a_run_is_kept_with_its_curves_and_done_once(monkeypatch, kuhn_start, page, tmp_path):
     line = (
-        f"x y --game-type kuhn_text --model {kuhn_start} --num-games 32 --games 96 --evaluation-states 8 --threads 1"
-        " --seed {seed}"
+        f"x y --game-type kuhn_text --model {kuhn_start} --num-games 32 --games 96 --evaluation-states 8"
+        " --set run.threads=1 --seed {seed}"
     )
     monkeypatch.setattr(study, "COMMAND", line)
     of = DialogueStudy(tmp_path / "runs", tmp_path / "out", lambda _: None)

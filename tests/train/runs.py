@@ -14,7 +14,7 @@ GAMES, STEPS, CAP = 4, 64, 120
 ITERATION = GAMES * STEPS  # steps of one
 TINY = (
     *("--num-games", GAMES, "--rollout-length", STEPS, "--max-episode-frames", CAP),
-    *("--mode", "simple_mix", "--hidden", "8", "--ppo-epochs", "2", "--batch-size", "128", "--threads", "2"),
+    *("--mode", "simple_mix", "--hidden", "8", "--ppo-epochs", "2", "--batch-size", "128", "--set", "run.threads=2"),
 )
 WALL = ("wall", "time/", "charts/steps_per_s", "runners/tasks")
 

@@ -14,7 +14,7 @@ from tests.train.disks import WRITING, Disk
 from tests.train.runs import ITERATION, rows, train
 from tests.train.test_breakage import LAST, at_call
 
-SIZE = ("--timesteps", LAST * ITERATION, "--save-interval", 2, "--runners", 2, "--keep-checkpoints", 9)
+SIZE = ("--timesteps", LAST * ITERATION, "--save-interval", 2, "--runners", 2, "--set", "run.keep_checkpoints=9")
 
 
 def states(folder):
@@ -105,7 +105,8 @@ def test_a_really_full_disk(tmp_path):
         size = ("--num-games", 2, "--rollout-length", 16, "--max-episode-frames", 120, "--hidden", 64)
         process = start(
             "train_self_play.py", "--game-type", "mock", "--checkpoint", folder / "run", *size, "--ppo-epochs", 1,
-            "--save-interval", 5, "--keep-checkpoints", 1, "--timesteps", 10**6, "--host", "thread", cwd=tmp_path,
+            "--save-interval", 5, "--set", "run.keep_checkpoints=1", "--timesteps", 10**6, "--host", "thread",
+            cwd=tmp_path,
         )  # fmt: skip
         with process:
             read_until(process, "Iter 2:")

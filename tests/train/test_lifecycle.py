@@ -94,7 +94,7 @@ def test_a_second_signal_ends_the_process_at_once_although_the_loop_is_blocked(t
 def test_a_blocked_loop_ends_the_process_with_a_code_of_its_own(tmp_path, monkeypatch, capsys):
     codes, ended = exits(monkeypatch)
     before(monkeypatch, TrainingLoop, "_report", 2, ended.wait)
-    code, _ = train(tmp_path / "run", "--timesteps", 2 * ITERATION, "--loop-timeout", 3)
+    code, _ = train(tmp_path / "run", "--timesteps", 2 * ITERATION, "--set", "guard.loop_timeout=3")
     assert codes == [BLOCKED]
     assert "The event loop was blocked for 3 s by Condition.wait (threading.py" in capsys.readouterr().err
     run = RunDir(tmp_path / "run")
@@ -117,11 +117,11 @@ def test_threads_that_hang_end_the_run_saved_and_named(tmp_path, monkeypatch):
     folder = tmp_path / "run"
     try:
         with pytest.raises(HangingError) as caught:
-            train(folder, *LONG, "--collect-timeout", 2, "--max-abandoned", 1)
+            train(folder, *LONG, "--collect-timeout", 2, "--set", "guard.max_abandoned=1")
     finally:
         gate.set()
     told = str(caught.value)
-    assert told.startswith("Too much hangs, 2 threads and children in all (--max-abandoned is 1), ")
+    assert told.startswith("Too much hangs, 2 threads and children in all (guard.max_abandoned is 1), ")
     assert "first cause: root/runners/runner-00" in told
     assert "gave no segment within 2 s" in told
     summary = RunDir(folder).read_summary()

@@ -18,7 +18,7 @@ from tests.train.runs import CAP, GAMES, ITERATION, STEPS, assert_equal_runs, ro
 
 SIZE = (
     *("--num-games", GAMES, "--rollout-length", STEPS, "--max-episode-frames", CAP, "--batch-size", "128"),
-    *("--ppo-epochs", "2", "--threads", "2", "--save-interval", "1", "--learning-rate", "1e-3", "--seed", "3"),
+    *("--ppo-epochs", "2", "--set", "run.threads=2", "--save-interval", "1", "--learning-rate", "1e-3", "--seed", "3"),
 )
 
 
@@ -55,7 +55,7 @@ def test_two_steps_need_no_other_flag_and_begin_as_the_policy_plays(policy, tmp_
 
 def test_the_policy_stands_still_while_the_critic_learns(policy, tmp_path):
     folder = tmp_path / "run"
-    assert start(folder, policy, "--critic-burn-in", 2, iterations=3)[0] == 0
+    assert start(folder, policy, "--set", "ppo.critic_burn_in=2", iterations=3)[0] == 0
     params = [
         load_policy(folder / "generations" / f"gen_{i}").network.state_dict() for i in range(4)
     ]  # fmt: skip
@@ -83,8 +83,8 @@ def test_by_default_the_critic_is_alone_for_a_quarter_of_the_run_at_most(tmp_pat
 
 def test_who_lets_the_critic_learn_alone_to_the_end_is_told(tmp_path):
     policy = save_imitation(tmp_path / "imitation")
-    text = start(tmp_path / "run", policy, "--critic-burn-in", "2", iterations=2)[1]
-    assert "The run has 2 iterations, in all of which the critic alone learns (--critic-burn-in)" in text
+    text = start(tmp_path / "run", policy, "--set", "ppo.critic_burn_in=2", iterations=2)[1]
+    assert "The run has 2 iterations, in all of which the critic alone learns (ppo.critic_burn_in)" in text
 
 
 def test_a_strong_teacher_holds_the_policy(tmp_path):
@@ -92,7 +92,7 @@ def test_a_strong_teacher_holds_the_policy(tmp_path):
     moved = {}
     for weight in ("0", "3"):
         folder = tmp_path / f"run{weight}"
-        start(folder, policy, "--critic-burn-in", 0, "--teacher-kl", weight, iterations=4)
+        start(folder, policy, "--set", "ppo.critic_burn_in=0", "--teacher-kl", weight, iterations=4)
         moved[weight] = rows(folder / "metrics.jsonl")[-1]["losses/teacher_kl"]
     assert moved["3"] < 0.7 * moved["0"]
 
@@ -100,7 +100,7 @@ def test_a_strong_teacher_holds_the_policy(tmp_path):
 @pytest.mark.parametrize("kind", first_alone(sorted(LAYERS)))
 def test_a_resumed_run_of_a_policy_that_remembers_equals_an_uninterrupted_one(kind, tmp_path):
     policy = save_imitation(tmp_path / "imitation", kind)
-    flags = ("--deterministic", "--runners", "2", "--critic-burn-in", "1", "--mode", "simple_mix")
+    flags = ("--deterministic", "--runners", "2", "--set", "ppo.critic_burn_in=1", "--mode", "simple_mix")
     start(tmp_path / "whole", policy, *flags, iterations=4)
     start(tmp_path / "halves", policy, *flags, iterations=2)
     policy.rename(policy.with_name("gone"))
@@ -112,7 +112,7 @@ def test_a_resumed_run_of_a_policy_that_remembers_equals_an_uninterrupted_one(ki
 def test_a_policy_that_remembers_is_rated_and_meets_its_past(tmp_path):
     folder = tmp_path / "run"
     policy = save_imitation(tmp_path / "imitation", "gru")
-    flags = ("--track-elo", "--rating-share", "1", "--critic-burn-in", "0", "--mode", "delta_uniform")
+    flags = ("--track-elo", "--rating-share", "1", "--set", "ppo.critic_burn_in=0", "--mode", "delta_uniform")
     assert start(folder, policy, *flags, iterations=3)[0] == 0
     games = rows(folder / "ledger.jsonl")
     assert {seat["player"] for game in games for seat in game["seats"]} >= {"gen_0", "gen_3", "random"}
@@ -123,7 +123,7 @@ def test_a_policy_that_remembers_is_rated_and_meets_its_past(tmp_path):
     ("arguments", "words"),
     [
         (("--backbone", "lstm"), "--backbone is lstm, but --pretrained .* was made with attention$"),
-        (("--window-size", "9"), "--window-size is 9, but --pretrained .* was made with 5"),
+        (("--set", "net.window=9"), "--set net.window is 9, but --pretrained .* was made with 5"),
         (("--hidden", "16,16,16"), "--hidden is 16,16,16, but .* was made with 16,16$"),
         (("--frame-skip", "4"), "--frame-skip is 4, but .* was made with 3"),
         (("--delay", "1"), "--delay is 1, but .* was made with 2"),
@@ -175,10 +175,10 @@ def test_who_was_learned_stands_with_the_replays(tmp_path):
     assert learned_characters(meta) == ("fox",)  # nothing is said of its replays
 
 
-@pytest.mark.parametrize("flag", ["--teacher-kl", "--teacher-kl-reverse", "--critic-burn-in"])
+@pytest.mark.parametrize("flag", ["--teacher-kl", "--set ppo.teacher_kl_reverse", "--set ppo.critic_burn_in"])
 def test_what_needs_a_teacher_says_so(flag, tmp_path):
     with pytest.raises(ConfigError, match=f"{flag} needs a policy to start from: --pretrained PATH"):
-        train(tmp_path / "run", flag, "1")
+        train(tmp_path / "run", *f"{flag}=1".split())
 
 
 @pytest.mark.parametrize("kind", sorted(LAYERS))

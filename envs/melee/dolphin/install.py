@@ -235,7 +235,8 @@ def claim_port(base: int, slot: int, slots: int) -> tuple[int, socket.socket]:
             return port, claim
         claim.close()
     raise DolphinError(
-        f"--slippi-port {base}: no free UDP port for game {slot} in {len(tries)} tries; give another from 1024 to 65535"
+        f"emulator.slippi_port={base}: no free UDP port for game {slot} in {len(tries)} tries; "
+        "give another from 1024 to 65535"
     )
 
 

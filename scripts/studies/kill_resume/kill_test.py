@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 TRAININGS: Final = {
     "mock": (
         *("--game-type", "mock", "--num-games", "2", "--rollout-length", "32", "--max-episode-frames", "120"),
-        *("--hidden", "8", "--ppo-epochs", "1", "--batch-size", "64", "--threads", "1", "--runners", "1"),
-        *("--save-interval", "1", "--population", "4", "--track-elo", "--rating-share", "0.5"),
+        *("--hidden", "8", "--ppo-epochs", "1", "--batch-size", "64", "--set", "run.threads=1", "--runners", "1"),
+        *("--save-interval", "1", "--set", "league.population=4", "--track-elo", "--rating-share", "0.5"),
     ),
     "matching": (
         *("--game-type", "matching", "--num-games", "4", "--games-per-state", "2", "--game-size", "2"),
         *("--max-turns", "4", "--start-tokens", "20000", "--evaluation-states", "0", "--runners", "1"),
-        *("--threads", "1", "--save-interval", "1", "--track-elo", "--rating-share", "0.5"),
+        *("--set", "run.threads=1", "--save-interval", "1", "--track-elo", "--rating-share", "0.5"),
     ),
 }
 """Arguments of small trainings, which spend much of the time on saving."""

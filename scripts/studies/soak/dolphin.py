@@ -88,7 +88,7 @@ def soak(folder: Path, minutes: float, games: int, notify: Callable[[str], objec
     command = [
         *(*TRAINER, "--game-type", "dolphin"),
         *("--dolphin", str(dolphin), "--iso", str(disc), "--num-games", str(games), "--rollout-length", "32"),
-        *("--max-episode-frames", "1200", "--timesteps", str(10**9), "--slippi-port", str(BASE_PORT)),
+        *("--max-episode-frames", "1200", "--timesteps", str(10**9), "--set", f"emulator.slippi_port={BASE_PORT}"),
         *("--set", f"emulator.start_timeout={START_TIMEOUT_S}", "--set", f"emulator.frame_timeout={FRAME_TIMEOUT_S}"),
         *("--checkpoint", str(run)),
     ]

@@ -195,7 +195,7 @@ class RemoteWriter(Writer):
         if self._failing >= self._limits.failures:
             self._gone = self._gone or ServerError(
                 f"{self._endpoint.name}: {self._failing} replies in a row could not be had "
-                f"(--server-failures sets the limit); the first: {self._first}"
+                f"(server.failures sets the limit); the first: {self._first}"
             )
         return _lost(why)
 

@@ -74,7 +74,7 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
         park = PARK if cluster is None else PARK_ELSEWHERE
         queue: WorkQueue[DialogueGames] = WorkQueue(
             session.runners,
-            # Attempts to get a server's reply end within ``--server-timeout``, after a wait of 30 s at most.
+            # Attempts to get a server's reply end within ``server.timeout``, after a wait of 30 s at most.
             max(FIRST_TIMEOUT_S, 2 * session.config.server.timeout),
             patience=patience(park, session.config.run.ray_address),
         )

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def runners(config: DialogueConfig, device: str) -> int:
     run, states = config.run, config.states_per_iteration
     here = usable_cores() if device == "cpu" or run.host == "ray" else 1
-    return min(run.runners or run.workers or here, states)
+    return min(run.runners or here, states)
 
 
 @dataclass(frozen=True, slots=True)

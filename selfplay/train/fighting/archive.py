@@ -41,7 +41,7 @@ class Archive:
         self.generations: list[str] = []  # from old to new
         self.exploiters: list[str] = []
         self.external_opponents: list[str] = []
-        self._named: Named = {}  # policies that each saved state refers to; a cache, as --keep-every keeps many states
+        self._named: Named = {}  # policies that each saved state refers to; a cache: run.keep_every keeps many
         self._leaving: list[str] = []  # pruned, but an older saved state may still refer to them
 
     def load_external(self) -> list[str]:

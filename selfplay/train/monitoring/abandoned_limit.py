@@ -54,8 +54,8 @@ class AbandonedLimit:
 
     def _end(self, count: int) -> None:
         self.error = HangingError(
-            f"{self._counted(count)} (--max-abandoned is {self._limit}), and only the end of the process frees that; "
-            f"--resume goes on from the last checkpoint; first cause: {self._first or 'an earlier run'}"
+            f"{self._counted(count)} (guard.max_abandoned is {self._limit}), and only the end of the process frees "
+            f"that; --resume goes on from the last checkpoint; first cause: {self._first or 'an earlier run'}"
         )
         self._stop.set()
         learner = next((info for path, info in walk_tree(self._root) if path == f"{self._root.path}/{LEARNER}"), None)

@@ -309,7 +309,7 @@ def test_a_server_that_dies_in_the_middle_of_its_games_ends_the_run_with_the_fir
         with asking as writer, pytest.raises(ServerError) as caught:
             play_games(hands(writer, GAMES))
     assert str(caught.value) == (
-        f"{stub.url}: 3 replies in a row could not be had (--server-failures sets the limit); "
+        f"{stub.url}: 3 replies in a row could not be had (server.failures sets the limit); "
         'the first: HTTP 500: {"error": "no\\nluck"}'
     )
     assert isinstance(caught.value, RunnerError)

@@ -15,7 +15,7 @@ from selfplay.report.transcripts import read_transcripts
 from selfplay.train.dialogue.app import train
 from tests.train.dialogue.models import model_folder
 
-SMALL = ("--num-games", 32, "--save-interval", 2, "--evaluation-states", 8, "--threads", 1, "--runners", 2)
+SMALL = ("--num-games", 32, "--save-interval", 2, "--evaluation-states", 8, "--set", "run.threads=1", "--runners", 2)
 
 
 def run(folder, model, *arguments, game="kuhn_text"):

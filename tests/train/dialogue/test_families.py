@@ -69,7 +69,7 @@ def kill_after(iterations, folder, model, *arguments):
     command = [
         sys.executable, "scripts/train_self_play.py", "--game-type", "kuhn_text", "--model", model,
         "--checkpoint", folder, "--num-games", GAMES, "--save-interval", 2, "--evaluation-states", 8,
-        "--threads", 1, "--runners", 2, *arguments,
+        "--set", "run.threads=1", "--runners", 2, *arguments,
     ]  # fmt: skip
     with Process(list(map(str, command)), stdout=-1, stderr=-2) as process:
         shown = list(islice((line for line in process.stdout if "Iter " in line), iterations))

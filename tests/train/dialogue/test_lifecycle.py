@@ -59,7 +59,9 @@ def test_a_collection_longer_than_the_limit_that_makes_progress_is_not_replaced(
     monkeypatch.setattr(family, "FIRST_TIMEOUT_S", 0.01)
     monkeypatch.setattr(DialogueCollector, "progress", property(progress), raising=False)
     before(monkeypatch, DialogueCollector, "collect", 1, lambda: seen.wait(LIMIT_S))
-    code, _ = run(tmp_path / "run", kuhn_start, "--games", 64, "--evaluation-states", 0, "--server-timeout", 0.001)
+    code, _ = run(
+        tmp_path / "run", kuhn_start, "--games", 64, "--evaluation-states", 0, "--set", "server.timeout=0.001"
+    )
     assert (code, RunDir(tmp_path / "run").read_summary()["restarts"]) == (0, 0)
     assert seen.is_set()
 
@@ -72,9 +74,9 @@ def test_threads_that_hang_end_the_run_saved_and_crashes_are_written_down(kuhn_s
     before(monkeypatch, DialogueCollector, "collect", 4, broken)
     folder = tmp_path / "run"
     with pytest.raises(
-        HangingError, match=r"Too much hangs, 3 threads .*--max-abandoned is 2.*first cause: .*a runner fell over"
+        HangingError, match=r"Too much hangs, 3 threads .*guard.max_abandoned is 2.*first cause: .*a runner fell over"
     ):
-        run(folder, kuhn_start, *LONG, "--max-abandoned", 2)
+        run(folder, kuhn_start, *LONG, "--set", "guard.max_abandoned=2")
     run_dir = RunDir(folder)
     assert load_latest_learner(run_dir).meta.iteration == run_dir.read_summary()["iteration"] >= 1
     ((crash,), _) = read_crashes(run_dir.crashes, 9)

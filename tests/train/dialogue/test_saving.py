@@ -17,7 +17,7 @@ from tests.train.dialogue.test_app import resume, run, weights
 from tests.train.disks import WRITING, Disk
 from tests.train.test_breakage import at_call
 
-FIVE = ("--games", 160, "--learning-rate", 1e-3, "--kl", 0, "--evaluation-states", 0, "--keep-checkpoints", 9)
+FIVE = ("--games", 160, "--learning-rate", 1e-3, "--kl", 0, "--evaluation-states", 0, "--set", "run.keep_checkpoints=9")
 
 
 def folders(run, kind):
@@ -62,11 +62,21 @@ def test_the_rule_of_what_is_kept(kuhn_start, tmp_path, monkeypatch):
         return "gen_2"
 
     monkeypatch.setattr(Rater, "best", best)
-    options = ("--save-interval", 1, "--keep-checkpoints", 1, "--keep-every", 4, "--keep-best", "--track-elo")
+    options = (
+        "--save-interval",
+        1,
+        "--set",
+        "run.keep_checkpoints=1",
+        "--set",
+        "run.keep_every=4",
+        "--set",
+        "run.keep_best=true",
+        "--track-elo",
+    )
     code, _ = run(tmp_path / "run", kuhn_start, "--games", 192, "--kl", 0, "--evaluation-states", 0, *options)
     assert code == 0
     assert folders(tmp_path / "run", "learner") == ["iter_0", "iter_2", "iter_4", "iter_6"]
-    code, _ = resume(tmp_path / "run", "--keep-every", 0, "--games", 224)
+    code, _ = resume(tmp_path / "run", "--set", "run.keep_every=0", "--games", 224)
     assert code == 0
     assert folders(tmp_path / "run", "learner") == ["iter_2", "iter_7"]
 
@@ -79,7 +89,17 @@ def test_the_best_is_who_is_rated_highest(kuhn_start, tmp_path, monkeypatch):
         return found[-1]
 
     monkeypatch.setattr(Rater, "best", best)
-    options = ("--save-interval", 1, "--keep-checkpoints", 1, "--keep-best", "--track-elo", "--rating-share", 0.9)
+    options = (
+        "--save-interval",
+        1,
+        "--set",
+        "run.keep_checkpoints=1",
+        "--set",
+        "run.keep_best=true",
+        "--track-elo",
+        "--rating-share",
+        0.9,
+    )
     code, _ = run(tmp_path / "run", kuhn_start, "--games", 64, "--kl", 0, "--evaluation-states", 0, *options)
     assert code == 0
     rows = RunDir(tmp_path / "run").read_summary()["leaderboard"]["rows"]
@@ -88,8 +108,8 @@ def test_the_best_is_who_is_rated_highest(kuhn_start, tmp_path, monkeypatch):
 
 
 def test_the_best_of_a_run_without_ratings_is_nobody(kuhn_start, tmp_path):
-    with pytest.raises(ConfigError, match=r"--keep-best keeps the best by rating games: add --track-elo"):
-        run(tmp_path / "run", kuhn_start, "--keep-best")
+    with pytest.raises(ConfigError, match=r"--set run.keep_best=true keeps the best by rating games: add --track-elo"):
+        run(tmp_path / "run", kuhn_start, "--set", "run.keep_best=true")
     assert not (tmp_path / "run").exists()
 
 

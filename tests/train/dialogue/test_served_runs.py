@@ -12,7 +12,7 @@ from tests.train.ends import standing
 
 pytestmark = pytest.mark.blocking("a writer has an event loop of its own, on which nobody else waits")
 FROZEN = "--server-frozen"
-SERVED = ("--server-retries", 0, "--server-failures", 4)
+SERVED = ("--set", "server.retries=0", "--set", "server.failures=4")
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ def config(**server):
         (["--server", "sglang"], "--server needs --model NAME or FOLDER: `tiny` is made here"),
         (["--server-args=--tp 2"], "--server-args are of a program that --server starts"),
         (["--model", "a/b", "--server", "ollama"], "--server ollama: "),
-        (["--model", "a/b", "--server", "vllm", "--server-retries", "-1"], "--server-retries -1: "),
+        (["--model", "a/b", "--server", "vllm", "--set", "server.retries=-1"], "--set server.retries -1: "),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_one_line(arguments, line):

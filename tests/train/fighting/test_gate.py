@@ -16,7 +16,7 @@ GATED = (*RATED, "--gate", "sprt")
 def run(tmp_path_factory):
     """Bounds so low that everybody passes at once."""
     folder = tmp_path_factory.mktemp("gated") / "run"
-    code, text = train(folder, *GATED, "--gate-bounds=-900,-100", "--timesteps", 6 * ITERATION)
+    code, text = train(folder, *GATED, "--set=league.gate_bounds=-900,-100", "--timesteps", 6 * ITERATION)
     assert code == 0, text
     return RunDir(folder), text
 
@@ -33,7 +33,7 @@ def test_who_passes_is_best(run):
 
 
 def test_who_fails_is_not(tmp_path):
-    code, text = train(tmp_path / "run", *GATED, "--gate-bounds=100,900", "--timesteps", 6 * ITERATION)
+    code, text = train(tmp_path / "run", *GATED, "--set=league.gate_bounds=100,900", "--timesteps", 6 * ITERATION)
     assert code == 0, text
     assert "gen_0 stays best" in text
     assert load_policy(tmp_path / "run").meta.id == "gen_0"
@@ -51,7 +51,7 @@ def test_another_run_starts_from_the_best(run, tmp_path):
 def test_a_resumed_run_equals_an_uninterrupted_one(run, tmp_path, stop):
     whole, _ = run
     folder = tmp_path / "run"
-    train(folder, *GATED, "--gate-bounds=-900,-100", "--timesteps", stop * ITERATION)
+    train(folder, *GATED, "--set=league.gate_bounds=-900,-100", "--timesteps", stop * ITERATION)
     code, text = train(folder, "--timesteps", 6 * ITERATION, resume=True)
     assert code == 0, text
     assert_equal_runs(whole.path, folder, generations=[f"gen_{i}" for i in range(7)])
@@ -83,8 +83,8 @@ def test_a_best_that_is_gone_is_named(tmp_path):
     ("arguments", "message"),
     [
         (("--gate", "elo", "--track-elo"), "--gate"),
-        (("--gate", "sprt", "--track-elo", "--gate-bounds", "30,0"), "below the Elo to accept"),
-        (("--gate", "sprt", "--track-elo", "--gate-bounds", "30"), "--gate-bounds"),
+        (("--gate", "sprt", "--track-elo", "--set", "league.gate_bounds=30,0"), "below the Elo to accept"),
+        (("--gate", "sprt", "--track-elo", "--set", "league.gate_bounds=30"), "--set league.gate_bounds"),
     ],
 )
 def test_what_cannot_be_is_said(arguments, message):

@@ -111,7 +111,7 @@ def other(tmp_path_factory):
 def test_external_opponents_are_met_and_copied_once(other, tmp_path):
     folder = tmp_path / "run"
     named = f"{other},{other / 'generations' / 'gen_2'},{other / 'generations' / 'gen_0'}"
-    code, _ = train(folder, *steps(3), "--opponent", named, "--opponent-share", 1)
+    code, _ = train(folder, *steps(3), "--opponent", named, "--set", "league.opponent_share=1")
     assert code == 0
     assert names(RunDir(folder).external_opponents) == {"guest.other.gen_2", "guest.other.gen_0"}
     assert met(folder) == {"guest.other.gen_2", "guest.other.gen_0"}
@@ -147,7 +147,7 @@ def test_opponents_alone_needs_one(tmp_path):
 @pytest.mark.parametrize("rated", [(), ("--track-elo", "--rating-share", "1", "--deterministic")])
 def test_a_long_history_is_thinned_on_disk_too(tmp_path, rated):
     folder = tmp_path / "run"
-    few = ("--save-interval", 1, "--population", 4, *rated)
+    few = ("--save-interval", 1, "--set", "league.population=4", *rated)
     assert train(folder, *few, *steps(9))[0] == 0
     assert train(folder, *steps(12), resume=True)[0] == 0
     state = load_latest_learner(RunDir(folder))
@@ -211,8 +211,8 @@ def test_a_gate_cannot_be_resumed_without_ratings(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--opponent-share", "0.5"), "name at least one"),
-        (("--opponent-share", "0.5", "--mode", "opponents", "--opponent", "x"), "has no effect"),
+        (("--set", "league.opponent_share=0.5"), "name at least one"),
+        (("--set", "league.opponent_share=0.5", "--mode", "opponents", "--opponent", "x"), "has no effect"),
     ],
 )
 def test_a_share_without_effect_is_refused(tmp_path, options, message):

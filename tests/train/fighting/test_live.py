@@ -87,7 +87,7 @@ def test_what_they_do_anyway_may_be_said(emulators, tmp_path):
 
 
 def test_a_game_is_told_of_its_emulator(emulators):
-    flags = ("--headless", "--slippi-port", 50000, "--cpu-level", 3, "--save-replays", "--track-elo")
+    flags = ("--headless", "--set", "emulator.slippi_port=50000", "--cpu-level", 3, "--save-replays", "--track-elo")
     session = Session(with_defaults(live("--num-games", 3, *flags)), RunDir(Path("run")), "cpu")
     options = session.block_options("runner-002")
     assert (options["num_games"], options["slot"], options["slots"]) == (1, 2, 6)
@@ -144,7 +144,7 @@ def test_what_belongs_to_the_machine_may_change_when_a_run_is_resumed(emulators,
     folder = tmp_path / "run"
     assert train(folder, "--timesteps", ITERATION, size=LIVE)[0] == 0
     settings = ("--set", "emulator.recycle_mb=1", "--set", "run.process_mb=99")
-    moved = ("--dolphin", "elsewhere", "--slippi-port", 50000, "--headless", *settings)
+    moved = ("--dolphin", "elsewhere", "--set", "emulator.slippi_port=50000", "--headless", *settings)
     assert train(folder, "--timesteps", 2 * ITERATION, *moved, resume=True)[0] == 0
     expected = {"dolphin": "elsewhere", "slippi_port": 50000, "headless": True, "recycle_mb": 1}
     assert expected.items() <= emulators.opened[-1][1].items()

@@ -30,7 +30,7 @@ from tests.train.runs import train as train_fight
 
 SMALL = (
     *("--num-games", 8, "--rollout-length", 16, "--hidden", "8", "--ppo-epochs", 2, "--batch-size", 64),
-    *("--threads", 1, "--save-interval", 2),
+    *("--set", "run.threads=1", "--save-interval", 2),
 )
 ITERATION = 8 * 16
 RATED = ("--mode", "simple_mix", "--set", "league.scripted=2", "--track-elo", "--rating-share", 1)

@@ -16,7 +16,7 @@ from selfplay.train.imitation.report import Reports
 from selfplay.train.imitation.training import Training
 from selfplay.train.imitation.training_state import new_folder, write_settings
 
-SMALL = ("--hidden", "32,32", "--window-size", "10", "--batch-size", "80", "--threads", "1")
+SMALL = ("--hidden", "32,32", "--set", "net.window=10", "--batch-size", "80", "--set", "run.threads=1")
 
 
 def trained(folder: Path, *arguments: object) -> tuple[int, str]:

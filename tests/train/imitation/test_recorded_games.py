@@ -19,7 +19,7 @@ from selfplay.train.imitation import app
 from tests.train import runs
 
 NIM, DUEL = (f"tests.train.imitation.own_games:{name}" for name in ("Nim", "Duel"))
-SIZE = ("--hidden", "32", "--batch-size", "64", "--epochs", 12, "--learning-rate", "1e-2", "--threads", 1)
+SIZE = ("--hidden", "32", "--batch-size", "64", "--epochs", 12, "--learning-rate", "1e-2", "--set", "run.threads=1")
 SELF_PLAY = ("--num-games", 8, "--rollout-length", 16, "--batch-size", "64", "--save-interval", 1)
 
 
@@ -72,7 +72,7 @@ def test_a_perfect_player_is_imitated(nim, tmp_path):
 
 def test_self_play_starts_from_it(nim, tmp_path):
     policy, _ = imitate(tmp_path, NIM, nim, "--player", "perfect")
-    flags = ("--game-type", NIM, "--pretrained", policy, "--timesteps", 4 * 8 * 16, "--critic-burn-in", 2)
+    flags = ("--game-type", NIM, "--pretrained", policy, "--timesteps", 4 * 8 * 16, "--set", "ppo.critic_burn_in=2")
     code, shown = runs.train(tmp_path / "run", *flags, size=SELF_PLAY)
     assert code == 0
     assert "Teacher: KL 0.01 forward" in shown
@@ -114,7 +114,7 @@ def test_the_same_seed_gives_the_same_weights(nim, tmp_path):
 
 
 def test_a_training_is_resumed_and_may_have_a_memory(nim, tmp_path):
-    memory = ("--backbone", "gru", "--hidden", "16,16", "--window-size", 4, "--player", "perfect", "--epochs")
+    memory = ("--backbone", "gru", "--hidden", "16,16", "--set", "net.window=4", "--player", "perfect", "--epochs")
     whole, _ = imitate(tmp_path / "whole", NIM, nim, *memory, 2, "--patience", 0)
     imitate(tmp_path / "parts", NIM, nim, *memory, 1, "--patience", 0)
     call = parse(["--resume", "--game-type", NIM, "--checkpoint", str(tmp_path / "parts"), "--epochs", "2"])

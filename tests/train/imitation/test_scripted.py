@@ -255,7 +255,7 @@ def test_a_run_starts_from_it_and_a_resumed_one_has_its_own_copy(tmp_path, small
 
 
 def test_equal_runs_start_alike_from_the_cache_or_not(tmp_path, small):
-    flags = ("--timesteps", ITERATION, "--pretrained", "scripted", "--deterministic", "--critic-burn-in", 0)
+    flags = ("--timesteps", ITERATION, "--pretrained", "scripted", "--deterministic", "--set", "ppo.critic_burn_in=0")
     texts = [train(tmp_path / name, *flags)[1] for name in ("one", "two")]
     assert ["Imitated" in text for text in texts] == [True, False]
     assert hashes(tmp_path / "one") == hashes(tmp_path / "two")

@@ -199,7 +199,7 @@ def test_a_resumed_training_keeps_its_settings_and_its_games(replays, alone, tmp
 
 def test_it_stops_where_the_loss_stops_falling(replays, tmp_path):
     code, text = trained(
-        tmp_path / "policies", "--replays", replays, "--epochs", 9, "--patience", 2, "--min-delta", 100
+        tmp_path / "policies", "--replays", replays, "--epochs", 9, "--patience", 2, "--set", "learn.min_delta=100"
     )
     assert code == 0
     assert len(EPOCH.findall(text)) == 3
@@ -300,7 +300,7 @@ def test_windows_are_said_to_be_implied(replays, tmp_path):
 
 
 def test_rows_and_windows_hold_the_same_decisions(replays, tmp_path):
-    arguments = ["--replays", str(replays), "--no-cache", "--window-size", "7"]
+    arguments = ["--replays", str(replays), "--no-cache", "--set", "net.window=7"]
     flat = games_of(parse(arguments).config, tmp_path)
     windows = games_of(parse([*arguments, "--temporal"]).config, tmp_path)
     assert sum(lesson.rows for lesson in flat.lessons(0)) == flat.rows == habits_of(flat).rows

@@ -50,7 +50,7 @@ def test_threads_and_children_count_together(hanging):
             "Too much hangs, 3 threads and children in all: stopping after this iteration, with a checkpoint"
         ]
         told = str(guarded.excess.error)
-        assert told.startswith("Too much hangs, 3 threads and children in all (--max-abandoned is 2), ")
+        assert told.startswith("Too much hangs, 3 threads and children in all (guard.max_abandoned is 2), ")
         assert told.endswith("first cause: root/a: RuntimeError: no segment within 2 s")
         assert guarded.excess.error.exit_code == 4
         assert guarded.root.alive  # the learner ends it

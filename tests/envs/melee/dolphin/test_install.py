@@ -261,5 +261,5 @@ def test_no_port_left(monkeypatch):
         last = held.getsockname()[1]
         message = told(lambda: free_port(last, 0, 65536))
     assert "in 1 tries" in message
-    assert f"--slippi-port {last}" in message
+    assert f"emulator.slippi_port={last}" in message
     assert "in 0 tries" in told(lambda: free_port(65535, 1, 4))
