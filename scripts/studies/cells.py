@@ -8,13 +8,9 @@ from __future__ import annotations
 
 import fnmatch
 import json
-import math
-from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
-from scripts.studies.charts import Curve, Plot, lines
 from scripts.studies.pages import versions, write_json
-from selfplay.checkpoint.store import write_file
 from selfplay.commands.train_or_resume import finish, is_finished
 from selfplay.config.fighting_cli import parse
 from selfplay.errors import ConfigError, SelfPlayError, boundary
@@ -26,7 +22,6 @@ if TYPE_CHECKING:
     from selfplay.checkpoint import RunDir
 
 Cell = dict[str, Any]
-POINTS = 60  # of a curve
 PRESET: Final = ("--game-type", "mock", "--preset", "laptop")
 """Arguments of selfplay train for the main job."""
 
@@ -108,29 +103,3 @@ def train_if_missing(run: RunDir, arguments: Sequence[str], notify: Callable[[st
     notify(f"training {run.path}")
     if finish(run, wanted.config, wanted.explicit, wanted.preset):
         raise SelfPlayError(f"{run.path} was interrupted")
-
-
-def read_curves(
-    run: RunDir, tags: Mapping[str, str], x: str, unit: float, digits: int | None = None
-) -> dict[str, list[tuple[float, float]]]:
-    """Points (x / unit, value) of each tag in the metrics of a run: means of at most ``POINTS`` equal parts."""
-    rows = [json.loads(line) for line in run.metrics.read_text(encoding="utf-8").splitlines()]
-    size = math.ceil(len(rows) / POINTS)
-    parts = [rows[i : i + size] for i in range(0, len(rows), size)]
-    means = {name: [fmean(row.get(tag, 0.0) for row in part) for part in parts] for name, tag in tags.items()}
-    return {
-        name: [
-            (part[-1][x] / unit, value if digits is None else round(value, digits))
-            for part, value in zip(parts, values, strict=True)
-        ]
-        for name, values in means.items()
-    }
-
-
-def write_chart(
-    path: Path, curves: Sequence[tuple[str, Sequence[tuple[float, float]]]], x_label: str, y_label: str
-) -> None:
-    """Draw curves, each a name and points (x, y), as SVG; nothing where there are none."""
-    if curves:
-        drawn = [Curve(name, [x for x, _ in points], [y for _, y in points]) for name, points in curves]
-        write_file(path, lines(Plot(drawn, x_label, y_label)).encode())
