@@ -49,8 +49,8 @@ def run(name, *arguments, cwd):
         patch.chdir(cwd)
         patch.setattr(sys, "argv", words if is_script else ["selfplay", *words])
         patch.setattr(sys, "path", [*sys.path])
-        for name, value in {"OMP_WAIT_POLICY": "PASSIVE", "OPENBLAS_NUM_THREADS": "1"}.items():
-            patch.setenv(name, value)  # as the scripts do, for as long as they run
+        for variable, value in {"OMP_WAIT_POLICY": "PASSIVE", "OPENBLAS_NUM_THREADS": "1"}.items():
+            patch.setenv(variable, value)  # as the scripts do, for as long as they run
         patch.setattr(Worker, "abandoned", 0)  # threads that other tests left hanging
         try:
             if is_script:

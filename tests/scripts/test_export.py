@@ -68,7 +68,7 @@ def test_mistakes_are_one_clear_line(trained, tmp_path, monkeypatch, capsys, arg
     monkeypatch.setitem(sys.modules, "onnx", None)  # a package that is missing is the last thing to be told
     assert words in mistake(
         capsys,
-        "export.py",
+        "selfplay export",
         lambda: call(monkeypatch, *[str(trained) if argument == "RUN" else argument for argument in arguments]),
     )
     assert not (tmp_path / "a.pt2").exists()

@@ -59,7 +59,7 @@ def test_a_game_is_trained_resumed_rated_shown_evaluated_exploited_and_played(tm
     capsys.readouterr()
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(f"{MOVES[kind]}\nquit\n".encode())))
     monkeypatch.setattr("sys.argv", ["selfplay play", str(whole), "--seat", "0", *(flags if is_code(game) else ())])
-    assert cli.main(tmp_path) == 0
+    assert cli.main() == 0
     shown = capsys.readouterr().out
     assert "Game 1: you have seat 0, gen_6 has seat 1" in shown
     assert "no legal action" not in shown

@@ -153,8 +153,8 @@ HIGHER = GameEntry(
 def test_an_entry_gives_a_game_opponents_ratings_and_evaluation(name, tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(GAMES, "higher", HIGHER)
 
-    def said(command, *arguments):
-        command(*arguments)
+    def said(command, options):
+        command(options)
         return capsys.readouterr().out
 
     folder, ladder = tmp_path / name, GAMES[name].ladder
@@ -164,12 +164,12 @@ def test_an_entry_gives_a_game_opponents_ratings_and_evaluation(name, tmp_path, 
     assert set(ladder) <= met
 
     rate = rate_cli.parser().parse_args([str(folder), "--budget", "80"])
-    assert "80 games played" in said(rate_cli.run, rate, tmp_path)
+    assert "80 games played" in said(rate_cli.run, rate)
     assert set(read_games(folder / "ledger.jsonl").players) == {"gen_0", "gen_2", "gen_4", *ladder}
-    said(rate_cli.run, rate_cli.parser().parse_args([str(folder), "--calibrate", "--games", "4"]), tmp_path)
+    said(rate_cli.run, rate_cli.parser().parse_args([str(folder), "--calibrate", "--games", "4"]))
     page = tmp_path / "page.html"
-    board = said(leaderboard_cli.show, leaderboard_cli.parser().parse_args([str(folder)]), tmp_path)
-    said(leaderboard_cli.show, leaderboard_cli.parser().parse_args([str(folder), "--html", str(page)]), tmp_path)
+    board = said(leaderboard_cli.show, leaderboard_cli.parser().parse_args([str(folder)]))
+    said(leaderboard_cli.show, leaderboard_cli.parser().parse_args([str(folder), "--html", str(page)]))
     for player in ladder:
         assert f"| {player} (bot) " in board
         assert f'data-v="{player}"' in page.read_text()
