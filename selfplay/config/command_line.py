@@ -22,7 +22,7 @@ from envs.plugins import allow
 from envs.spelling import nearest
 from selfplay import console, verbs
 from selfplay.config.base import PARTIAL, Group
-from selfplay.config.options import Option, field_of, flag_of, moved, paths, value_of
+from selfplay.config.options import Option, field_of, flag_of, moved, paths, shown, value_of
 from selfplay.config.words import meant, setting_meant
 from selfplay.errors import ConfigError, SelfPlayError, out_of_memory
 
@@ -263,16 +263,6 @@ def exit_code(program: str, command: Callable[[], int | None]) -> int:
 def run_command(parser: Callable[[], argparse.ArgumentParser], run: Callable[[argparse.Namespace], int | None]) -> int:
     """Parse the arguments and run a command; its exit code, see ``exit_code``."""
     return exit_code(verbs.program(), lambda: run(parser().parse_args()))
-
-
-def shown(value: object) -> str:
-    if value is None or value == ():
-        return "none"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, tuple):
-        return ",".join(map(shown, value))
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def parse(program: Program[Settings], arguments: Sequence[str]) -> Invocation[Settings]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from selfplay.checkpoint import NetworkSpec
-from selfplay.config.command_line import shown
+from selfplay.config.options import shown
 from selfplay.errors import ConfigError, IncompatibleError
 from selfplay.policy.bodies import make_body
 from selfplay.policy.network import check_spec

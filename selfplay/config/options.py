@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -117,3 +117,26 @@ def marked(root: type[Group], *marks: Mark) -> tuple[str, ...]:
 def flag_of(options: Sequence[Option], path: str) -> str:
     """Command-line spelling of a setting: its flag, or ``--set`` and its dotted name."""
     return next((option.flag for option in options if option.path == path), f"--set {path}")
+
+
+def shown(value: object) -> str:
+    """A value as it is given to a flag or ``--set``."""
+    if value is None or value == ():
+        return "none"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return ",".join(map(shown, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def changed(config: Group, paths: Collection[str]) -> dict[str, object]:
+    """Those of the settings ``paths`` that differ from their default."""
+    values = {path: value_of(config, path) for path in paths}
+    return {path: value for path, value in values.items() if value != field_of(type(config), path).default}
+
+
+def listed(config: Group, hidden: Collection[str]) -> list[tuple[str, str]]:
+    """All settings but the ``hidden`` ones that differ from their default, each with its value, for the header."""
+    found = changed(config, [path for path in paths(type(config)) if path not in hidden])
+    return [(path, shown(value)) for path, value in found.items()]

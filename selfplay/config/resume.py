@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from envs.plugins import is_code
 from selfplay.config.base import Group, Mark
-from selfplay.config.command_line import shown
 from selfplay.config.fighting import OPTIONS, Config
-from selfplay.config.options import field_of, flag_of, marked, value_of
+from selfplay.config.options import changed, flag_of, marked, shown, value_of
 from selfplay.errors import ConfigError, IncompatibleError, boundary
 
 if TYPE_CHECKING:
@@ -112,7 +111,7 @@ def refuse_unnamed(
     Raises:
         ConfigError: with the flags to type.
     """
-    found = _set(config, started)
+    found = changed(config, started)
     if any(path not in explicit for path in found):
         raise ConfigError(
             "the folder of the run says which programs to start or which server to ask, and folders can be anybody's; "
@@ -122,7 +121,7 @@ def refuse_unnamed(
 
 def spelled(config: Group, options: Sequence[Option]) -> str:
     """Flags to add to a command that resumes: for each program, server, cluster, and own game or network."""
-    found = _set(config, marked(type(config), Mark.STARTS_PROGRAM, Mark.JOINS_CLUSTER))
+    found = changed(config, marked(type(config), Mark.STARTS_PROGRAM, Mark.JOINS_CLUSTER))
     return _flags(found, options) + own_code(config, options)
 
 
@@ -134,9 +133,3 @@ def own_code(config: Group, options: Sequence[Option]) -> str:
 
 def _flags(found: Mapping[str, object], options: Sequence[Option]) -> str:
     return "".join(f" {flag_of(options, path)}={shlex.quote(shown(value))}" for path, value in found.items())
-
-
-def _set(config: Group, paths: Collection[str]) -> dict[str, object]:
-    """Those that differ from their default."""
-    values = {path: value_of(config, path) for path in paths}
-    return {path: value for path, value in values.items() if value != field_of(type(config), path).default}

@@ -18,9 +18,11 @@ from selfplay.checkpoint import (
     read_policy_meta,
     resolve_run,
 )
+from selfplay.config.base import Mark
 from selfplay.config.defaults import runners
-from selfplay.config.fighting import SCRIPTED
+from selfplay.config.fighting import SCRIPTED, Config
 from selfplay.config.imitation import NetworkConfig
+from selfplay.config.options import listed, marked
 from selfplay.config.resolve import resolve_fighting
 from selfplay.errors import CheckpointError, ConfigError, IncompatibleError
 from selfplay.machine import processor, usable_cores
@@ -41,10 +43,12 @@ from selfplay.train.run import cluster_for, run_to_end
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import RunDir
-    from selfplay.config.fighting import Config, NetConfig, PPOConfig
     from selfplay.policy.policy import Policy
 
-FIGHT_LINES: Final = ("Character", "Stage", "Frame skip", "Delay", "Max episode frames")  # in the header
+HIDDEN: Final = (
+    "game.type", "league.mode", "run.num_games", "run.seed", "run.device", "run.host", "run.runners", "run.checkpoint",
+)  # fmt: skip
+"""Settings that have a line of their own in the header."""
 
 
 def train(
@@ -160,61 +164,21 @@ def _start(session: Session, preset: str | None, stream: TextIO, notices: Sequen
     return run_to_end(session, partial(FightingFamily, session), reporter, lines, notices)
 
 
-def _teacher_line(ppo: PPOConfig) -> str:
-    return (
-        f"KL {ppo.teacher_kl or 0:g} forward, {ppo.teacher_kl_reverse or 0:g} reverse; "
-        f"the critic alone for {ppo.critic_burn_in or 0} iterations"
-    )
-
-
-def _network(net: NetConfig) -> str:
-    return net.backbone if net.is_own else f"{net.backbone} {net.activation} {'x'.join(map(str, net.hidden))}"
-
-
 def _header(session: Session, preset: str | None) -> list[tuple[str, object]]:
-    config = session.config
-    game, ppo, run, league = config.game, config.ppo, config.run, config.league
-    mine, other = game.characters
-    emulator = config.emulator
-    ways = [word for word in ("headless", "fast_forward", "save_replays") if getattr(emulator, word)]
-    imitated = ", ".join(session.game.imitated_players)
-    gate = "{} between {:g} and {:g} Elo".format(league.gate, *league.gate_bounds)
-    mix = {k: getattr(league, k) for k in ("current", "recent", "scripted", "any_past")}
-    own = session.hooks.opponents and "chosen by a function"
-    lines = [
-        ("Mode", None if emulator.outsider or own else league.mode),
-        ("Opponents", emulator.outsider or own or (mix if league.mode == "simple_mix" else None)),
-        ("External opponents", ", ".join(league.opponents) or None),
-        ("Game type", game.type),
-        ("Dolphin", game.dolphin),
-        ("Disc", game.iso),
-        ("Emulators", ways or None),
+    config, resumed = session.config, session.resumed
+    outsider = config.emulator.outsider or (session.hooks.opponents and "chosen by a function")
+    return [
+        ("Mode", None if outsider else config.league.mode),
+        ("Opponents", outsider),
+        ("Game type", config.game.type),
+        ("Num games", config.run.num_games),
         ("Preset", preset),
-        ("Num games", run.num_games),
-        ("Timesteps", run.timesteps),
-        ("Max minutes", run.max_minutes),
         ("Iterations", session.iterations),
-        ("Rollout length", ppo.rollout_length),
-        ("Batch size", ppo.batch_size),
-        ("PPO", f"{ppo.epochs} epochs, clip {ppo.clip:g}, learning rate {ppo.learning_rate:g}, "
-                f"gamma {ppo.gamma:g}, lambda {ppo.gae_lambda:g}, entropy {ppo.entropy_coefficient:g}"),
-        ("Network", _network(config.net)),
-        ("Character", mine if other == mine else f"{mine} against {other}"),
-        ("Stage", game.stage),
-        ("Frame skip", game.frame_skip),
-        ("Delay", game.delay),
-        ("Max episode frames", game.max_episode_frames),
-        ("Pretrained", f"{SCRIPTED} ({imitated})" if run.pretrained == SCRIPTED else run.pretrained),
-        ("Teacher", _teacher_line(ppo) if run.pretrained else None),
-        ("Track Elo", f"yes, for up to {league.rating_share:.0%} of the time" if league.track_elo else False),
-        ("Gate", None if league.gate == "none" else gate),
-        ("Seed", str(run.seed)),
-        ("Deterministic", run.deterministic or None),
-        ("Chaos", run.chaos),
+        ("Seed", str(config.run.seed)),
         ("Device", f"{session.device} ({processor()}, {usable_cores()} cores)"),
-        ("Host", f"{run.host}, {len(session.blocks)} runner{'' if len(session.blocks) == 1 else 's'}"),
+        ("Host", f"{config.run.host}, {len(session.blocks)} runner{'' if len(session.blocks) == 1 else 's'}"),
         ("Run folder", session.run.path),
         ("Resume", None if session.game.repeats else "games in progress begin anew: this game does not repeat itself"),
-        ("Resumed at", f"iteration {session.resumed.meta.iteration}" if session.resumed else None),
-    ]  # fmt: skip
-    return [line for line in lines if session.game.fighter or line[0] not in FIGHT_LINES]
+        ("Resumed at", f"iteration {resumed.meta.iteration}" if resumed else None),
+        *listed(config, HIDDEN if session.game.fighter else (*HIDDEN, *marked(Config, Mark.FIGHTS_ONLY))),
+    ]

@@ -18,6 +18,7 @@ from selfplay.report.reporter import Feed
 from selfplay.runner.worker import Worker
 from selfplay.train.disk import SUMMARY
 from selfplay.train.lifecycle import Stop, run_tree
+from selfplay.train.monitoring.secrets import without_secrets
 from selfplay.train.tree import Tree
 from selfplay.verbs import respelled
 
@@ -59,7 +60,7 @@ def run_to_end(
     """
     session.run.write_run(_run_document(session))
     feed = Feed(reporter)
-    feed.header(tuple(header))
+    feed.header(tuple(map(without_secrets, header)))
     for line in (*notices, *(session.resumed.skipped if session.resumed else ())):
         feed.notice(line)
     return supervision.run(_run(session, make, feed))

@@ -85,9 +85,8 @@ def test_it_speaks_as_the_guide_does(first, path):
     for line in (
         "Mode: latest",
         "Num games: 4",
-        "Timesteps: 2,000",
-        "Rollout length: 64",
-        "Stage: final_destination",
+        "run.timesteps: 2000",
+        "ppo.rollout_length: 64",
     ):
         assert f"    {line}" in header
     assert COLLECTED.search((path / "log.txt").read_text())

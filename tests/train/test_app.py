@@ -77,7 +77,7 @@ def test_two_characters_are_both_learned_and_rated_both_ways(tmp_path):
     flags = ("--opponent-character", "fox", "--stage", "battlefield", "--track-elo")
     code, text = train(folder, "--timesteps", 3 * ITERATION, "--save-interval", 1, *flags)
     assert code == 0
-    assert "Character: mewtwo against fox" in text
+    assert "game.opponent_character: fox" in text
     assert load_policy(folder).meta.characters == ("mewtwo", "fox")
     games = list(read_records(folder / "ledger.jsonl"))
     assert all(game.stage == "battlefield" for game in games)
@@ -99,7 +99,7 @@ def test_time_alone_ends_a_run(tmp_path):
     assert summary["finished"]
     assert summary["iteration"] > 0
     assert summary["elapsed_s"] >= 0.6
-    assert "Max minutes: 0.01" in text
+    assert "run.max_minutes: 0.01" in text
     assert "Timesteps" not in text
     assert list(hashes(tmp_path / "run")) == ["gen_0", f"gen_{summary['iteration']}"]
 

@@ -36,7 +36,7 @@ def test_faults_in_threads(tmp_path, monkeypatch):
     code, text = train(tmp_path / "run", *SIZE, "--chaos", "crash=0.25,nan=0.25,slow=0.25")
     assert code == 0
     assert_mended(tmp_path / "run", "crash", "nan", "slow")
-    assert "Chaos: crash=0.25,nan=0.25,slow=0.25" in text
+    assert "run.chaos: crash=0.25,nan=0.25,slow=0.25" in text
     assert "failed: selfplay.errors.InjectedFaultError: the game crashed on purpose (--chaos); it is replaced" in text
     counts = account(tmp_path / "run")["nan"]
     assert f"{counts['injected']} injected, {counts['detected']} detected, {counts['recovered']} recovered" in text

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from selfplay.checkpoint import create_run, load_latest_learner, resolve_run
 from selfplay.config.dialogue_rules import game_of
+from selfplay.config.options import listed
 from selfplay.config.resolve import resolve_dialogue
 from selfplay.errors import IncompatibleError
 from selfplay.machine import pick_device, processor, usable_cores
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from selfplay.config.dialogue import DialogueConfig
     from selfplay.policy.language.model import LanguageModel
     from selfplay.runner.ray_cluster import Cluster
+
+HIDDEN: Final = ("game.type", "model.name", "run.num_games", "run.seed", "run.device", "run.host", "run.checkpoint")
+"""Settings that have a line of their own in the header."""
 
 
 def train(
@@ -101,27 +105,17 @@ def _start(
 def _header(
     config: DialogueConfig, run: RunDir, device: str, preset: str | None, resumed: LearnerState | None
 ) -> Sequence[tuple[str, object]]:
-    grpo, league, sampling = config.grpo, config.league, sampling_of(config)
     _, rules = game_of(config)
     return [
         ("Game type", config.game.type),
         ("Rules", ", ".join(f"{name} {value}" for name, value in asdict(rules).items())),
         ("Model", config.model.name),
-        ("Preset", preset),
         ("Num games", config.run.num_games),
-        ("Games per state", grpo.games_per_state),
-        ("Games", config.run.games),
-        ("Timesteps", config.run.timesteps),
-        ("Max minutes", config.run.max_minutes),
-        ("Replies", f"temperature {sampling.temperature:g}, top-p {sampling.top_p:g}, "
-                    f"{sampling.max_new_tokens} tokens"),
-        ("GRPO", f"{grpo.advantage}, baseline {grpo.baseline}, {grpo.loss_agg}, {grpo.epochs} epochs of "
-                 f"{grpo.batch_rows} rows, clip {grpo.clip_low:g} and {grpo.clip_high:g}"),
-        ("Track Elo", f"yes, for up to {league.rating_share:.0%} of the time" if league.track_elo else None),
+        ("Preset", preset),
         ("Seed", str(config.run.seed)),
-        ("Chaos", config.run.chaos),
-        ("Host", f"ray, {runners(config, device)} actors" if config.run.host == "ray" else None),
         ("Device", f"{device} ({processor()}, {usable_cores()} cores)"),
+        ("Host", f"ray, {runners(config, device)} actors" if config.run.host == "ray" else None),
         ("Run folder", run.path),
         ("Resumed at", f"iteration {resumed.meta.iteration}" if resumed else None),
-    ]  # fmt: skip
+        *listed(config, HIDDEN),
+    ]

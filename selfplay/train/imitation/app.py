@@ -8,12 +8,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from envs.registry import find_game
 from selfplay.checkpoint import RunDir, load_latest_learner
 from selfplay.checkpoint.policies import BEST
 from selfplay.config.defaults import update_threads
+from selfplay.config.options import listed
 from selfplay.config.resolve import resolve_imitation
 from selfplay.errors import ConfigError
 from selfplay.machine import processor, usable_cores
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
     from selfplay.config.imitation import DataConfig, ImitationConfig, LearnConfig
     from selfplay.learner.baselines import ActionCounts
     from selfplay.replays.library import Library
+
+HIDDEN: Final = ("data.game", "data.replays", "run.seed", "run.device", "run.checkpoint")
+"""Settings that have a line of their own in the header."""
 
 
 def train(
@@ -179,30 +183,13 @@ def _more(training: Training, learn: LearnConfig, minutes: float | None) -> str:
 def _header(
     config: ImitationConfig, run: RunDir, progress: TrainingProgress, device: str, preset: str | None
 ) -> list[tuple[str, object]]:
-    data, net, learn, fight = config.data, config.net, config.learn, find_game(config.data.game).fighter
     return [
-        ("Game", data.game),
-        ("Replays", data.replays),
+        ("Game type", config.data.game),
+        ("Replays", config.data.replays),
         ("Preset", preset),
-        ("Characters", ", ".join(data.character) or None),
-        ("Player", data.player),
-        ("Max files", data.max_files),
-        ("Frame skip", data.frame_skip),
-        ("Delay", data.delay),
-        ("Epochs", learn.epochs),
-        ("Batch size", learn.batch_size),
-        ("Network", f"{net.backbone} {'x'.join(map(str, net.hidden))}"),
-        ("Temporal", f"windows of {net.window} decisions" if config.temporal else None),
-        ("Learning rate", f"{learn.learning_rate:g} to {learn.learning_rate * learn.final_rate:g}"),
-        (
-            "Weight of presses",
-            f"((1 - r) / r)^{learn.button_power:g}, {learn.button_limit:g} at most" if fight else None,
-        ),
-        ("Weight of changes", learn.change_weight if learn.change_weight != 1 else None),
-        ("Patience", learn.patience or None),
-        ("Max minutes", config.run.max_minutes),
         ("Seed", str(config.run.seed)),
         ("Device", f"{device} ({processor()}, {usable_cores()} cores)"),
         ("Folder", run.path),
         ("Resumed at", f"epoch {progress.epoch}, minibatch {progress.minibatches}" if progress.minibatches else None),
+        *listed(config, HIDDEN),
     ]

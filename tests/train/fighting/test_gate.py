@@ -25,7 +25,7 @@ def test_who_passes_is_best(run):
     folder, text = run
     best = folder.read_best()
     assert best is not None
-    assert "Gate: sprt between -900 and -100 Elo" in text
+    assert "league.gate_bounds: -900,-100" in text
     assert best != "gen_0"
     assert f": {best} is best now" in text
     assert load_policy(folder.path).meta.id == best

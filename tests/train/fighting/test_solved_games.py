@@ -67,7 +67,7 @@ def test_reports_say_what_there_is_and_nothing_of_stocks(kuhn):
     assert all(row["reward/payoff"] == pytest.approx(row["play/return_mean"]) for row in metrics)
     assert all(2 <= row["play/episode_length"] <= 3 for row in metrics)
     assert not any("stock" in name or "damage" in name or "destruct" in name for row in metrics for name in row)
-    for word in ("stock", "Stage", "Character", "Frame skip", "selfplay watch", "Compil"):
+    for word in ("stock", "stage", "character", "frame_skip", "selfplay watch", "Compil"):
         assert word not in text
     assert "Game type: kuhn" in text
     json.loads((folder / "summary.json").read_text())

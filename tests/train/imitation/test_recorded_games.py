@@ -75,7 +75,7 @@ def test_self_play_starts_from_it(nim, tmp_path):
     flags = ("--game-type", NIM, "--pretrained", policy, "--timesteps", 4 * 8 * 16, "--set", "ppo.critic_burn_in=2")
     code, shown = runs.train(tmp_path / "run", *flags, size=SELF_PLAY)
     assert code == 0
-    assert "Teacher: KL 0.01 forward" in shown
+    assert "ppo.teacher_kl: 0.01" in shown
     before, *generations = (
         load_policy(p) for p in (policy, *(tmp_path / "run/generations" / f"gen_{i}" for i in range(5)))
     )

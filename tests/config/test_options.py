@@ -1,0 +1,24 @@
+"""The settings that a header lists."""
+
+from selfplay.config.fighting import Config
+from selfplay.config.fighting_cli import parse
+from selfplay.config.options import listed
+
+
+def test_settings_that_differ_from_their_default_are_listed_as_set_takes_them():
+    words = (
+        "--num-games",
+        "8",
+        "--hidden",
+        "64,64",
+        "--track-elo",
+        "--opponent-character",
+        "fox",
+        "--ppo-clip",
+        "2e-1",
+    )
+    assert listed(Config(), ()) == []
+    found = listed(parse([*words]).config, ("run.num_games",))
+    assert found == [("game.opponent_character", "fox"), ("net.hidden", "64,64"), ("league.track_elo", "true")]
+    again = [f"--set={path}={value}" for path, value in found]
+    assert listed(parse(again).config, ()) == found
