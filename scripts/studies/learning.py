@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from envs.melee import bots
-from envs.registry import find_game
 from scripts.studies import ROOT, shipped
 from scripts.studies.cells import PRESET, Cell, Cells, train_if_missing
 from scripts.studies.charts import Curve, Plot, lines
@@ -93,7 +92,7 @@ def rated(run: RunDir) -> dict[str, Any]:
 def opponents(config: Config) -> dict[str, Any]:
     """The mode of a run, and the scripted players that it neither trains against nor imitates."""
     mode = config.league.mode
-    imitated = find_game(config.game.type).imitated_players if config.run.pretrained == SCRIPTED else ()
+    imitated = config.game.entry.imitated_players if config.run.pretrained == SCRIPTED else ()
     unknown = held_out(config) if "scripted" in MODES[mode] else bots.LADDER
     return {"mode": mode, "held_out": [name for name in unknown if name not in imitated]}
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from envs.compilation import compile_rules
-from envs.registry import find_game
 from selfplay.checkpoint import shipped_policies
 from selfplay.checkpoint.store import write_file
 from selfplay.commands.players import contender
@@ -72,7 +71,7 @@ def match_player_of(
         ConfigError: it is a real game, and what it needs is not here any more, or was not named by the user.
     """
     given = given or {}
-    if not (game := find_game(config.game.type)).real_time:
+    if not (game := config.game.entry).real_time:
         return MatchPlayer()
     values = config.model_dump()
     programs = marked(Config, Mark.STARTS_PROGRAM)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from envs.registry import find_game
 from selfplay.commands.players import contender
 from selfplay.commands.watch import recorded
 from selfplay.errors import ConfigError, IncompatibleError, SelfPlayError
@@ -32,7 +31,7 @@ class Replayer:
         """Raise IncompatibleError where the run's settings cannot be read by this version, or its games were real."""
         self._run = run
         config = config_of(run)
-        self.entry = find_game(config.game.type)
+        self.entry = config.game.entry
         if self.entry.real_time:
             raise IncompatibleError("games in an emulator do not follow from their seed; --save-replays keeps them")
         if not self.entry.repeats:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from envs.registry import find_game
 from selfplay.config.base import Mark
 from selfplay.config.fighting import OPTIONS, Config, LeagueConfig
 from selfplay.config.options import flag_of, marked
@@ -24,7 +23,7 @@ def check_applicable(config: Config, explicit: Mapping[str, object]) -> None:
         ConfigError: one of ``explicit``, the user's values by dotted name, is such a setting; or the policy would have
             a memory in a solved game; or a game in real time cannot do what is asked.
     """
-    game = find_game(config.game.type)
+    game = config.game.entry
     if game.real_time:
         _check_real_game(config, explicit)
         return
@@ -101,7 +100,7 @@ def check_agreement(config: Config, explicit: Mapping[str, object]) -> None:
             "--set league.opponent_share has no effect with --mode opponents, which plays against nobody else"
         )
     check_host(config.run, explicit)
-    check_plan(config.run.chaos, processes=config.run.host != "thread" or find_game(config.game.type).real_time)
+    check_plan(config.run.chaos, processes=config.run.host != "thread" or config.game.entry.real_time)
     if config.run.chaos is not None and config.run.deterministic:
         raise ConfigError("--chaos cannot be combined with --deterministic")
 

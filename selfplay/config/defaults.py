@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from envs.registry import find_game
 from selfplay.config.fighting import RANDOM
 from selfplay.errors import ConfigError
 from selfplay.league.modes import EXPLOITERS, MAIN
@@ -33,7 +32,7 @@ def runners(config: Config) -> int:
     Games in real time have a block each. Never more than the number of games.
     """
     run, each = config.run, len(turns(config.league.mode))
-    if find_game(config.game.type).real_time:
+    if config.game.entry.real_time:
         return run.num_games
     cores = FIXED_CORES if run.deterministic else usable_cores()
     by_cores = -(-max(1, min(cores, run.num_games // 16, 8)) // each) * each
@@ -48,7 +47,7 @@ def turns(mode: str) -> tuple[str, ...]:
 def held_out(config: Config) -> tuple[str, ...]:
     """Scripted players never met in training: by ``--held-out``, or the game's own choice."""
     given = config.league.held_out
-    return find_game(config.game.type).held_out if given is None else given
+    return config.game.entry.held_out if given is None else given
 
 
 def with_defaults(config: Config) -> Config:
@@ -57,7 +56,7 @@ def with_defaults(config: Config) -> Config:
     Raises:
         ConfigError: the blocks cannot be shared out to the learners of a league.
     """
-    game = find_game(config.game.type)
+    game = config.game.entry
     real_time, cast, roles = game.real_time, game.characters, turns(config.league.mode)
     each = len(roles)
     host = "process" if real_time and config.run.host == "thread" else config.run.host

@@ -11,7 +11,6 @@ from envs.distribution import install_command
 from envs.errors import DolphinError
 from envs.melee.dolphin.disc import judge_disc
 from envs.melee.dolphin.install import check_build, check_disc, find_executable, version_of
-from envs.registry import find_game
 from selfplay.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ def with_dolphin_paths(config: Config, notify: Callable[[str], object]) -> Confi
         ConfigError: one of them, or libmelee, is missing or cannot do what is asked of it.
     """
     game = config.game
-    if not find_game(game.type).real_time:
+    if not game.entry.real_time:
         return config
     if game.dolphin is None or game.iso is None:
         missing = "--dolphin PATH (Slippi Dolphin)" if game.dolphin is None else "--iso PATH (your Melee 1.02 disc)"

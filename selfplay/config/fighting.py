@@ -11,7 +11,7 @@ from envs.melee.dolphin.install import FIRST_PORT, LAST_PORT, SLIPPI_PORT
 from envs.melee.short_names import full_name
 from envs.plugins import is_plugin
 from envs.rated import LEDGE_GRAB_LIMIT, MAX_DELAY
-from envs.registry import GAMES, SOLVED
+from envs.registry import GAMES, SOLVED, GameEntry, find_game
 from selfplay.config.base import (
     Changeable,
     FightsOnly,
@@ -74,6 +74,11 @@ class GameConfig(Group):
         if name not in GAMES and not is_plugin(name):
             raise ValueError(str(UnknownNameError("game", name, GAMES)))
         return name
+
+    @property
+    def entry(self) -> GameEntry:
+        """The game in the registry; imports the module of a game of the user's own."""
+        return find_game(self.type)
 
     @property
     def characters(self) -> tuple[str, str]:

@@ -61,7 +61,7 @@ def _imply(explicit: dict[str, Any]) -> None:
 
 
 def _check_names(config: Config) -> None:
-    game = find_game(config.game.type)
+    game = config.game.entry
     if game.fighter:
         check_readable(config.game.character, config.game.opponent_character, config.game.stage)
         _check_character("--character", config.game.character, game)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from envs.registry import find_game
-
 if TYPE_CHECKING:
     from selfplay.config.fighting import Config
 
 
 def game_options(config: Config, num_games: int) -> dict[str, object]:
     """Options of the training games, the same for every host; can be encoded as JSON."""
-    if not find_game(config.game.type).fighter:
+    if not config.game.entry.fighter:
         return {"num_games": num_games}
     game, reward = config.game, config.reward
     return {

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import torch
 
-from envs.registry import find_game, make_game
+from envs.registry import make_game
 from envs.solved.exact import mean_length
 from selfplay.checkpoint import ActionHeads
 from selfplay.config.defaults import runners, update_threads
@@ -97,7 +97,7 @@ def _remedy(config: Config, need: Need) -> str:
         return "start from scratch, --pretrained none"
     run, ppo = config.run, config.ppo
     games, steps = f"lower --num-games {run.num_games}", f"lower --rollout-length {ppo.rollout_length}"
-    if find_game(config.game.type).real_time:
+    if config.game.entry.real_time:
         processes = games
     elif run.host == "thread":
         processes = "end what else uses memory"
@@ -118,7 +118,7 @@ def estimate(config: Config, limit: float = math.inf) -> Need:
 
     Activations are left out if the copies of the weights alone exceed ``limit`` bytes.
     """
-    game, run, ppo = find_game(config.game.type), config.run, config.ppo
+    game, run, ppo = config.game.entry, config.run, config.ppo
     # Observations and actions of real games have the same shapes in the mock.
     one = make_game("mock", num_games=1) if game.real_time else make_game(config.game.type, **game_options(config, 1))
     spec, width, seats = one.actions, one.obs_width, one.num_seats
@@ -215,7 +215,7 @@ def _activations(network: NetworkSpec, heads: ActionHeads) -> float:
 
 def _episode_steps(config: Config) -> float:
     """Mean steps of an episode: under random play, or in fights the cap."""
-    game = find_game(config.game.type)
+    game = config.game.entry
     if game.table is not None:
         table = game.table()
         return mean_length(table, table.players["random"])

@@ -77,7 +77,7 @@ def with_pretrained(
         values[group][field] = value
     config = _with_teacher_defaults(Config.model_validate(values), imitated=by_imitation(meta), notify=notify)
     learned = learned_characters(meta)
-    if config.game.character not in learned and find_game(config.game.type).fighter:
+    if config.game.character not in learned and config.game.entry.fighter:
         notify(f"--pretrained {path} has learned {', '.join(learned)}; this run plays {config.game.character}")
     return config
 
@@ -88,7 +88,7 @@ def _imitation_or_scratch(config: Config, explicit: Mapping[str, Any], notify: C
     Raises:
         ConfigError: the user asks for it.
     """
-    game = find_game(config.game.type)
+    game = config.game.entry
     if not game.imitated_players:
         lack = f"--game-type {config.game.type} has no scripted fighters"
     elif strangers := [name for name in config.game.characters if name not in find_game("mock").characters]:

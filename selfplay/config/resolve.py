@@ -69,7 +69,7 @@ def resolve_fighting(
     if resumed is None:
         config = with_defaults(config)
         config = with_pretrained(config, explicit, notices.append)
-    check_network(config.net, find_game(config.game.type).obs_width)
+    check_network(config.net, config.game.entry.obs_width)
     check_memory(config, resumed=resumed is not None)
     device = pick_device(config.run.device)
     if config.run.deterministic:

@@ -88,7 +88,7 @@ def train(
                 load_policy(list_generations(run)[-1].path)
             if hooks.opponents is None and state.meta.extra.get(OWN_CHOICE):
                 raise ConfigError(f"{run.path}: a function chooses its opponents; give train() opponents= again")
-            compile_rules(find_game(config.game.type), lines.notice)
+            compile_rules(config.game.entry, lines.notice)
             with cluster_for(config.run, runners(config)) as cluster:
                 session = Session(config, run, resolved.device, state, cluster, hooks=hooks)
                 return _start(session, preset, stream, resolved.notices)
@@ -100,7 +100,7 @@ def train(
         config.league.opponents, config.game, None if pretrained == SCRIPTED else pretrained
     )
     check_new_run(folder, is_default=not named)
-    compile_rules(find_game(config.game.type), lines.notice)
+    compile_rules(config.game.entry, lines.notice)
     if pretrained == SCRIPTED:  # games of the mock are recorded, whatever the run plays
         compile_rules(find_game(GAME), lines.notice)
     with cluster_for(config.run, runners(config)) as cluster:
@@ -127,7 +127,7 @@ def _start_policy(
         return None if pretrained is None else load_policy(pretrained)
     network = NetworkConfig(**config.net.model_dump(exclude={"rest"}))
     recipe = Recipe(
-        find_game(game.type).imitated_players, game.characters, game.stage, game.frame_skip, game.delay,
+        game.entry.imitated_players, game.characters, game.stage, game.frame_skip, game.delay,
         network, config.run.seed, epochs=epochs_for(network),
     )  # fmt: skip
     return imitate_scripted(recipe, parent / CACHE, notify, stop)
@@ -139,7 +139,7 @@ def _check_encoder(run: RunDir, config: Config) -> None:
     Raises:
         IncompatibleError: names both versions.
     """
-    here = find_game(config.game.type).encoder_version
+    here = config.game.entry.encoder_version
     for generation in list_generations(run):
         try:
             made = read_policy_meta(generation.path).encoder_version

@@ -38,7 +38,6 @@ def run(options: argparse.Namespace) -> None:
             raise ConfigError(f"{flag} {games}: at least 1 is needed")
     folder = RunDir(resolve_run(options.run))
     is_dialogue = is_dialogue_run(folder)
-    from envs.registry import find_game
     from selfplay.commands.rate import GAMES, calibrate, match_player_of, rate_run, save_table
     from selfplay.league.anchors import FILE_NAME
     from selfplay.league.leaderboard import build
@@ -49,7 +48,7 @@ def run(options: argparse.Namespace) -> None:
     from selfplay.train.fighting.rating import config_of, settings_of
 
     given = {f"game.{name}": path for name in ("dolphin", "iso") if (path := getattr(options, name)) is not None}
-    if given and (is_dialogue or not find_game(config_of(folder).game.type).real_time):
+    if given and (is_dialogue or not config_of(folder).game.entry.real_time):
         raise ConfigError("--dolphin and --iso are for runs of real games, which this one is not")
     if is_dialogue:
         _rate_dialogue(folder, options)

@@ -79,7 +79,7 @@ def config_of(run: RunDir) -> Config:
 def settings_of(config: Config) -> RatingSettings:
     game = config.game
     rules = Rules(game.stage, game.max_episode_frames, game=game.type, ledge_grab_limit=game.ledge_grab_limit)
-    scripted = RatingSettings(game.characters, rules, find_game(game.type).ladder, config.run.seed)
+    scripted = RatingSettings(game.characters, rules, game.entry.ladder, config.run.seed)
     found = find_table(scripted.settings)
     return scripted if found is None else replace(scripted, anchors=found[0].by_strength())
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from envs.registry import GameEntry, find_game
 from selfplay.checkpoint import ActionHeads, LearnerState, NetworkSpec, RunDir
 from selfplay.config.defaults import held_out, runners, turns
 from selfplay.config.game_options import game_options
@@ -15,6 +14,7 @@ from selfplay.train.fighting.rating import RatingSettings, settings_of
 from selfplay.train.fighting.realtime import emulator_options
 
 if TYPE_CHECKING:
+    from envs.registry import GameEntry
     from selfplay.config.fighting import Config
     from selfplay.league.matchmaker import Choose
     from selfplay.policy.policy import Policy
@@ -55,7 +55,7 @@ class Session:
 
     @property
     def game(self) -> GameEntry:
-        return find_game(self.config.game.type)
+        return self.config.game.entry
 
     @property
     def network(self) -> NetworkSpec:
