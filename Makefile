@@ -2,6 +2,7 @@
 # make test          set up on first use, run the tests
 # make test-all      all tests with coverage: also those that start processes or a browser, compile kernels of a study,
 #                    or cover all characters; prints the 25 slowest
+# make test-gpu      every path through a CUDA device, once; about ten minutes, skipped where there is none
 # make test-ray      install Ray; two actors of a real cluster must play what threads play
 # make test-extras   install what others made; the tests beside it
 # make check         style, types, the direction of imports, JavaScript, and that no source runs or opens what others
@@ -42,7 +43,7 @@ STAMP := .venv/.installed
 TORCH := $(shell sed -n 's/^torch==/torch==/p' constraints.txt)
 
 .DEFAULT_GOAL := help
-.PHONY: help .venv train test test-all test-ray test-extras check figures check-figures bench format clean
+.PHONY: help .venv train test test-all test-gpu test-ray test-extras check figures check-figures bench format clean
 
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
@@ -73,6 +74,9 @@ test: .venv
 
 test-all: .venv
 	$(PYTEST) -m "not slow and not dolphin and not gpu and not extras" --cov -n $(JOBS) --dist loadfile --no-loadscope-reorder --durations 25 $(ARGS)
+
+test-gpu: .venv
+	$(PYTEST) -m gpu tests/test_gpu.py $(ARGS)
 
 test-ray: .venv
 	$(PIP) install -c constraints.txt -e '.[$(OURS),ray]'

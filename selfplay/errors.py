@@ -24,7 +24,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import ClassVar
+from typing import ClassVar, Final
+
+LESS_MEMORY: Final = (
+    "a smaller --batch-size needs less, in dialogue games a smaller --set grpo.micro_rows or --lora-rank 16"
+)
 
 
 class SelfPlayError(Exception):
@@ -122,11 +126,16 @@ def boundary(kind: type[SelfPlayError], what: str) -> Iterator[None]:
 def out_of_memory(error: BaseException) -> MemoryError | None:
     """Convert an allocation error of numpy or torch to a MemoryError with a one-line message; None for other errors.
 
+    The message for a CUDA device names settings that need less of its memory.
+
     The message of numpy quotes the whole dtype, which is pages long for the state of a game.
     """
     text = " ".join(str(error).split())
     if isinstance(error, MemoryError):
         return MemoryError(text.partition(" and data type ")[0]).with_traceback(error.__traceback__)
+    if isinstance(error, RuntimeError) and text.startswith("CUDA out of memory"):
+        size = text.removeprefix("CUDA out of memory. ").partition(". ")[0]
+        return MemoryError(f"{size} on the CUDA device; {LESS_MEMORY}").with_traceback(error.__traceback__)
     _, found, after = text.partition("DefaultCPUAllocator: ")
     if isinstance(error, RuntimeError) and found and "allocate" in after:
         return MemoryError(after.partition(". ")[0]).with_traceback(error.__traceback__)

@@ -86,6 +86,18 @@ def test_memory_that_runs_out_is_one_short_line(capsys, allocate):
     assert len(line) < 150
 
 
+def test_memory_of_a_cuda_device_that_runs_out_names_settings(capsys):
+    def allocate():
+        raise torch.OutOfMemoryError(
+            "CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total capacity of 79.11 GiB"
+        )
+
+    assert exit_code("program.py", allocate) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("program.py: memory ran out: Tried to allocate 20.00 GiB on the CUDA device; ")
+    assert "--batch-size" in line
+
+
 def test_other_errors_are_not_taken_for_it():
     assert out_of_memory(RuntimeError("shapes do not match")) is None
     assert out_of_memory(OSError("no room")) is None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from scripts.studies.bench.show import add_output, show
 from scripts.studies.command_line import Command, tell_error
 from selfplay.errors import ConfigError
+from selfplay.machine import pick_device
 
 if TYPE_CHECKING:
     import argparse
@@ -18,6 +19,7 @@ def main() -> int:
     """Run the command; the exit code."""
     command = Command("bench", __doc__)
     command.add_argument("--game-type", metavar="TYPE", help="a dialogue game (default: the mock fighter)")
+    command.add_argument("--device", metavar="NAME", help="where the time of the loop goes on a device, beside the CPU")
     command.add_argument("--rounds", type=int, metavar="N", help="samples of each (default: 10, dialogue games: 5)")
     command.add_argument(
         "--replays",
@@ -34,7 +36,12 @@ def main() -> int:
 def _run(options: argparse.Namespace) -> None:
     if options.rounds is not None and options.rounds < 1:
         raise ConfigError("--rounds must be at least 1")
-    if options.game_type is None:
+    if options.device is not None:
+        from scripts.studies.bench.device import measure_device
+
+        figures = measure_device(pick_device(options.device), options.rounds or 3)
+        show(options, figures, "bench_device.json", "device")
+    elif options.game_type is None:
         from scripts.studies.bench.speed import measure
 
         figures = measure(options.rounds or 10, tell_error, options.replays)

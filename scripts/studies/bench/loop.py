@@ -86,19 +86,19 @@ class _Listener:
         """Close nothing."""
 
 
-def make_session(folder: str, games: int = GAMES, iterations: int = ITERATIONS) -> Session:
+def make_session(folder: str, games: int = GAMES, iterations: int = ITERATIONS, device: str = "cpu") -> Session:
     """A session of the fixed configuration, which saves once before its last iteration."""
     config = fixed_config(folder, iterations=iterations, games=games)
     values = config.model_dump()
     values["run"]["save_interval"] = iterations - 1
     run = RunDir(Path(folder))
-    return Session(type(config).model_validate(values), run, "cpu")
+    return Session(type(config).model_validate(values), run, device)
 
 
-def with_tree(games: int = GAMES, iterations: int = ITERATIONS) -> Times:
+def with_tree(games: int = GAMES, iterations: int = ITERATIONS, device: str = "cpu") -> Times:
     """One sample under the supervision tree, with TensorBoard, metrics, log and checkpoints."""
     with tempfile.TemporaryDirectory() as folder:
-        listener = asyncio.run(supervised(make_session(folder, games, iterations)))
+        listener = asyncio.run(supervised(make_session(folder, games, iterations, device)))
     times = Times()
     for report in listener.reports[1:]:
         times.add(report.phase_s)
