@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import torch
-from torch.autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile
 
 from envs.registry import make_game
@@ -80,7 +79,7 @@ def _shares(update: Callable[[], None]) -> dict[str, float]:
         seconds = seconds_of(update)
     shares = {"copies": 0.0, "kernels": 0.0}
     for event in found.events():
-        if event.device_type == DeviceType.CUDA:
+        if event.device_type.name == "CUDA":
             shares["copies" if event.name.startswith("Mem") else "kernels"] += event.device_time_total / 1e6 / seconds
     shares["rest"] = max(0.0, 1.0 - sum(shares.values()))
     return {f"update_{name}": share for name, share in shares.items()}
