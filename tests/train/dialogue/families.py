@@ -42,7 +42,7 @@ FAMILIES: Final[dict[str, tuple[Any, str, tuple[str, ...]]]] = {
     "gemma3": (hf.Gemma3TextConfig, NO_SYSTEM, ()),  # with layers that see 64 tokens
     "no_system_role": (hf.MistralConfig, NO_SYSTEM, ()),
     "no_pad_token": (hf.LlamaConfig, CHATML, ()),
-    "own_template": (hf.MistralConfig, OWN, ()),
+    "own_template": (hf.MistralConfig, OWN, ("--rows", "turn")),  # puts a space before a reply, as Mistral's does
 }
 """By name: class of the configuration, chat template, and flags that the template needs."""
 LARGEST: Final = 1_000_000
@@ -52,7 +52,7 @@ VOCABULARY: Final = 1500
 
 def untaught(name: str, game: str, folder: Path) -> LanguageModel:
     """A random model in a folder of Hugging Face, as any that is given to ``--model``."""
-    kind, template, _ = FAMILIES[name]
+    kind, template, flags = FAMILIES[name]
     words = _tokenizer(game, template, pad=name != "no_pad_token")
     ids = {"eos_token_id": words.eos_token_id, "pad_token_id": words.pad_token_id, "bos_token_id": None}
     with torch.random.fork_rng(devices=[]):
@@ -65,7 +65,7 @@ def untaught(name: str, game: str, folder: Path) -> LanguageModel:
     assert sum(parameter.numel() for parameter in module.parameters()) <= LARGEST
     module.save_pretrained(folder)
     words.save_pretrained(folder)
-    return load_model(str(folder), rows="turn" if template == DROPS else "conversation")
+    return load_model(str(folder), rows="turn" if "turn" in flags else "conversation")
 
 
 def taught(name: str, folder: Path, steps: int = 60) -> LanguageModel:

@@ -122,5 +122,5 @@ def test_a_run_in_which_nothing_can_be_learned_says_so(name, tmp_path):
     code, shown = run(tmp_path / "run", tmp_path / "model", *LONG, *FAMILIES[name][2], *size, game="matching")
     assert code == 0
     summary, _ = looked_at(tmp_path / "run")
-    assert any("Nothing is learned" in sentence for sentence in summary["health"])
+    assert any("Nothing is learned" in finding["text"] for finding in summary["health"])
     assert "No game reaches a result" in shown
