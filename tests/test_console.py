@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from selfplay import console
-from selfplay.verbs import COMMANDS, SCRIPTS, VERBS
+from selfplay.verbs import COMMANDS, VERBS
 from tests.support.processes import finish
 
 ROOT = Path(__file__).parents[1]
@@ -125,12 +125,3 @@ def test_the_list_of_commands_prints_this_way(arguments, monkeypatch):
     monkeypatch.setattr(sys, "stderr", streams[1])
     main()
     assert [stream.errors for stream in streams] == [console.ERRORS] * 2
-
-
-def test_every_script_is_one_of_these_commands():
-    """A script of a few lines calls the ``main`` that is tested above."""
-    for path in (ROOT / "scripts").glob("*.py"):
-        if path.stem in SCRIPTS:
-            assert "import main" in path.read_text()
-        elif path.stem != "__init__":
-            assert "@console.command\ndef main" in path.read_text()

@@ -65,7 +65,7 @@ def test_files_of_the_predecessor_name_the_nearest_policy(root, path, nearest):
 
 
 def test_without_any_policy_it_says_how_to_make_one(tmp_path):
-    with pytest.raises(ConfigError, match=r"no policy folder below .* train_self_play\.py makes them"):
+    with pytest.raises(ConfigError, match=r"no policy folder below .* selfplay train makes them"):
         resolve_policy(tmp_path / "x.bin", tmp_path)
 
 

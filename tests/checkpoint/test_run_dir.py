@@ -152,7 +152,7 @@ def test_the_newest_run_is_the_one_with_the_latest_activity(tmp_path):
 def test_a_run_is_resolved(tmp_path):
     with pytest.raises(NotARunError, match="no run was named; there is no run below"):
         resolve_run(None, tmp_path)
-    with pytest.raises(NotARunError, match=r"nothing holds no run; there is no run below .* train_self_play\.py"):
+    with pytest.raises(NotARunError, match=r"nothing holds no run; there is no run below .* selfplay train"):
         resolve_run(tmp_path / "nothing", tmp_path)
     run, newer = started(tmp_path / "a", 100), started(tmp_path / "b", 200)
     assert resolve_run(run.path, tmp_path) == run

@@ -64,7 +64,8 @@ def test_what_a_command_names_exists(command):
     elif program == "python":
         name, *arguments = words
         assert (ROOT / name).is_file()
-        verb = verbs.SCRIPTS[name.removeprefix("scripts/").removesuffix(".py")]
+        stem = name.removeprefix("scripts/").removesuffix(".py")
+        verb = verbs.WORDS.get(stem, stem.replace("_", "-"))
         if verb == "train":
             dialogue_cli.parse(arguments)
         else:

@@ -45,7 +45,6 @@ def arguments(tmp_path, disc=None, **more):
         "dolphin": dolphin,
         "iso": iso,
         "num-games": GAMES,
-        "slippi-port": PORT,
         "rollout-length": 32,
         "max-episode-frames": 400,
         "hidden": 16,
@@ -53,7 +52,8 @@ def arguments(tmp_path, disc=None, **more):
         "set": f"emulator.start_timeout={LIMIT_S}",
         **more,
     }
-    return [word for name, value in given.items() for word in (f"--{name}", value)]
+    words = [word for name, value in given.items() for word in (f"--{name}", value)]
+    return [*words, "--set", f"emulator.slippi_port={PORT}"]
 
 
 def descendants(pid):
