@@ -127,9 +127,10 @@ def test_a_policy_meets_the_strongest_scripted_player():
     assert meeting.characters == ("fox", "fox")
 
 
-def test_without_any_run_a_shipped_policy_is_shown(tmp_path):
+def test_without_any_run_a_shipped_policy_is_shown(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     options = cli.parser().parse_args(["--seconds", "1", "--seed", "0", "--out", str(tmp_path / "fight.html")])
-    film, _, lines = cli.film_and_path(options, tmp_path / "no runs")
+    film, _, lines = cli.film_and_path(options)
     assert film.names == ("strong", "all_rounder")
     assert "no run yet" in lines[0]
 

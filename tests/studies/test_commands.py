@@ -44,7 +44,6 @@ def test_a_documented_command_starts(name, monkeypatch, capsys):
         ("shipped", "--parts x", "--parts x: unknown (valid: rate, cards)"),
         ("figures", "--parts x", "--parts x: unknown (valid: shipped, learning, predictions"),
         ("figures", "", "--replays FOLDER is needed for play_style"),
-        ("dialogue", "--arms x", "--arms x: unknown (valid: dr_grpo, grpo, files)"),
         ("bench", "--rounds 0", "--rounds must be at least 1"),
         ("bench.dolphin", "--iso disc", "--dolphin and --iso go together"),
         ("rivals.bench", "--peers tianshou", "--peers tianshou: unknown"),
