@@ -43,9 +43,12 @@ class Command(Parser):
         default = ROOT / "checkpoints" / f"studies-{made}" / name
         self.add_argument("--runs", type=Path, default=default, metavar="DIR", help="(default: %(default)s)")
 
-    def execute(self, run: Callable[[argparse.Namespace], int | None]) -> int:
-        """Parse the arguments and run the command; the exit code. An error of the user is one line, not a traceback."""
-        options = self.parse_args()
+    def execute(self, run: Callable[[argparse.Namespace], int | None], arguments: Sequence[str] | None = None) -> int:
+        """Parse the arguments, by default those of the process, and run the command; the exit code.
+
+        An error of the user is one line, not a traceback.
+        """
+        options = self.parse_args(arguments)
         return exit_code(self.prog, lambda: _run(run, options))
 
 

@@ -10,11 +10,7 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
-from envs.errors import GameError
-from envs.files import printable
-from selfplay import console
-from selfplay.config.command_line import Parser
-from selfplay.errors import SelfPlayError
+from scripts.studies.command_line import Command
 
 GENERATIONS = "3"
 CHARACTERS = 2
@@ -34,11 +30,13 @@ small, main > p:last-child { color: var(--muted); }
 """
 
 
-def parser() -> argparse.ArgumentParser:
-    made = Parser(prog="python -m scripts.studies.gallery", description=__doc__)
+def main() -> int:
+    """Run the command; the exit code."""
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    made = Command("gallery", __doc__)
     made.add_argument("run", nargs="?", metavar="RUN", help="run folder, or its name in checkpoints/ (default: newest)")
     made.add_argument("--out", type=Path, default=Path("gallery"), metavar="DIR", help="(default: gallery)")
-    return made
+    return made.execute(_run)
 
 
 def build(name: str | None, out: Path) -> list[Path]:
@@ -69,18 +67,9 @@ def build(name: str | None, out: Path) -> list[Path]:
     return [*pages.values(), index]
 
 
-@console.command
-def main() -> int:
-    """Run the command; the exit code."""
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    options = parser().parse_args()
-    try:
-        written = build(options.run, options.out)
-    except (SelfPlayError, GameError) as error:
-        print(printable(f"gallery: {error}"), file=sys.stderr)
-        return 2
+def _run(options: argparse.Namespace) -> None:
+    written = build(options.run, options.out)
     print(f"{written[-1]} ({sum(path.stat().st_size for path in written) / 1e6:.1f} MB, {len(written)} files)")
-    return 0
 
 
 if __name__ == "__main__":

@@ -11,21 +11,18 @@ import sys
 from importlib.resources import files
 from pathlib import Path
 
-from envs.errors import GameError
-from envs.files import MAX_TEXT_BYTES, parse_json, printable, read_plain
+from envs.files import MAX_TEXT_BYTES, parse_json, read_plain
 from envs.melee.tables import importer
 from scripts.studies import ROOT
-from selfplay import console
-from selfplay.errors import ConfigError, SelfPlayError, boundary
+from scripts.studies.command_line import Command
+from selfplay.errors import ConfigError, boundary
 
 FOLDER = ROOT / "envs" / "melee" / "tables" / "characters"
 
 
-def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    made = argparse.ArgumentParser(
-        prog="python -m scripts.studies.import_character", description=__doc__, allow_abbrev=False
-    )
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; the exit code: 1 if ``--check`` finds that the file would change."""
+    made = Command("import_character", __doc__)
     made.add_argument("name", help="of the character; NAME.toml must exist, with at least [character] id")
     made.add_argument("--moves", type=Path, required=True, metavar="FILE", help="PlXx.framedata.json of the character")
     made.add_argument("--frames", type=Path, metavar="FILE", help="framedata.csv (default: that of the package melee)")
@@ -33,13 +30,10 @@ def parser() -> argparse.ArgumentParser:
         "--folder", type=Path, default=FOLDER, metavar="DIR", help="of the files (default: the project's)"
     )
     made.add_argument("--check", action="store_true", help="write nothing; fail if the file would change")
-    return made
+    return made.execute(_run, arguments)
 
 
-@console.command
-def main(arguments: list[str] | None = None) -> int:
-    """Run the command; the exit code."""
-    options = parser().parse_args(arguments)
+def _run(options: argparse.Namespace) -> int:
     path = options.folder / f"{options.name}.toml"
     try:
         frames = options.frames or Path(str(files("melee"))) / "framedata.csv"
@@ -47,15 +41,12 @@ def main(arguments: list[str] | None = None) -> int:
         moves = parse_json(read_plain(options.moves, MAX_TEXT_BYTES, follow=True))
         with boundary(ConfigError, f"{options.moves} and {frames} are no data of this character"):
             renewed = importer.renew(text, path.name, moves, frames)
-    except ModuleNotFoundError:
-        print(
-            "libmelee is not installed: pip install -e '.[dolphin]', or name its framedata.csv with --frames",
-            file=sys.stderr,
-        )
-        return 2
-    except (OSError, ValueError, GameError, SelfPlayError) as error:
-        print(printable(f"import_character: {error}"), file=sys.stderr)
-        return 2
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            "libmelee is not installed: pip install -e '.[dolphin]', or name its framedata.csv with --frames"
+        ) from error
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
     if renewed == text:
         print(f"{path.name} is up to date")
         return 0

@@ -40,7 +40,7 @@ def write_run(
         folder: of the run.
         study: its ratings.
         path: of the page.
-        notify: is told what takes a while.
+        notify: called with a line before each step that takes a while.
         play: write a play page for each kept generation of the table, too, into a folder beside the page.
 
     Raises:

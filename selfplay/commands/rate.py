@@ -64,7 +64,7 @@ def match_player_of(
     Args:
         config: of the run.
         run: its folder.
-        notify: is told what goes wrong there.
+        notify: called with a line on what goes wrong there.
         given: what the user named that is started, by dotted name.
 
     Raises:
@@ -119,7 +119,7 @@ def round_robin(
         seed: Of the games.
         play_some: Plays some fixtures.
         at_once: How many it is given.
-        notify: Is told how many games of how many are played.
+        notify: Called with a line on the progress.
 
     Raises:
         ConfigError: fewer games than one fixture has.

@@ -138,6 +138,5 @@ def changed(config: Group, paths: Collection[str]) -> dict[str, object]:
 
 def listed(config: Group, hidden: Collection[str]) -> list[tuple[str, str]]:
     """All settings but the ``hidden`` ones that differ from their default, each with its value, for the header."""
-    found = changed(config, [path for path in paths(type(config)) if path not in hidden])
-    texts = {path: shown(value) for path, value in found.items()}
+    texts = {path: shown(value_of(config, path)) for path in paths(type(config)) if path not in hidden}
     return [(path, text) for path, text in texts.items() if text != shown(field_of(type(config), path).default)]

@@ -16,6 +16,7 @@ TINY = (
     *("--num-games", GAMES, "--rollout-length", STEPS, "--max-episode-frames", CAP),
     *("--mode", "simple_mix", "--hidden", "8", "--ppo-epochs", "2", "--batch-size", "128", "--set", "run.threads=2"),
 )
+KEPT = ("--set", "run.keep_checkpoints=1", "--set", "run.keep_every=4", "--set", "run.keep_best=true", "--track-elo")
 WALL = ("wall", "time/", "charts/steps_per_s", "runners/tasks")
 
 

@@ -5,7 +5,7 @@ import pytest
 from selfplay.checkpoint import RunDir, named_by_states
 from selfplay.errors import ConfigError
 from selfplay.train.rater import Rater
-from tests.train.runs import ITERATION, train
+from tests.train.runs import ITERATION, KEPT, train
 
 EACH = ("--save-interval", 1)
 
@@ -29,17 +29,7 @@ def told(monkeypatch):
 
 
 def test_each_flag_keeps_its_states(tmp_path, told):
-    options = (
-        *EACH,
-        "--set",
-        "run.keep_checkpoints=1",
-        "--set",
-        "run.keep_every=4",
-        "--set",
-        "run.keep_best=true",
-        "--track-elo",
-    )
-    assert train(tmp_path / "run", *options, "--timesteps", 6 * ITERATION)[0] == 0
+    assert train(tmp_path / "run", *EACH, *KEPT, "--timesteps", 6 * ITERATION)[0] == 0
     assert numbers(tmp_path / "run", "learner") == [0, 1, 4, 6]
     options = ("--set", "run.keep_checkpoints=3", "--set", "run.keep_every=0", "--timesteps", 9 * ITERATION)
     assert train(tmp_path / "run", *options, resume=True)[0] == 0

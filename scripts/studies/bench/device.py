@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from envs.registry import make_game
-from scripts.studies.bench.loop import Times, make_session, with_tree
+from scripts.studies.bench.loop import Times, make_blocks, make_session, with_tree
 from scripts.studies.bench.speed import GAMES, ROLLOUT, Speed, rate, seconds_of
 from scripts.studies.pages import Figures, measured_here
 from selfplay.runner.block import Block
 from selfplay.runner.segment import SegmentOrder
-from selfplay.seeding import derive
 from selfplay.train.fighting.learner import Learner
 
 if TYPE_CHECKING:
@@ -53,10 +51,7 @@ def _profile_of_an_update(device: str, games: int) -> dict[str, float]:
     """Shares of the seconds of an update: copies to and from the device, its kernels, and the rest, which is Python."""
     session = make_session("unused", games, device=device)
     learner = Learner(session, threads=len(session.blocks))
-    blocks = [
-        Block(make_game("mock", **session.game_options(count)), derive(0, name, 1))
-        for name, count in session.blocks.items()
-    ]
+    blocks = make_blocks(session)
     with ThreadPoolExecutor(len(blocks)) as pool:
         order = SegmentOrder(0, ROLLOUT, 0, learner.snapshot(), {}, ())
         collected = [part.rollout for part in pool.map(partial(Block.collect, order=order), blocks)]

@@ -138,10 +138,7 @@ def _called_directly(session: Session, learner: Learner, outputs: Tee) -> Times:
     times, progress = Times(), Progress(chaos_of(session.config.run, None))
     _freeze(session, learner, progress)
     with ThreadPoolExecutor(len(session.blocks)) as pool:
-        blocks = [
-            Block(make_game("mock", **session.game_options(games)), derive(0, name, 1))
-            for name, games in session.blocks.items()
-        ]
+        blocks = make_blocks(session)
         while progress.iteration < ITERATIONS:
             phases = Phases(progress)
             order = SegmentOrder(progress.iteration, ROLLOUT, progress.iteration, learner.snapshot(), {}, ())
@@ -177,6 +174,14 @@ def _save(session: Session, learner: Learner, progress: Progress) -> None:
         created=datetime.now(UTC),
     )
     save_learner(session.run, meta, learner.arrays())
+
+
+def make_blocks(session: Session) -> list[Block]:
+    """The blocks of games of a session, as its runners open them."""
+    return [
+        Block(make_game("mock", **session.game_options(games)), derive(0, name, 1))
+        for name, games in session.blocks.items()
+    ]
 
 
 def blocks() -> int:

@@ -10,8 +10,7 @@ from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING
 
-from envs.registry import make_game
-from scripts.studies.bench.loop import make_session, network
+from scripts.studies.bench.loop import make_blocks, make_session, network
 from scripts.studies.bench.show import add_output, show
 from scripts.studies.bench.speed import ROLLOUT, ROWS
 from scripts.studies.command_line import Command
@@ -19,7 +18,6 @@ from scripts.studies.pages import measured_here
 from selfplay.league.modes import Opponent
 from selfplay.runner.block import MIRROR, Block
 from selfplay.runner.segment import SegmentOrder
-from selfplay.seeding import derive
 
 if TYPE_CHECKING:
     import argparse
@@ -37,11 +35,8 @@ class FrozenOpponents:
             policies: number of different frozen policies.
         """
         session = make_session("unused")
-        sizes = session.blocks
-        self._pool = ThreadPoolExecutor(len(sizes))
-        self._blocks = [
-            Block(make_game("mock", **session.game_options(games)), derive(0, name, 1)) for name, games in sizes.items()
-        ]
+        self._blocks = make_blocks(session)
+        self._pool = ThreadPoolExecutor(len(self._blocks))
         self._frozen = {f"gen_{i}": network() for i in range(policies)}
         self._rng = random.Random(0)
 

@@ -15,6 +15,7 @@ from selfplay.train.rater import Rater
 from tests.checkpoint.samples import forge
 from tests.train.dialogue.test_app import resume, run, weights
 from tests.train.disks import WRITING, Disk
+from tests.train.runs import KEPT
 from tests.train.test_breakage import at_call
 
 FIVE = ("--games", 160, "--learning-rate", 1e-3, "--kl", 0, "--evaluation-states", 0, "--set", "run.keep_checkpoints=9")
@@ -62,17 +63,7 @@ def test_the_rule_of_what_is_kept(kuhn_start, tmp_path, monkeypatch):
         return "gen_2"
 
     monkeypatch.setattr(Rater, "best", best)
-    options = (
-        "--save-interval",
-        1,
-        "--set",
-        "run.keep_checkpoints=1",
-        "--set",
-        "run.keep_every=4",
-        "--set",
-        "run.keep_best=true",
-        "--track-elo",
-    )
+    options = ("--save-interval", 1, *KEPT)
     code, _ = run(tmp_path / "run", kuhn_start, "--games", 192, "--kl", 0, "--evaluation-states", 0, *options)
     assert code == 0
     assert folders(tmp_path / "run", "learner") == ["iter_0", "iter_2", "iter_4", "iter_6"]
