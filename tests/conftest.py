@@ -150,13 +150,13 @@ def nothing_left_behind(request: pytest.FixtureRequest, monkeypatch: pytest.Monk
     if "not full" not in request.config.option.markexpr:
         monkeypatch.setattr(asyncio.coroutines, "_is_debug_mode", lambda: True)
     threads = set(threading.enumerate())
-    known = set(map(_pid, _children()))  # a process that has just been started may not have its command yet
+    known = _child_pids()
     yield
     left = {"task": tasks}
     if "thread" not in allowed:
         left["thread"] = _after_grace(lambda: [t.name for t in threading.enumerate() if t not in threads])
     if "process" not in allowed:
-        left["process"] = _after_grace(lambda: sorted(child for child in _children() if _pid(child) not in known))
+        left["process"] = _after_grace(lambda: _commands(_child_pids() - known))
     found = [f"{kind}: {what}" for kind, what in left.items() if what and kind not in allowed]
     if found:
         pytest.fail("left behind " + "; ".join(found), pytrace=False)
@@ -190,23 +190,27 @@ def _after_grace(left: Callable[[], list[str]]) -> list[str]:
     return what
 
 
-def _pid(child: str) -> str:
-    return child.rpartition(" ")[2]
+def _child_pids() -> set[int]:
+    """Process ids of the children, ended ones that were not waited for included.
 
-
-def _children() -> set[str]:
-    """Commands and numbers of child processes; the resource tracker of multiprocessing stays for the session."""
+    A process that has just been started has no command line yet, so commands cannot tell which were there before.
+    """
     if sys.platform == "linux" and not _has_children():
         return set()
-    found = {f"{child.name} {child.pid}" for child in multiprocessing.active_children()}
-    if sys.platform != "linux":
-        return found
-    for task in Path("/proc/self/task").iterdir():
-        for pid in _read(task / "children").split():
-            command = _command(pid)
-            if command and "resource_tracker" not in command and "forkserver" not in command:
-                found.add(f"{command} {pid}")
+    found = {child.pid for child in multiprocessing.active_children() if child.pid is not None}
+    if sys.platform == "linux":
+        for task in Path("/proc/self/task").iterdir():
+            found.update(map(int, _read(task / "children").split()))
     return found
+
+
+def _commands(pids: set[int]) -> list[str]:
+    """What runs; the resource tracker of multiprocessing stays for the session."""
+    if sys.platform != "linux":
+        return sorted(f"{child.name} {child.pid}" for child in multiprocessing.active_children() if child.pid in pids)
+    commands = {pid: _read(Path(f"/proc/{pid}/cmdline")).replace("\0", " ").strip() for pid in pids}
+    stays = ("resource_tracker", "forkserver")
+    return sorted(f"{line} {pid}" for pid, line in commands.items() if line and not any(name in line for name in stays))
 
 
 def _has_children() -> bool:
@@ -216,11 +220,6 @@ def _has_children() -> bool:
     except ChildProcessError:
         return False
     return True
-
-
-def _command(pid: str) -> str:
-    """Command line of a process, empty once it has ended."""
-    return _read(Path(f"/proc/{pid}/cmdline")).replace("\0", " ").strip()
 
 
 def _read(path: Path) -> str:

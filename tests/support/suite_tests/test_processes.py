@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from tests.conftest import _child_pids
 from tests.support.processes import Process, children_of, finish, is_alive, read_until, wait_for
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes through /proc")
@@ -103,3 +104,10 @@ def test_a_signal_reaches_the_process():
         process.send_signal(signal.SIGINT)
         assert process.stdout.read() == "caught\n"
     assert process.returncode == 5
+
+
+def test_a_process_without_a_command_line_yet_counts_as_a_child():
+    """The system starts a program a moment before its command line can be read."""
+    for _ in range(20):
+        with Process(["/bin/sleep", "600"]) as process:
+            assert process.pid in _child_pids()
