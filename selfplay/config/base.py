@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Final, Literal, TypeVar
 from pydantic import BaseModel, Field
 
 from envs.plugins import is_code
+from selfplay.checkpoint import NetworkSpec
 
 Positive = Annotated[int, Field(ge=1)]
 Natural = Annotated[int, Field(ge=0)]
@@ -103,6 +104,15 @@ class StructureConfig(Group):
     @property
     def remembers(self) -> bool:
         return self.backbone != "mlp" and not self.is_own
+
+    def spec(self, obs_width: int) -> NetworkSpec:
+        """The network of these settings."""
+        if self.is_own:
+            return NetworkSpec(kind=self.backbone, obs_width=obs_width, hidden=())
+        return NetworkSpec(
+            kind=self.backbone, obs_width=obs_width, hidden=self.hidden, activation=self.activation,
+            options={"window": self.window} if self.backbone == "attention" else {},
+        )  # fmt: skip
 
 
 class GuardConfig(Group):

@@ -1,4 +1,4 @@
-"""Values of a new run that follow from the machine, the game and the seed."""
+"""Values of a run that follow from its settings, the machine, the game and the seed."""
 
 from __future__ import annotations
 
@@ -88,3 +88,27 @@ def with_defaults(config: Config) -> Config:
 def update_threads(threads: int) -> int:
     """Threads of the learner's update, with ``run.threads`` or by cores."""
     return threads or min(usable_cores(), THREADS)
+
+
+def game_options(config: Config, num_games: int) -> dict[str, object]:
+    """Options of the training games, the same for every host; can be encoded as JSON."""
+    if not config.game.entry.fighter:
+        return {"num_games": num_games}
+    game, reward = config.game, config.reward
+    return {
+        "num_games": num_games,
+        "characters": list(game.characters),
+        "stage": game.stage,
+        "frame_skip": game.frame_skip,
+        "delay": game.delay,
+        "max_episode_frames": game.max_episode_frames,
+        "ledge_grab_limit": game.ledge_grab_limit,
+        "stagger": True,
+        "reward_stock": reward.stock,
+        "reward_damage": reward.damage,
+        "stalling": reward.stalling,
+        "stalling_after": reward.stalling_after,
+        "self_destruct": reward.self_destruct,
+        "lingering": reward.lingering,
+        "lingering_from": reward.lingering_from,
+    }

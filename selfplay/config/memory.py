@@ -18,10 +18,8 @@ import torch
 from envs.registry import make_game
 from envs.solved.exact import mean_length
 from selfplay.checkpoint import ActionHeads
-from selfplay.config.defaults import runners, update_threads
+from selfplay.config.defaults import game_options, runners, update_threads
 from selfplay.config.fighting import SCRIPTED
-from selfplay.config.game_options import game_options
-from selfplay.config.network import network_spec
 from selfplay.errors import ConfigError
 from selfplay.league.modes import CURRENT, MODES
 from selfplay.learner.parallel_step import CHUNK
@@ -122,7 +120,7 @@ def estimate(config: Config, limit: float = math.inf) -> Need:
     # Observations and actions of real games have the same shapes in the mock.
     one = make_game("mock", num_games=1) if game.real_time else make_game(config.game.type, **game_options(config, 1))
     spec, width, seats = one.actions, one.obs_width, one.num_seats
-    network = network_spec(config.net, width)
+    network = config.net.spec(width)
     heads = ActionHeads(binary=spec.binary, sizes=spec.sizes)
     parameters, memory, inner = _size_of(network, heads)
     games, steps, threads = run.num_games, ppo.rollout_length, update_threads(run.threads)

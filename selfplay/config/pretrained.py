@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from envs.registry import find_game
 from selfplay.config.fighting import OPTIONS, SCRIPTED, Config, NetConfig
-from selfplay.config.network import network_spec
 from selfplay.config.options import flag_of, shown
 from selfplay.errors import ConfigError, IncompatibleError, boundary
 from selfplay.policy.played_game import can_play, game_of
@@ -59,7 +58,7 @@ def with_pretrained(
     if not can_play(meta, config.game.type):
         raise ConfigError(f"--pretrained {path} plays {game_of(meta)}, not {config.game.type}")
     net = net_of(meta.network, config.net, f"--pretrained {path}")
-    if network_spec(net, meta.network.obs_width) != meta.network:
+    if net.spec(meta.network.obs_width) != meta.network:
         raise IncompatibleError(f"--pretrained {path}: its network has options that self-play cannot set")
     theirs: dict[str, Any] = {
         **{f"net.{name}": getattr(net, name) for name in ("backbone", "hidden", "activation", "window")},

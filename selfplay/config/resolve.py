@@ -16,7 +16,7 @@ from envs.registry import find_game
 from selfplay.checkpoint.run_dir import check_folder
 from selfplay.config import dialogue, imitation
 from selfplay.config.applicable import check_agreement, check_applicable, check_host
-from selfplay.config.base import Group
+from selfplay.config.base import Group, StructureConfig
 from selfplay.config.defaults import NO_FIGHT, with_defaults
 from selfplay.config.dialogue import DialogueConfig
 from selfplay.config.dialogue_memory import check_dialogue_memory
@@ -24,12 +24,14 @@ from selfplay.config.dialogue_rules import game_of, with_embedded_folder
 from selfplay.config.dolphin_paths import with_dolphin_paths
 from selfplay.config.imitation import ImitationConfig
 from selfplay.config.memory import check_memory
-from selfplay.config.network import check_network
+from selfplay.config.options import shown
 from selfplay.config.pretrained import with_pretrained
 from selfplay.config.resume import resumed_fighting, saved_config, with_changes
-from selfplay.errors import ConfigError
+from selfplay.errors import ConfigError, IncompatibleError
 from selfplay.learner.advantages import refuse_single_games
 from selfplay.machine import be_deterministic, pick_device
+from selfplay.policy.bodies import make_body
+from selfplay.policy.network import check_spec
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import LearnerState
@@ -69,7 +71,7 @@ def resolve_fighting(
     if resumed is None:
         config = with_defaults(config)
         config = with_pretrained(config, explicit, notices.append)
-    check_network(config.net, config.game.entry.obs_width)
+    _check_network(config.net, config.game.entry.obs_width)
     check_memory(config, resumed=resumed is not None)
     device = pick_device(config.run.device)
     if config.run.deterministic:
@@ -114,6 +116,21 @@ def resolve_imitation(
         if not game.fighter:
             steps = {name: NO_FIGHT[name] for name in ("frame_skip", "delay")}
             config = config.model_copy(update={"data": config.data.model_copy(update=steps)})
-        check_network(config.net, game.obs_width)
+        _check_network(config.net, game.obs_width)
         check_folder(Path(config.run.checkpoint), "--checkpoint")
     return Resolved(config, pick_device(config.run.device))
+
+
+def _check_network(net: StructureConfig, obs_width: int) -> None:
+    """Refuse widths that do not fit the backbone, and networks of the user's own that cannot be trained.
+
+    Raises:
+        ConfigError: they do not; names the flags.
+    """
+    if net.is_own:
+        make_body(net.backbone, obs_width)
+        return
+    try:
+        check_spec(net.spec(obs_width))
+    except IncompatibleError as error:
+        raise ConfigError(f"--backbone {net.backbone} with --hidden {shown(net.hidden)}: {error}") from error

@@ -37,9 +37,8 @@ from selfplay.train.fighting.population import OWN_CHOICE
 from selfplay.train.fighting.session import Hooks, Session
 from selfplay.train.imitation.export import GAME
 from selfplay.train.imitation.scripted import CACHE, Recipe, epochs_for, imitate_scripted
-from selfplay.train.lifecycle import stop_signal
 from selfplay.train.rater import prepare_best
-from selfplay.train.run import cluster_for, run_to_end
+from selfplay.train.run import cluster_for, run_to_end, stop_signal
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import RunDir

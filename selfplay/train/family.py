@@ -1,4 +1,4 @@
-"""Interface of a family of games: how it collects, learns, freezes, reports and rates.
+"""Interface of a family of games: its learners, its runners, its rating games, and how an iteration goes.
 
 The training loop, the supervision tree, the rater and the saving of states are the same for all families.
 """
@@ -7,27 +7,32 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeVar
 
-from selfplay.league.records import generation_id
-from selfplay.train.disk import GENERATION
-from selfplay.train.progress import Progress, chaos_of
+from selfplay.runner.work_queue import WaitLimits
+from selfplay.supervision import ParkPolicy
 
 if TYPE_CHECKING:
     import asyncio
 
-    from selfplay.checkpoint import LearnerMeta, LearnerState, RunDir
+    from selfplay.checkpoint import LearnerState, RunDir
     from selfplay.config.base import GuardConfig, SelfPlaySettings
-    from selfplay.report.health import HealthMonitor
     from selfplay.report.reporter import Feed
     from selfplay.runner.game_runner import Resource, SlowOpening
     from selfplay.runner.work_queue import Limits, WorkQueue
     from selfplay.runner.worker import Worker
-    from selfplay.supervision import ChildSpec, ParkPolicy
+    from selfplay.supervision import ChildSpec
     from selfplay.train.disk import DiskWatch
     from selfplay.train.learner_state import Arrays
-    from selfplay.train.ledger_keeper import LedgerKeeper
-    from selfplay.train.rater import Rater, RaterResource
+    from selfplay.train.progress import Progress
+    from selfplay.train.rater import Rater, RaterResource, RatingPlan
+
+PARK: Final = ParkPolicy(max_restarts=10, period_s=60.0)
+PARK_ELSEWHERE: Final = ParkPolicy(max_restarts=3, period_s=300.0)
+"""Runners whose games are on other machines: an attempt takes a while to fail if none has room."""
+NODES_BACK_S: Final = 600.0  # for one of a cluster's nodes to come back where all with games are gone
+BEGINNING_S: Final = 10.0  # for runners that are all parked before any gave a segment: it is likely a mistake
 
 C = TypeVar("C")  # data collected by an iteration
 U = TypeVar("U")  # the metrics of an update
@@ -73,49 +78,44 @@ class RunSession(Protocol):
     def document(self) -> dict[str, Any]: ...
 
 
-class Family(ABC, Generic[C, U]):
-    """The part of a run that depends on its family of games. One object per call of the trainer.
+def patience(park: ParkPolicy, ray_address: str | None) -> WaitLimits:
+    """Time limits of a run while all its runners are parked; parked runners are retried."""
+    nodes_s = NODES_BACK_S if ray_address else 0.0
+    return WaitLimits(max(BEGINNING_S, nodes_s), max(park.period_s, nodes_s))
+
+
+@dataclass(frozen=True, slots=True)
+class Runners:
+    """The runners that play the training games of a run."""
+
+    names: Sequence[str]
+    queue: WorkQueue[Any]  # where they take jobs and deliver results
+    park: ParkPolicy  # when the supervisor parks one that keeps failing
+    open: Callable[[str, int], Resource]
+    """Opens what a runner works on, such as a block of games: ``(runner, incarnation)``, in the runner's thread."""
+    opening: SlowOpening | None = None
+    services: tuple[ChildSpec, ...] = ()  # children of the root that start before the runners
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """The rating games of a run."""
+
+    plan: RatingPlan
+    open: Callable[[], RaterResource]  # in the thread of the rating runner
+    limits: Limits | None = None
+
+
+class Learners(ABC):
+    """The policies that a run trains, and the generations that are frozen of them.
 
     Methods are called from the event loop; blocking work goes to ``worker``.
-
-    Args:
-        queue: Where runners take jobs and deliver results.
-        park: When the supervisor of the runners parks one that keeps failing.
-        stop: Set when the run shall end after the current iteration.
-        health: Rules that watch the iterations.
     """
 
-    keeps_last_ratings: bool = True  # save a last state after the rating of the last generation
     freeze_before_last_state: ClassVar[bool] = False
     """True if the last state contains the last generation; must be False if opponents are drawn from generations."""
 
     worker: Worker
-
-    def __init__(
-        self,
-        session: RunSession,
-        queue: WorkQueue[Any],
-        park: ParkPolicy,
-        feed: Feed,
-        stop: asyncio.Event,
-        health: HealthMonitor[Any],
-    ) -> None:
-        self.run = session.run
-        self.resumed = session.resumed
-        self.settings = session.config
-        self.queue = queue
-        self.park = park
-        self.feed = feed
-        self.stop = stop
-        self.progress = Progress(chaos_of(session.config.run, session.resumed), health)
-        self.failure: Exception | None = None  # ends the run before its planned end
-
-    # ---- training
-
-    @property
-    @abstractmethod
-    def iterations(self) -> int | None:
-        """Planned iterations; None where another limit ends the run."""
 
     @abstractmethod
     async def open(self) -> None:
@@ -127,6 +127,68 @@ class Family(ABC, Generic[C, U]):
     @abstractmethod
     async def restore(self, state: LearnerState) -> None:
         """Load a state: learners, generations and what else continues. Counters that all runs have are restored."""
+
+    @abstractmethod
+    async def freeze(self) -> None:
+        """Save the current weights as a generation, and name it in ``progress.newest``.
+
+        Raises:
+            DiskError: it cannot be written.
+            LearnerError: a weight is not finite.
+        """
+
+    @abstractmethod
+    async def add_generation(self, collected: Any, disk: DiskWatch, rater: Rater | None, best: Best) -> None:  # noqa: ANN401
+        """Freeze the weights at a save point, with what else is kept of the iteration in ``collected``."""
+
+    @abstractmethod
+    async def state(self) -> tuple[dict[str, Any], Arrays]:
+        """Fields of ``LearnerMeta`` that depend on the family (``extra`` among them), and all arrays."""
+
+    async def sweep(self) -> None:  # noqa: B027
+        """Delete files that no state needs any more."""
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+
+class Family(ABC, Generic[C, U]):
+    """How the iterations of a run go. One object per call of the trainer.
+
+    Methods are called from the event loop; blocking work goes to ``worker``.
+
+    Args:
+        stop: Set when the run shall end after the current iteration.
+        rating: None where nothing is rated.
+    """
+
+    worker: Worker
+
+    def __init__(
+        self,
+        session: RunSession,
+        feed: Feed,
+        stop: asyncio.Event,
+        progress: Progress,
+        learners: Learners,
+        runners: Runners,
+        rating: Rating | None,
+    ) -> None:
+        self.run = session.run
+        self.resumed = session.resumed
+        self.settings = session.config
+        self.feed = feed
+        self.stop = stop
+        self.progress = progress
+        self.learners = learners
+        self.runners = runners
+        self.rating = rating
+        self.failure: Exception | None = None  # ends the run before its planned end
+
+    @property
+    @abstractmethod
+    def iterations(self) -> int | None:
+        """Planned iterations; None where another limit ends the run."""
 
     @abstractmethod
     async def collect(self) -> C | None:
@@ -157,84 +219,6 @@ class Family(ABC, Generic[C, U]):
         """Give back the buffers of an iteration; nothing may read what was collected afterwards."""
 
     @abstractmethod
-    def close(self) -> None: ...
-
-    def tell_stragglers(self, what: str) -> None:
-        """Give notice of runners that were slow to deliver ``what``."""
-        usual = self.queue.median_s or 0.0
-        for runner, seconds in self.queue.take_stragglers().items():
-            self.feed.notice(f"{runner} took {seconds:.1f} s for {what}; {usual:.1f} s is usual")
-            self.progress.chaos.noticed(runner, "slow")
-
-    # ---- saving
-
-    @abstractmethod
-    async def freeze(self) -> None:
-        """Save the current weights as a generation, and name it in ``progress.newest``.
-
-        Raises:
-            DiskError: it cannot be written.
-            LearnerError: a weight is not finite.
-        """
-
-    async def add_generation(self, collected: C, disk: DiskWatch, rater: Rater | None, best: Best) -> None:
-        del collected, rater, best
-        with disk.tolerate(GENERATION):
-            await self.freeze()
-
-    @abstractmethod
-    async def state(self) -> tuple[dict[str, Any], Arrays]:
-        """Fields of ``LearnerMeta`` that depend on the family (``extra`` among them), and all arrays."""
-
-    async def sweep(self) -> None:
-        """Delete files that no state needs any more."""
-
-    @property
-    def is_last_saved(self) -> bool:
-        """True if the current iteration is saved as a generation and as a state."""
-        progress = self.progress
-        return progress.newest == generation_id(progress.iteration) and progress.saved == progress.iteration
-
-    # ---- runners
-
-    @property
-    @abstractmethod
-    def runners(self) -> Sequence[str]: ...
-
-    def children(self) -> tuple[ChildSpec, ...]:
-        """Children of the root that start before all others."""
-        return ()
-
-    @abstractmethod
-    def open_runner(self, runner: str, incarnation: int) -> Resource:
-        """Open the resource of a runner, such as a block of games. Called in the runner's thread."""
-
-    @property
-    def opening(self) -> SlowOpening | None:
-        return None
-
-    # ---- ratings
-
-    @abstractmethod
-    def make_rater(self, ledger: LedgerKeeper, queue: WorkQueue[RaterResource]) -> Rater | None:
-        """The rater of the run; None where nothing is rated."""
-
-    @abstractmethod
-    def open_rater(self) -> RaterResource:
-        """Open the resource of the rating runner. Called in its thread."""
-
-    @property
-    @abstractmethod
-    def rating_limits(self) -> Limits | None: ...
-
-    @property
-    def ledger_rows(self) -> int | None:
-        """Rows of the ledger that a resumed run keeps; None for all."""
-        return None
-
-    # ---- the end
-
-    @abstractmethod
     def summary(self) -> dict[str, Any]:
         """Values of this family in ``summary.json``. May block to evaluate the last generation."""
 
@@ -245,16 +229,10 @@ class Family(ABC, Generic[C, U]):
     def next_steps(self) -> list[str]:
         return []
 
-
-def restored_counters(progress: Progress, meta: LearnerMeta, *, resumed: bool) -> None:
-    """Set the counters that all runs have.
-
-    Args:
-        progress: Is changed.
-        meta: Of the state.
-        resumed: Whether the run is resumed. A loop that was restarted within a run keeps its count of restarts.
-    """
-    progress.iteration, progress.total_steps = meta.iteration, meta.total_steps
-    progress.elapsed_s, progress.saved = meta.elapsed_s, meta.iteration
-    if resumed:
-        progress.restarts = int(str(meta.extra.get("restarts", 0)))
+    def tell_stragglers(self, what: str) -> None:
+        """Give notice of runners that were slow to deliver ``what``."""
+        queue = self.runners.queue
+        usual = queue.median_s or 0.0
+        for runner, seconds in queue.take_stragglers().items():
+            self.feed.notice(f"{runner} took {seconds:.1f} s for {what}; {usual:.1f} s is usual")
+            self.progress.chaos.noticed(runner, "slow")

@@ -14,7 +14,6 @@ from selfplay.checkpoint import LearnerState, RunDir, load_latest_learner, set_a
 from selfplay.errors import NotARunError
 from selfplay.runner.worker import Worker
 from selfplay.train.disk import RATINGS, DiskWatch
-from selfplay.train.family import restored_counters
 from selfplay.train.progress import Phases
 from selfplay.train.saving import Saving
 
@@ -54,26 +53,26 @@ class TrainingLoop:
         return self._family.progress
 
     async def run(self, ctx: Context) -> None:
-        family, worker = self._family, Worker(ctx.id)
+        family, learners, worker = self._family, self._family.learners, Worker(ctx.id)
         ctx.ready()
-        family.queue.forget()
-        family.worker = worker
+        family.runners.queue.forget()
+        family.worker = learners.worker = worker
         saving = Saving(family, self._rater, self.disk)
         try:
-            await family.open()
+            await learners.open()
             state = family.resumed if ctx.incarnation == 1 else await worker.submit(_latest, family.run)
             await worker.submit(set_aside_newer, family.run, -1 if state is None else state.meta.iteration)
             if state is None:
-                await family.begin()
+                await learners.begin()
                 await saving.write_state()
             else:
-                restored_counters(self.progress, state.meta, resumed=state is family.resumed)
-                await family.restore(state)
+                self.progress.restore(state.meta, resumed=state is family.resumed)
+                await learners.restore(state)
                 saving.restore(state.meta)
             await self._start_runners()
             await self._train(saving)
         finally:
-            family.close()
+            learners.close()
             worker.close()
 
     async def _train(self, saving: Saving) -> None:
@@ -120,7 +119,7 @@ class TrainingLoop:
                 await self._rater.rate_last(progress)
             if self._last is not None and self._last.rating is not self._rater.rating:
                 self._family.feed.rated(self._last.model_copy(update={"rating": self._rater.rating}))
-            if self._family.keeps_last_ratings:
+            if not self._rater.plan.deterministic:  # a later end of equal runs makes no difference
                 await saving.checkpoint()
 
     def _done(self) -> bool:

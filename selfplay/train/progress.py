@@ -9,7 +9,7 @@ from selfplay.report.health import Health, HealthMonitor
 from selfplay.runner.chaos import Chaos, parse_plan
 
 if TYPE_CHECKING:
-    from selfplay.checkpoint import LearnerState
+    from selfplay.checkpoint import LearnerMeta, LearnerState
     from selfplay.config.base import SelfPlaySettings
 
 
@@ -34,6 +34,16 @@ class Progress:
         self.speeds: list[float] = []
         self.chaos = chaos  # faults on purpose, and what became of them
         self.health: HealthMonitor[Any] = health or Health()
+
+    def restore(self, meta: LearnerMeta, *, resumed: bool) -> None:
+        """Set the counters that all runs have from a state.
+
+        ``resumed``: whether the run is; a loop that was restarted within a run keeps its count of restarts.
+        """
+        self.iteration, self.total_steps = meta.iteration, meta.total_steps
+        self.elapsed_s, self.saved = meta.elapsed_s, meta.iteration
+        if resumed:
+            self.restarts = int(str(meta.extra.get("restarts", 0)))
 
     def how_it_ended(self, *, whole: bool) -> str:
         """Start of a sentence on the end of the run; ``whole``: all files that it needs are on the disk."""

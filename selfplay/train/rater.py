@@ -113,7 +113,7 @@ class RatingPlan:
     cost_s: float  # of a game, before any was played
     frames_per_step: int = 0
     cap_frames: int = 0  # of a game
-    by_frames: bool = False  # the budget counts frames instead of seconds, for deterministic runs
+    deterministic: bool = False  # the budget counts frames instead of seconds
     real_time: bool = False  # games are played in real time: even a few are worth starting for
     gate: Gate | None = None
 
@@ -134,11 +134,11 @@ class Rater:
         queue: WorkQueue[RaterResource],
         notify: Callable[[str], None],
     ) -> None:
+        self.plan = plan
         self.gate = plan.gate
-        self.budget = RatingBudget(plan.share, plan.cap_frames, by_frames=plan.by_frames, cost_s=plan.cost_s)
+        self.budget = RatingBudget(plan.share, plan.cap_frames, by_frames=plan.deterministic, cost_s=plan.cost_s)
         self.rating: RatingReport | None = None
         self._run = run
-        self._plan = plan
         self._ledger = ledger
         self._queue = queue
         self._notify = notify
@@ -174,7 +174,7 @@ class Rater:
 
     async def strengths(self, generations: Sequence[str]) -> dict[str, float]:
         """Elo of those generations that have rating games."""
-        return await self._ledger.strengths(self._plan.rated, generations, self._run.path)
+        return await self._ledger.strengths(self.plan.rated, generations, self._run.path)
 
     async def best(self, generations: Sequence[str]) -> str | None:
         """The generation that passed the gate, or else the highest rated, the newer of equals; None without games."""
@@ -188,8 +188,8 @@ class Rater:
 
     async def rate_if_due(self, progress: Progress) -> None:
         """Play a block of games when it is time for one and the budget allows it."""
-        plan = self._plan
-        if plan.by_frames:
+        plan = self.plan
+        if plan.deterministic:
             least, most, advance_s = (
                 min(GAMES_PER_GENERATION * len(progress.generations), MIN_GAMES_OF_ALL),
                 GAMES_PER_ROUND,
@@ -209,11 +209,11 @@ class Rater:
         players = [*progress.generations]
         if progress.newest not in players:
             players.append(progress.newest)
-        least = self._plan.rated.games_each * (1 if self._plan.real_time else LAST_MATCHUPS)
+        least = self.plan.rated.games_each * (1 if self.plan.real_time else LAST_MATCHUPS)
         await self._rate(progress, players, max(self._affordable(progress, 1.0), least), 1.0, last=True)
 
     def _affordable(self, progress: Progress, part: float, advance_s: float = 0.0) -> int:
-        frames = progress.total_steps * self._plan.frames_per_step
+        frames = progress.total_steps * self.plan.frames_per_step
         return self.budget.games(progress.elapsed_s + advance_s, frames, part)
 
     async def _rate(
@@ -223,9 +223,9 @@ class Rater:
 
         The last block goes on until its time is spent, since many games side by side cost less than few did before.
         """
-        players = [*generations, *self._plan.rated.anchors]
+        players = [*generations, *self.plan.rated.anchors]
         test = None if self.gate is None else self.gate.challenge(generations)
-        least = self._plan.rated.games_each
+        least = self.plan.rated.games_each
         played = await self._round(progress, players, min(games, GAMES_PER_ROUND), test, last=last)
         while played:
             games = min(GAMES_PER_ROUND if last else games - played, self._affordable(progress, part))
@@ -263,7 +263,7 @@ class Rater:
     def _judge(self, games: GameTable) -> tuple[Leaderboard, str | None, tuple[ScoreAgainst, ...]]:
         """The leaderboard, the gate's decision, and the results against scripted players. Blocks."""
         decided = None if self.gate is None else self._decide(self.gate, games)
-        board, rated = build(games, run=self._run.path), self._plan.rated
+        board, rated = build(games, run=self._run.path), self.plan.rated
         if board.newest is None:
             return board, decided, ()
         found = scores_against(comparable(games, rated), rated.anchors)
@@ -283,7 +283,7 @@ class Rater:
 
     def _decide(self, gate: Gate, games: GameTable) -> str | None:
         best = gate.state.best
-        found = gate.decide(games.comparable(self._plan.rated.settings).games)
+        found = gate.decide(games.comparable(self.plan.rated.settings).games)
         if found is None or found[1].state == "open":
             return None
         candidate, test = found

@@ -1,15 +1,23 @@
-"""One run from its first line to its last: documents, event loop, summary."""
+"""One run from its first line to its last: documents, event loop, signals, summary."""
 
 from __future__ import annotations
 
+import asyncio
+import os
+import signal
+import sys
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
+from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
 from selfplay import supervision
+from selfplay.errors import SelfPlayError, boundary
 from selfplay.league.leaderboard import Leaderboard, build
 from selfplay.league.ledger import read_games
 from selfplay.league.render import terminal_width, to_text
@@ -17,12 +25,15 @@ from selfplay.machine import processor, usable_cores
 from selfplay.report.reporter import Feed
 from selfplay.runner.worker import Worker
 from selfplay.train.disk import SUMMARY
-from selfplay.train.lifecycle import Stop, run_tree
+from selfplay.train.monitoring.abandoned_limit import AbandonedLimit
+from selfplay.train.monitoring.crash_log import CrashLog
 from selfplay.train.monitoring.secrets import without_secrets
+from selfplay.train.monitoring.watchdog import Watchdog
 from selfplay.train.tree import Tree
-from selfplay.verbs import respelled
+from selfplay.verbs import quoted, respelled
 
 if TYPE_CHECKING:
+    from selfplay.checkpoint import RunDir
     from selfplay.config.base import SelfPlaySettings
     from selfplay.report.reporter import Reporter
     from selfplay.runner.ray_cluster import Cluster
@@ -30,6 +41,23 @@ if TYPE_CHECKING:
     from selfplay.train.progress import Progress
 
 FORMAT: Final = 1
+INTERRUPTED: Final = 128 + signal.SIGINT  # exit code of a run that Ctrl-C ended
+TERMINATED: Final = 128 + signal.SIGTERM
+DISK_S: Final = 1.0  # timeout of the second signal for the name of the last checkpoint
+
+
+class Stop(asyncio.Event):
+    """Set when a run is to end in order; ``listeners`` are called then."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.listeners: list[Callable[[], object]] = []
+
+    def set(self) -> None:
+        super().set()
+        for listener in self.listeners:
+            listener()
+
 
 MakeFamily = Callable[[Feed, Stop], "Family[Any, Any]"]
 
@@ -67,12 +95,45 @@ def run_to_end(
 
 
 async def _run(session: RunSession, make: MakeFamily, feed: Feed) -> int:
+    run, guard = session.run, session.config.guard
+    stop, ended = Stop(), "failed"
     try:
-        return await run_tree(
-            lambda stop: Tree(make(feed, stop), stop), feed, _finish, session.run, session.config.guard
-        )
+        family = make(feed, stop)
+        tree = Tree(family, stop)
+        stop.listeners.append(tree.root.leave_park)  # a learner that is parked ends in order only once it runs again
+        crash_log = CrashLog(run, tree.root, feed.notice)
+        limit = AbandonedLimit(guard.max_abandoned, tree.root, stop, feed.notice)
+        tree.announcer.listeners += [crash_log.on_report, limit.on_report]
+        with signals(stop, feed, run) as signalled, Watchdog(asyncio.get_running_loop(), guard.loop_timeout, run):
+            try:
+                await _to_its_end(tree)
+                code = signalled()
+                if limit.error is not None:
+                    raise limit.error
+                ended = "interrupted" if code else "finished"
+            except SelfPlayError as error:
+                ended = f"failed: {error}"
+                raise
+            finally:
+                await crash_log.close(ended)
+        return code
     finally:
         await feed.finish()
+
+
+async def _to_its_end(tree: Tree) -> None:
+    started = time.monotonic()
+    with boundary(SelfPlayError, "the run could not start"):
+        await tree.root.start()
+    reason = await tree.root.wait()
+    if reason.cause is not None and reason.cause.fatal:
+        raise SelfPlayError(
+            f"the run ended, since memory ran out: {reason.cause}; see what else uses memory, or start a run with a "
+            "lower --num-games or --rollout-length"
+        )
+    if reason.cause is not None or not reason.clean:  # the root itself gave up: what it restarted is no failure
+        raise SelfPlayError(f"the run failed: {reason.cause or reason.message}")
+    await asyncio.to_thread(_finish, tree, time.monotonic() - started)
 
 
 def _run_document(session: RunSession) -> dict[str, Any]:
@@ -140,3 +201,81 @@ def flags_to_continue(run: SelfPlaySettings, progress: Progress) -> str:
             minutes *= 2
         flags += f" --max-minutes {minutes:g}"
     return flags
+
+
+@contextmanager
+def signals(stop: asyncio.Event, feed: Feed, run: RunDir) -> Iterator[Callable[[], int]]:
+    """First SIGINT or SIGTERM: end after this iteration, saved. Second: at once, although the loop may be blocked.
+
+    The second one names the last checkpoint before the first, unless the disk hangs.
+
+    Gives a function that says what exit code follows from the first one: 0 where there was none. Outside the main
+    thread, which alone receives signals, nothing is done.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: 0
+        return
+    loop = asyncio.get_running_loop()
+    first = 0
+    last: list[str] = []  # a line about the last checkpoint
+    looking: list[threading.Thread] = []  # for it
+
+    def ask() -> None:
+        stop.set()
+        feed.notice("Stopping after this iteration, with a checkpoint; Ctrl-C again stops at once")
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        nonlocal first
+        if first:
+            for thread in looking:
+                thread.join(DISK_S)
+            sys.stderr.write("".join(last))
+            os._exit(128 + number)  # processes of games end with their pipes
+        else:
+            first = 128 + number
+            # In a thread, and now: neither the loop nor the second signal may wait long for a disk.
+            thread = threading.Thread(target=lambda: last.append(f"{_last_checkpoint(run)}\n"), daemon=True)
+            thread.start()
+            looking.append(thread)
+            loop.call_soon_threadsafe(ask)  # here the loop may be in the middle of anything
+
+    with _handled(on_signal):
+        yield lambda: first
+
+
+def _last_checkpoint(run: RunDir) -> str:
+    states = sorted(run.learner.glob("iter_*"), key=lambda path: path.stat().st_mtime_ns)
+    if not states:
+        return f"Stopped at once, before the first checkpoint of {run.path}"
+    return f"Stopped at once; the last checkpoint is {states[-1]}: --resume --checkpoint {quoted(run.path)} continues"
+
+
+@contextmanager
+def stop_signal() -> Iterator[list[int]]:
+    """A list that gets the number of the first SIGINT or SIGTERM; a second one raises KeyboardInterrupt.
+
+    Without an event loop. Only the main thread of a program receives signals: elsewhere the list stays empty.
+    """
+    seen: list[int] = []
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        if seen:
+            raise KeyboardInterrupt
+        seen.append(number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield seen
+        return
+    with _handled(on_signal):
+        yield seen
+
+
+@contextmanager
+def _handled(on_signal: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Call ``on_signal`` for SIGINT and SIGTERM inside the block."""
+    before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)

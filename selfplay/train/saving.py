@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from selfplay.checkpoint import LearnerMeta, Retention, retain, write_learner
-from selfplay.league.records import generation_number
+from selfplay.league.records import generation_id, generation_number
 from selfplay.machine import give_back_memory
 from selfplay.train.disk import GENERATION, OLD, RATINGS, STATE, DiskWatch
 from selfplay.train.rater import RATER_STATE
@@ -75,18 +75,18 @@ class Saving:
     async def save(self, collected: object) -> None:
         """At a save point everything; between two, the state that could not be saved."""
         if self._points.is_point(self._family.progress.iteration):
-            await self._family.add_generation(collected, self._disk, self._rater, self._best)
+            await self._family.learners.add_generation(collected, self._disk, self._rater, self._best)
         await self.checkpoint()
 
     async def save_last(self) -> None:
-        family = self._family
-        if family.is_last_saved:
+        learners, progress = self._family.learners, self._family.progress
+        if progress.newest == generation_id(progress.iteration) and progress.saved == progress.iteration:
             return
-        if not family.freeze_before_last_state:
+        if not learners.freeze_before_last_state:
             await self.checkpoint()
         with self._disk.tolerate(GENERATION):
-            await family.freeze()
-        if family.freeze_before_last_state:
+            await learners.freeze()
+        if learners.freeze_before_last_state:
             await self.checkpoint()
 
     async def checkpoint(self) -> None:
@@ -110,7 +110,7 @@ class Saving:
             DiskError: it cannot be written.
         """
         family, progress = self._family, self._family.progress
-        fields, arrays = await family.state()
+        fields, arrays = await family.learners.state()
         rating = self._unrated if self._rater is None else self._rater.state()
         fields["extra"] = {
             "restarts": progress.restarts, "chaos": progress.chaos.document(), **fields["extra"], **rating
@@ -141,4 +141,4 @@ class Saving:
         pinned = () if best is None else (best,)
         retention = Retention(settings.keep_checkpoints, settings.keep_every, pinned)
         await self._family.worker.submit(retain, self._family.run, self._family.progress.saved, retention)
-        await self._family.sweep()
+        await self._family.learners.sweep()

@@ -1,7 +1,7 @@
 """The supervision tree of a training run.
 
 root  rest_for_one
-  ...        children of the family, such as a server that writes replies
+  ...        services of the runners, such as a server that writes replies
   ledger     permanent  the one writer of the ledger; only where games are rated
   runners    permanent  a pool; the learner starts its children
     runner-000 ..       training games
@@ -13,20 +13,24 @@ root  rest_for_one
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from selfplay.runner.game_runner import GameRunner
 from selfplay.runner.work_queue import FIRST_TIMEOUT_S, WorkQueue
-from selfplay.supervision import ChildSpec, Context, Pool, PoolSpec, Supervisor, SupervisorSpec
+from selfplay.supervision import ChildSpec, Context, ParkPolicy, Pool, PoolSpec, Supervisor, SupervisorSpec
+from selfplay.train.family import PARK
 from selfplay.train.ledger_keeper import LedgerKeeper
 from selfplay.train.loop import TrainingLoop
 from selfplay.train.monitoring.supervision_notices import SupervisionNotices
-from selfplay.train.rater import RATER, RaterResource
-from selfplay.train.restart_policy import GRACE_S, PARK, root_of
+from selfplay.train.rater import RATER, Rater, RaterResource
 
 if TYPE_CHECKING:
     from selfplay.train.family import Family
-    from selfplay.train.lifecycle import Stop
+    from selfplay.train.run import Stop
+
+ROOT_PARK: Final = ParkPolicy(max_restarts=3, period_s=60.0, backoff_s=2.0, max_times=4)
+"""Children of the root, such as the learner: one that still fails after half a minute ends the run."""
+GRACE_S: Final = 30.0  # for the learner to end the iteration it is in
 
 
 class Tree:
@@ -34,40 +38,50 @@ class Tree:
 
     def __init__(self, family: Family[Any, Any], stop: Stop) -> None:
         self.family = family
-        stop.listeners.append(family.queue.end)
-        self._rater_queue: WorkQueue[RaterResource] = WorkQueue([RATER], limits=family.rating_limits)
-        self._ledger = LedgerKeeper(family.run.ledger, family.ledger_rows)
-        self.rater = family.make_rater(self._ledger, self._rater_queue)
+        runners, rating, resumed = family.runners, family.rating, family.resumed
+        stop.listeners.append(runners.queue.end)
+        self._rater_queue: WorkQueue[RaterResource] = WorkQueue([RATER], limits=rating.limits if rating else None)
+        keep_rows = None
+        if resumed is not None and rating is not None and rating.plan.deterministic:
+            keep_rows = resumed.meta.ledger_position  # later games are played again
+        self._ledger = LedgerKeeper(family.run.ledger, keep_rows)
+        self.rater: Rater | None = None
+        if rating is not None:
+            self.rater = Rater(family.run, rating.plan, self._ledger, self._rater_queue, family.feed.notice)
         self.loop = TrainingLoop(family, self.rater, stop, self.start_runners)
-        queues: dict[str, WorkQueue[Any]] = dict.fromkeys(family.runners, family.queue) | {RATER: self._rater_queue}
+        queues: dict[str, WorkQueue[Any]] = dict.fromkeys(runners.names, runners.queue) | {RATER: self._rater_queue}
         self.announcer = SupervisionNotices(family.feed.notice, queues, self._count_restart)
         self.root = Supervisor(self._spec(), on_report=self.announcer.on_report)
 
     def _spec(self) -> SupervisorSpec:
-        park = self.family.park
-        budget = 10 * (len(self.family.runners) + 1) * park.period_s / PARK.period_s
+        """The root: children after one that failed depend on it, and the learner's end is the end of the run."""
+        runners = self.family.runners
+        budget = 10 * (len(runners.names) + 1) * runners.park.period_s / PARK.period_s
         feed = SupervisorSpec(children=(ChildSpec("feed", self._deliver, restart="transient"),), intensity=100)
-        return root_of(
-            (
-                *self.family.children(),
-                *(() if self.rater is None else (ChildSpec("ledger", self._ledger.run),)),
-                ChildSpec("runners", PoolSpec(intensity=round(budget), period_s=park.period_s, park=park)),
-                ChildSpec("learner", self.loop.run, restart="transient", significant=True, shutdown_s=GRACE_S),
-                ChildSpec("reporting", feed),
-            )
+        pool = PoolSpec(intensity=round(budget), period_s=runners.park.period_s, park=runners.park)
+        children = (
+            *runners.services,
+            *(() if self.rater is None else (ChildSpec("ledger", self._ledger.run),)),
+            ChildSpec("runners", pool),
+            ChildSpec("learner", self.loop.run, restart="transient", significant=True, shutdown_s=GRACE_S),
+            ChildSpec("reporting", feed),
         )
+        return SupervisorSpec(
+            children=children, strategy="rest_for_one", auto_shutdown="any_significant", park=ROOT_PARK,
+            intensity=ROOT_PARK.max_restarts * len(children), period_s=ROOT_PARK.period_s,
+        )  # fmt: skip
 
     async def start_runners(self) -> None:
         """Start the runners that the pool does not have: all of them, unless only the learner was restarted."""
-        family = self.family
+        runners, rating = self.family.runners, self.family.rating
         pool = self.root.find("runners", Pool)
         there = {child.id for child in pool.which_children()}
-        runner = GameRunner(family.queue, family.open_runner, family.opening)
-        for name in family.runners:
+        runner = GameRunner(runners.queue, runners.open, runners.opening)
+        for name in runners.names:
             if name not in there:
                 await pool.start_child(ChildSpec(name, runner.child(), start_timeout_s=FIRST_TIMEOUT_S))
-        if self.rater is not None and RATER not in there:
-            rater = GameRunner(self._rater_queue, lambda *_: family.open_rater())
+        if rating is not None and RATER not in there:
+            rater = GameRunner(self._rater_queue, lambda *_: rating.open())
             await pool.start_child(ChildSpec(RATER, rater.child()))
 
     async def _deliver(self, ctx: Context) -> None:
@@ -75,5 +89,5 @@ class Tree:
         await self.family.feed.run()
 
     def _count_restart(self, runner: str) -> None:
-        self.family.progress.restarts += runner in self.family.runners
+        self.family.progress.restarts += runner in self.family.runners.names
         self.family.progress.chaos.failed(runner)

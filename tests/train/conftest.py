@@ -4,15 +4,13 @@ from dataclasses import replace
 import pytest
 import torch
 
-from selfplay.train import restart_policy
+from selfplay.train import tree
 
 
 @pytest.fixture(autouse=True)
 def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """A child of a run's root that fails again and again waits as often as ever, but not as long."""
-    monkeypatch.setattr(
-        restart_policy, "ROOT_PARK", replace(restart_policy.ROOT_PARK, backoff_s=0.01, max_backoff_s=0.01)
-    )
+    monkeypatch.setattr(tree, "ROOT_PARK", replace(tree.ROOT_PARK, backoff_s=0.01, max_backoff_s=0.01))
 
 
 @pytest.fixture(autouse=True)

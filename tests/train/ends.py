@@ -27,8 +27,9 @@ def before(monkeypatch, owner, name, number, what):
 
 
 def signalled(*numbers):
-    """Signals of this process."""
-    return lambda: [os.kill(os.getpid(), number) for number in numbers]
+    """Signals of this process, to the main thread: another thread that got the second one would not wake it."""
+    main = threading.main_thread().ident
+    return lambda: [signal.pthread_kill(main, number) for number in numbers]
 
 
 def assert_saved_and_interrupted(folder, code, text, number=signal.SIGINT):

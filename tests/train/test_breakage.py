@@ -18,7 +18,6 @@ from selfplay.league.ledger import Ledger
 from selfplay.runner.block import Block
 from selfplay.runner.worker import Worker
 from selfplay.supervision import ParkPolicy
-from selfplay.train import restart_policy
 from selfplay.train.fighting import family
 from selfplay.train.fighting.blocks import Blocks
 from selfplay.train.fighting.learner import Learner
@@ -284,7 +283,7 @@ def test_one_runner_that_is_parked_is_waited_for(tmp_path, monkeypatch):
 
 
 def test_a_run_that_cannot_go_on_names_the_first_cause(tmp_path, monkeypatch):
-    monkeypatch.setattr(restart_policy, "BEGINNING_S", 0.1)
+    monkeypatch.setattr("selfplay.train.family.BEGINNING_S", 0.1)
 
     def broken(self, order):
         raise FloatingPointError("the rules are broken for good")

@@ -12,7 +12,7 @@ from selfplay.checkpoint import RunDir, load_latest_learner
 from selfplay.errors import HangingError, SelfPlayError
 from selfplay.runner.block import Block
 from selfplay.supervision import ChildParked, ChildRef, ChildStarted, spec, tasks
-from selfplay.train import loop, restart_policy, saving
+from selfplay.train import family, loop, saving, tree
 from selfplay.train.fighting.learner import Learner
 from selfplay.train.loop import TrainingLoop
 from selfplay.train.monitoring.crash_file import read_crashes
@@ -36,8 +36,8 @@ def test_a_first_signal_ends_the_run_after_its_iteration_saved(tmp_path, monkeyp
 
 def test_a_first_signal_does_not_wait_for_a_learner_that_is_parked(tmp_path, monkeypatch):
     park_s = 30
-    policy = replace(restart_policy.ROOT_PARK, max_restarts=0, backoff_s=park_s, max_backoff_s=park_s)
-    monkeypatch.setattr(restart_policy, "ROOT_PARK", policy)
+    policy = replace(tree.ROOT_PARK, max_restarts=0, backoff_s=park_s, max_backoff_s=park_s)
+    monkeypatch.setattr(tree, "ROOT_PARK", policy)
 
     def broken():
         raise OSError("no device")
@@ -139,7 +139,7 @@ def test_a_run_that_is_given_up_leaves_every_crash_and_the_first_cause(tmp_path,
             raise FloatingPointError("the rules are broken for good") from error
 
     monkeypatch.setattr(Block, "collect", broken)
-    monkeypatch.setattr(restart_policy, "BEGINNING_S", 0.1)
+    monkeypatch.setattr(family, "BEGINNING_S", 0.1)
     with pytest.raises(SelfPlayError, match="the rules are broken for good; it began with KeyError: 'stage'") as caught:
         train(tmp_path / "run", *LONG)
     found, _ = read_crashes(RunDir(tmp_path / "run").crashes, 10**6)

@@ -10,7 +10,7 @@ from selfplay.report.reporter import Feed
 from selfplay.supervision import NotFoundError, Pool, running
 from selfplay.train.fighting.family import FightingFamily
 from selfplay.train.fighting.session import Session
-from selfplay.train.lifecycle import Stop
+from selfplay.train.run import Stop
 from selfplay.train.tree import Tree
 from tests.report.make import Recorder
 from tests.train.runs import TINY
@@ -72,11 +72,11 @@ def test_runners_are_listed_stopped_and_started_by_id(tmp_path):
         with pytest.raises(NotFoundError):
             await pool.terminate_child("runner-001")
         await reports.iterations(3)  # training goes on with those that are left
-        assert tree.family.queue.expected == {"runner-000"}
+        assert tree.family.runners.queue.expected == {"runner-000"}
         await tree.start_runners()
         await reports.iterations(2)
         assert sorted(ids(pool)) == ["runner-000", "runner-001"]
-        assert tree.family.queue.expected == {"runner-000", "runner-001"}
+        assert tree.family.runners.queue.expected == {"runner-000", "runner-001"}
         return tree.loop.progress.restarts
 
     assert restarts == 0  # what is asked for is no failure

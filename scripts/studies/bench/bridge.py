@@ -26,7 +26,6 @@ from envs.melee.tables import CHARACTERS, STAGES
 from envs.registry import find_game
 from selfplay.checkpoint import ActionHeads
 from selfplay.config.fighting import NetConfig
-from selfplay.config.network import network_spec
 from selfplay.policy.inference_batcher import InferenceBatcher
 from selfplay.policy.network import build_network
 from selfplay.policy.recurrent_state import Infer, infer_directly
@@ -164,7 +163,7 @@ def a_network() -> ActorCritic:
     """A fresh network of the default size."""
     game = find_game("dolphin")
     heads = ActionHeads(binary=game.actions.binary, sizes=game.actions.sizes)
-    return build_network(network_spec(NetConfig(), game.obs_width), heads).requires_grad_(requires_grad=False)
+    return build_network(NetConfig().spec(game.obs_width), heads).requires_grad_(requires_grad=False)
 
 
 def unpaced(place: Place, rounds: int, notify: Callable[[str], object]) -> Figures:

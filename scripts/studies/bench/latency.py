@@ -12,7 +12,6 @@ from envs.melee.controller import ACTION_SPEC
 from envs.melee.observation import OBS_WIDTH
 from selfplay.checkpoint import ActionHeads
 from selfplay.config.fighting import NetConfig
-from selfplay.config.network import network_spec
 from selfplay.policy.network import KINDS, build_network
 from selfplay.seeding import derive
 
@@ -37,7 +36,7 @@ def latencies(decisions: int = DECISIONS) -> dict[str, float]:
 
 
 def _network(kind: str) -> ActorCritic:
-    spec = network_spec(NetConfig.model_validate({"backbone": kind}), OBS_WIDTH)
+    spec = NetConfig.model_validate({"backbone": kind}).spec(OBS_WIDTH)
     heads = ActionHeads(binary=ACTION_SPEC.binary, sizes=ACTION_SPEC.sizes)
     return build_network(spec, heads, torch.Generator().manual_seed(derive(0, "latency", kind))).eval()
 

@@ -26,8 +26,8 @@ from selfplay.train.fighting.batch import iteration_report
 from selfplay.train.fighting.family import FightingFamily
 from selfplay.train.fighting.learner import Learner
 from selfplay.train.fighting.session import Session
-from selfplay.train.lifecycle import Stop
 from selfplay.train.progress import Phases, Progress, chaos_of
+from selfplay.train.run import Stop
 from selfplay.train.tree import Tree
 
 if TYPE_CHECKING:

@@ -36,7 +36,7 @@ from selfplay.report.plain import duration
 from selfplay.runner.dialogue import GameSpec, Played, Player, play_games
 from selfplay.seeding import derive
 from selfplay.train.dialogue.partial import Partial, Snapshot, load_partial, remove_partial, save_partial
-from selfplay.train.lifecycle import stop_signal
+from selfplay.train.run import stop_signal
 
 if TYPE_CHECKING:
     import torch

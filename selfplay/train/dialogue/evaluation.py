@@ -1,4 +1,4 @@
-"""PlayerResults of players on held-out states: means, and paired differences on the same states.
+"""Results of players on held-out states: means, and paired differences on the same states.
 
 With a shared reward, a player plays itself. Otherwise it plays every scripted player, once in each seat. Sampling is at
 temperature 1 without a nucleus. The seed of a game depends only on its state, so it is the same for all players.

@@ -24,38 +24,30 @@ from selfplay.runner.dialogue_collector import DialogueCollector
 from selfplay.runner.dialogue_link import DialogueGames, PublishedWeights
 from selfplay.runner.faulty_dialogue import faulty
 from selfplay.runner.work_queue import FIRST_TIMEOUT_S, Job, Limits, WorkQueue
-from selfplay.seeding import derive
 from selfplay.train.dialogue.actors import Actors
-from selfplay.train.dialogue.learning import freeze, make_learner
+from selfplay.train.dialogue.learning import DialogueLearner
 from selfplay.train.dialogue.players import SERVED, writer_of
 from selfplay.train.dialogue.rating import FrozenPlayers, play_dialogues
 from selfplay.train.dialogue.reports import dialogue_summary, iteration_report
-from selfplay.train.dialogue.transcripts import keep_transcripts
-from selfplay.train.family import Best, Family
-from selfplay.train.learner_state import learner_arrays, restore_learner
-from selfplay.train.rater import COST_S, Rater, RaterResource, RatingPlan
-from selfplay.train.restart_policy import PARK, PARK_ELSEWHERE, patience
+from selfplay.train.family import PARK, PARK_ELSEWHERE, Family, Rating, Runners, patience
+from selfplay.train.progress import Progress, chaos_of
+from selfplay.train.rater import COST_S, RaterResource, RatingPlan
 
 if TYPE_CHECKING:
     import asyncio
 
-    from selfplay.checkpoint import LearnerState
     from selfplay.league.rewards import RewardRecord
     from selfplay.league.schedule import Matchup
-    from selfplay.learner.grpo import GRPOLearner, GRPOStatistics
+    from selfplay.learner.grpo import GRPOStatistics
     from selfplay.report.dialogue import DialogueReport
     from selfplay.report.reporter import Feed
     from selfplay.runner.chaos import Chaos
     from selfplay.runner.dialogue_collector import DialogueOrder
-    from selfplay.runner.game_runner import SlowOpening
-    from selfplay.supervision import ChildSpec
     from selfplay.train.dialogue.session import DialogueSession
     from selfplay.train.disk import DiskWatch
-    from selfplay.train.learner_state import Arrays
-    from selfplay.train.ledger_keeper import LedgerKeeper
+    from selfplay.train.rater import Rater
 
 WEIGHTS: Final = "the weights for the server"
-TRANSCRIPTS: Final = "transcripts"
 
 
 class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
@@ -67,8 +59,6 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
         stop: Set when the run shall end after the current iteration.
     """
 
-    freeze_before_last_state = True  # a resumed run continues with the model of the newest generation
-
     def __init__(self, session: DialogueSession, feed: Feed, stop: asyncio.Event) -> None:
         cluster = session.cluster
         park = PARK if cluster is None else PARK_ELSEWHERE
@@ -78,41 +68,26 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
             max(FIRST_TIMEOUT_S, 2 * session.config.server.timeout),
             patience=patience(park, session.config.run.ray_address),
         )
-        super().__init__(session, queue, park, feed, stop, DialogueHealth())
         self.session = session
+        self._queue = queue
         self._weights = None if cluster is None else PublishedWeights(cluster.put)
         self._actors = None if cluster is None or self._weights is None else Actors(session, cluster, self._weights)
-        self._generator = torch.Generator()
-        self._learner: GRPOLearner | None = None
         self._noticed_unknown = False
-
-    # ---- training
+        progress = Progress(chaos_of(session.config.run, session.resumed), DialogueHealth())
+        self._learner = learner = DialogueLearner(session, progress)
+        runners = Runners(
+            session.runners,
+            queue,
+            park,
+            self._open_games,
+            None if self._actors is None else self._actors.opening,
+            services=() if session.server is None else (session.server.spec(),),
+        )
+        super().__init__(session, feed, stop, progress, learner, runners, _rating(session))
 
     @property
     def iterations(self) -> int | None:
         return self.session.config.iterations
-
-    @property
-    def learner(self) -> GRPOLearner:
-        if self._learner is None:
-            raise RunnerError("the loop has not begun")
-        return self._learner
-
-    async def open(self) -> None:
-        self._learner = None
-        self._learner = await self.worker.submit(make_learner, self.session)
-
-    async def begin(self) -> None:
-        self._generator.manual_seed(derive(self.session.config.run.seed, "learner") % 2**63)
-        await self.freeze()
-
-    async def restore(self, state: LearnerState) -> None:
-        extra: Any = state.meta.extra
-        await self.worker.submit(restore_learner, self.learner, self._generator, state.arrays)
-        self.progress.generations, self.progress.newest = list(state.meta.generations), state.meta.generations[-1]
-        self.progress.games, self.progress.lost = extra["games"], extra["lost"]
-        if self.learner.baseline is not None:
-            self.learner.baseline.restore(extra["baseline"])
 
     async def collect(self) -> list[Played] | None:
         if self._weights is not None:
@@ -123,7 +98,7 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
             runner: Job(partial(_play, runner=runner, order=order, chaos=chaos), progress=attrgetter("progress"))
             for runner, order in self.session.orders(self.progress.iteration).items()
         }
-        results = await self.queue.ask(jobs)
+        results = await self._queue.ask(jobs)
         self.failure = next((found for found in results.values() if isinstance(found, ServerError)), None)
         if self.failure is not None:
             return None
@@ -143,7 +118,7 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
         elif not played and self.stop.is_set():
             return None
         if not played:
-            why = lost[0].why if lost else next(iter(self.queue.given_up.values()), "no runner delivered")
+            why = lost[0].why if lost else next(iter(self._queue.given_up.values()), "no runner delivered")
             raise RunnerError(f"no game was finished; first cause: {why}")
         return played
 
@@ -155,7 +130,7 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
         return update
 
     def _update(self, played: Sequence[Played]) -> GRPOStatistics:
-        learner, iterations = self.learner, self.iterations
+        learner, iterations = self._learner.grpo, self.iterations
         if self.session.config.grpo.anneal and iterations:
             done = self.progress.iteration / iterations
             learner.optimizer.param_groups[0]["lr"] = learner.settings.learning_rate * (1 - 0.9 * done)
@@ -166,7 +141,7 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
                 "The server gives no log-probabilities: the model before each update scores its replies, and the ratio "
                 "to the server is not measured"
             )
-        return learner.update(grouped(scored(instances, learner.logprobs)), self._generator)
+        return learner.update(grouped(scored(instances, learner.logprobs)), self._learner.generator)
 
     async def _publish(self) -> None:
         server = self.session.server
@@ -189,44 +164,7 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
     def observe(self, report: DialogueReport) -> dict[str, Any]:
         return {"iteration": report.iteration, **report.flat()}
 
-    def close(self) -> None:
-        if self._learner is not None:
-            self.worker.submit(self._learner.close)
-
-    # ---- saving
-
-    async def freeze(self) -> None:
-        progress = self.progress
-        progress.newest = await self.worker.submit(freeze, self.session, progress)
-        if progress.newest not in progress.generations:
-            progress.generations.append(progress.newest)
-
-    async def add_generation(self, collected: list[Played], disk: DiskWatch, rater: Rater | None, best: Best) -> None:
-        await super().add_generation(collected, disk, rater, best)
-        with disk.tolerate(TRANSCRIPTS):
-            await self.worker.submit(self._keep_transcripts, collected)
-
-    def _keep_transcripts(self, played: Sequence[Played]) -> None:
-        iteration, seed = self.progress.iteration, self.session.config.run.seed
-        keep_transcripts(self.run.path, played, iteration, derive(seed, "transcripts", iteration))
-
-    async def state(self) -> tuple[dict[str, Any], Arrays]:
-        learner, progress = self.learner, self.progress
-        extra: dict[str, Any] = {"games": progress.games, "lost": progress.lost, "base": self.session.base}
-        if learner.baseline is not None:
-            extra["baseline"] = learner.baseline.state()
-        return {"extra": extra}, await self.worker.submit(learner_arrays, learner, self._generator)
-
-    # ---- runners
-
-    @property
-    def runners(self) -> Sequence[str]:
-        return self.session.runners
-
-    def children(self) -> tuple[ChildSpec, ...]:
-        return () if self.session.server is None else (self.session.server.spec(),)
-
-    def open_runner(self, runner: str, incarnation: int) -> DialogueGames:
+    def _open_games(self, runner: str, incarnation: int) -> DialogueGames:
         progress = self.progress
         faults = progress.chaos.plan_of(runner, incarnation, progress.iteration, 0)
         on_fault = partial(progress.chaos.injected, runner)
@@ -238,43 +176,31 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
         writer = writer_of(self.session.config, self.session.model, self.session.endpoint)
         return DialogueCollector(entry, self.session.rules, writer)
 
-    @property
-    def opening(self) -> SlowOpening | None:
-        return None if self._actors is None else self._actors.opening
-
-    # ---- ratings
-
-    def make_rater(self, ledger: LedgerKeeper, queue: WorkQueue[RaterResource]) -> Rater | None:
-        league = self.session.config.league
-        if not league.track_elo:
-            return None
-        return Rater(
-            self.run, RatingPlan(self.session.rating, league.rating_share, COST_S), ledger, queue, self.feed.notice
-        )
-
-    def open_rater(self) -> RaterResource:
-        session, rating = self.session, self.session.rating
-        torch.set_num_threads(session.threads)  # nothing else computes while it plays
-
-        def rate(matchups: Sequence[Matchup], iteration: int, stop: Callable[[], bool]) -> list[RewardRecord]:
-            # Models are loaded each time: a restarted learner makes other generations of the same names.
-            contenders = FrozenPlayers(session.config, self.run, session.device)
-            return play_dialogues(matchups, contenders, rating, iteration, stop)
-
-        return RaterResource(self.run, rating, rate)
-
-    @property
-    def rating_limits(self) -> Limits:
-        """Without a deadline: a batch that loads models first says nothing about the next one."""
-        return Limits(math.inf, math.inf)
-
-    # ---- the end
-
     def summary(self) -> dict[str, Any]:
         return dialogue_summary(self.session, self.progress, self.feed)
 
     def played(self) -> str:
         return f"{self.progress.games:,} games, {self.progress.total_steps:,} turns"
+
+
+def _rating(session: DialogueSession) -> Rating | None:
+    """The rating games of a run; None where nothing is rated."""
+    if not session.config.league.track_elo:
+        return None
+
+    def open_games() -> RaterResource:
+        torch.set_num_threads(session.threads)  # nothing else computes while it plays
+
+        def rate(matchups: Sequence[Matchup], iteration: int, stop: Callable[[], bool]) -> list[RewardRecord]:
+            # Models are loaded each time: a restarted learner makes other generations of the same names.
+            contenders = FrozenPlayers(session.config, session.run, session.device)
+            return play_dialogues(matchups, contenders, session.rating, iteration, stop)
+
+        return RaterResource(session.run, session.rating, rate)
+
+    # Without a deadline: a batch that loads models first says nothing about the next one.
+    plan = RatingPlan(session.rating, session.config.league.rating_share, COST_S)
+    return Rating(plan, open_games, Limits(math.inf, math.inf))
 
 
 def _play(

@@ -1,25 +1,109 @@
-"""The learner of a dialogue run, its settings, reference and generations."""
+"""The learner of a dialogue run, its settings, reference, generations and state."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
+
+import torch
 
 from selfplay.checkpoint.models import ModelMeta, is_model, read_model, save_model
 from selfplay.config.dialogue import TINY
 from selfplay.config.dialogue_rules import default_rate_and_kl, is_embedded
+from selfplay.errors import RunnerError
 from selfplay.league.records import generation_id
 from selfplay.learner.grpo import GRPOLearner
 from selfplay.learner.grpo_loss import GRPOSettings
 from selfplay.policy.language.model import FrozenReference
+from selfplay.seeding import derive
 from selfplay.train.dialogue.players import reopen
-from selfplay.train.learner_state import check_finite
+from selfplay.train.dialogue.transcripts import keep_transcripts
+from selfplay.train.disk import GENERATION
+from selfplay.train.family import Learners
+from selfplay.train.learner_state import check_finite, learner_arrays, restore_learner
 
 if TYPE_CHECKING:
+    from selfplay.checkpoint import LearnerState
     from selfplay.learner.grpo import TokenModel
+    from selfplay.runner.dialogue import Played
     from selfplay.train.dialogue.session import DialogueSession
+    from selfplay.train.disk import DiskWatch
+    from selfplay.train.family import Best
+    from selfplay.train.learner_state import Arrays
     from selfplay.train.progress import Progress
+    from selfplay.train.rater import Rater
+
+TRANSCRIPTS: Final = "transcripts"
+
+
+class DialogueLearner(Learners):
+    """The one model of a run, which learns by GRPO, and its generations.
+
+    Args:
+        progress: Where the run stands; its generations are kept up to date.
+    """
+
+    freeze_before_last_state = True  # a resumed run continues with the model of the newest generation
+
+    def __init__(self, session: DialogueSession, progress: Progress) -> None:
+        self.generator = torch.Generator()
+        self._session = session
+        self._progress = progress
+        self._grpo: GRPOLearner | None = None
+
+    @property
+    def grpo(self) -> GRPOLearner:
+        if self._grpo is None:
+            raise RunnerError("the loop has not begun")
+        return self._grpo
+
+    async def open(self) -> None:
+        self._grpo = None
+        self._grpo = await self.worker.submit(make_learner, self._session)
+
+    async def begin(self) -> None:
+        self.generator.manual_seed(derive(self._session.config.run.seed, "learner") % 2**63)
+        await self.freeze()
+
+    async def restore(self, state: LearnerState) -> None:
+        extra: Any = state.meta.extra
+        await self.worker.submit(restore_learner, self.grpo, self.generator, state.arrays)
+        progress = self._progress
+        progress.generations, progress.newest = list(state.meta.generations), state.meta.generations[-1]
+        progress.games, progress.lost = extra["games"], extra["lost"]
+        if self.grpo.baseline is not None:
+            self.grpo.baseline.restore(extra["baseline"])
+
+    async def freeze(self) -> None:
+        progress = self._progress
+        progress.newest = await self.worker.submit(freeze, self._session, progress)
+        if progress.newest not in progress.generations:
+            progress.generations.append(progress.newest)
+
+    async def add_generation(
+        self, collected: Sequence[Played], disk: DiskWatch, rater: Rater | None, best: Best
+    ) -> None:
+        """Add a generation, with transcripts of some of the games before it."""
+        del rater, best
+        with disk.tolerate(GENERATION):
+            await self.freeze()
+        run, iteration = self._session.run.path, self._progress.iteration
+        seed = derive(self._session.config.run.seed, "transcripts", iteration)
+        with disk.tolerate(TRANSCRIPTS):
+            await self.worker.submit(keep_transcripts, run, collected, iteration, seed)
+
+    async def state(self) -> tuple[dict[str, Any], Arrays]:
+        grpo, progress = self.grpo, self._progress
+        extra: dict[str, Any] = {"games": progress.games, "lost": progress.lost, "base": self._session.base}
+        if grpo.baseline is not None:
+            extra["baseline"] = grpo.baseline.state()
+        return {"extra": extra}, await self.worker.submit(learner_arrays, grpo, self.generator)
+
+    def close(self) -> None:
+        if self._grpo is not None:
+            self.worker.submit(self._grpo.close)
 
 
 def grpo_settings(session: DialogueSession) -> GRPOSettings:

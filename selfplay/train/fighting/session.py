@@ -7,9 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from selfplay.checkpoint import ActionHeads, LearnerState, NetworkSpec, RunDir
-from selfplay.config.defaults import held_out, runners, turns
-from selfplay.config.game_options import game_options
-from selfplay.config.network import network_spec
+from selfplay.config.defaults import game_options, held_out, runners, turns
 from selfplay.train.fighting.rating import RatingSettings, settings_of
 from selfplay.train.fighting.realtime import emulator_options
 
@@ -59,7 +57,7 @@ class Session:
 
     @property
     def network(self) -> NetworkSpec:
-        return network_spec(self.config.net, self.game.obs_width)
+        return self.config.net.spec(self.game.obs_width)
 
     @property
     def heads(self) -> ActionHeads:

@@ -33,7 +33,7 @@ from selfplay.train.imitation.training_state import (
     saved_progress,
     write_settings,
 )
-from selfplay.train.lifecycle import stop_signal
+from selfplay.train.run import stop_signal
 from selfplay.verbs import quoted, respelled
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 from envs.registry import find_game
 from selfplay.checkpoint import ActionHeads, NetworkSpec, PolicyMeta, RunDir, read_policy_meta, save_policy
 from selfplay.checkpoint.policies import BEST, OWN_NAME, SHARED_NAME
-from selfplay.config.network import network_spec
 from selfplay.errors import CheckpointError
 from selfplay.policy.policy import parameters_of
 
@@ -29,7 +28,7 @@ LATEST: Final = "latest"
 def network_of(net: StructureConfig, name: str = GAME) -> tuple[NetworkSpec, ActionHeads]:
     game = find_game(name)
     actions = ActionHeads(binary=game.actions.binary, sizes=game.actions.sizes)
-    return network_spec(net, game.obs_width), actions
+    return net.spec(game.obs_width), actions
 
 
 def exported(parent: Path, which: str) -> Path:

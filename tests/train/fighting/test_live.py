@@ -343,7 +343,7 @@ def test_an_emulator_that_fails_again_and_again_is_parked(emulators, tmp_path):
 
 
 def test_where_none_opens_the_run_ends_with_the_first_cause(emulators, tmp_path, monkeypatch):
-    monkeypatch.setattr("selfplay.train.restart_policy.BEGINNING_S", 0.1)
+    monkeypatch.setattr("selfplay.train.family.BEGINNING_S", 0.1)
 
     def fail(slot):
         raise GameError("no disc in the drive")
