@@ -54,8 +54,6 @@ def test_a_documented_command_starts(name, monkeypatch, capsys):
         ("rivals.race", "--peers tianshou", "--peers tianshou: unknown"),
         ("rivals.race", "--minutes 0", "--minutes must be above 0"),
         ("rivals.race", "--evaluation-games 1", "--evaluation-games at least 2"),
-        ("rivals.connect_four", "--rounds 0", "--rounds and --games must be at least 1"),
-        ("rivals.connect_four", "--games 4 --write", "leave --games as it is"),
         ("kill_resume", "--kills 0", "--kills is 0; valid: 1 or more"),
         ("soak", "--minutes 0", "--minutes must be above 0"),
         ("soak", "--folder .", "exists; name a new one"),

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     Notify = Callable[[str], None]
 
 GAMES = "256,4"
-TRIALS = 1  # of each way
 
 
 @dataclass(slots=True)
@@ -49,8 +48,7 @@ class TrainerSpeed:
     variant: str = ""
     version: str = ""
     agent_steps_per_s: list[float] = field(default_factory=list)  # of each round
-    rollout_share: list[float] = field(default_factory=list)  # of the time, if the trainer reports it
-    tried: list[dict[str, Any]] = field(default_factory=list)  # each way with its best trial
+    tried: list[dict[str, Any]] = field(default_factory=list)  # each way with its speed
     error: str | None = None
 
 
@@ -116,12 +114,11 @@ class Bench:
             if row.system == system.name:
                 return TrainerSpeed(system.name, games, system.seats, row.threads, row.variant)
         choices = [Way(threads, v) for v in system.peer.variants for threads in sorted({1, usable_cores()})]
-        speeds: dict[Way, float] = dict.fromkeys(choices, 0.0)
-        for _ in range(TRIALS):
-            for way in choices:
-                row = TrainerSpeed(system.name, games, system.seats, way.threads, way.variant)
-                self._sample(system, row, weights)
-                speeds[way] = max([speeds[way], *row.agent_steps_per_s])
+        speeds: dict[Way, float] = {}
+        for way in choices:
+            row = TrainerSpeed(system.name, games, system.seats, way.threads, way.variant)
+            self._sample(system, row, weights)
+            speeds[way] = sum(row.agent_steps_per_s)  # of one sample, or none
         best = max(choices, key=speeds.__getitem__)
         self._notify(f"{system.name} at {games} games is run as {best}")
         tried = [{**asdict(way), "agent_steps_per_s": round(speed, 1)} for way, speed in speeds.items()]
@@ -141,20 +138,17 @@ class Bench:
 
 def add(row: TrainerSpeed, answer: Answer, *, first_counts: bool) -> None:
     """Add a sample to a row; our own program leaves its first iteration out itself."""
-    total = answer.total if first_counts else answer.total[1:]
-    if not total:
+    seconds = answer.seconds if first_counts else answer.seconds[1:]
+    if not seconds:
         raise PeerError(f"{row.system} ended before its second iteration")
     row.version = answer.version
-    row.agent_steps_per_s.append(row.games * row.seats * ROLLOUT * len(total) / sum(total))
-    if answer.rollout:
-        row.rollout_share.append(sum(answer.rollout[-len(total) :]) / sum(total))
+    row.agent_steps_per_s.append(row.games * row.seats * ROLLOUT * len(seconds) / sum(seconds))
 
 
 def row_document(row: TrainerSpeed) -> dict[str, Any]:
     """JSON-able, figures rounded."""
     values = asdict(row)
     values["agent_steps_per_s"] = [round(rate, 1) for rate in row.agent_steps_per_s]
-    values["rollout_share"] = [round(share, 3) for share in row.rollout_share]
     return values
 
 

@@ -9,7 +9,7 @@ import tempfile
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Final
 
 from scripts.studies.rivals.jobs import iterations_of, job_of, session_of
 from scripts.studies.rivals.programs.job import as_argument
@@ -46,15 +46,10 @@ class System:
         """Command of one sample."""
         if self.peer is None:
             return [str(self.python), "-m", "scripts.studies.rivals.ours", str(games), str(1 + iterations_of(games))]
-        iterations = 1 + iterations_of(games)
         job = job_of(
-            session_of(games),
-            weights,
-            seats=self.seats,
-            threads=way.threads,
-            iterations=iterations,
+            session_of(games), weights, seats=self.seats, threads=way.threads, iterations=1 + iterations_of(games),
             variant=way.variant,
-        )
+        )  # fmt: skip
         return [*program(self.peer, self.python), as_argument(job)]
 
     def variables(self, way: Way) -> dict[str, str]:
@@ -76,20 +71,11 @@ def program(peer: Peer, python: Path) -> list[str]:
 class Answer:
     """Seconds of the iterations of a sample, and the version of the trainer."""
 
-    total: list[float]
-    rollout: list[float]
-    update: list[float]
+    seconds: list[float]
     version: str
 
 
 def ask(words: list[str], variables: dict[str, str], timeout: float = HOUR) -> Answer:
-    """The answer of a program, see ``ask_document``. Blocks."""
-    values = ask_document(words, variables, timeout)
-    with boundary(PeerError, "its last line is no answer"):
-        return Answer(values["total"], values["rollout"], values["update"], values["version"])
-
-
-def ask_document(words: list[str], variables: dict[str, str], timeout: float = HOUR) -> dict[str, Any]:
     """Run a program to its end in a temporary folder, since some leave files where they run; its last line. Blocks.
 
     Raises:
@@ -99,7 +85,7 @@ def ask_document(words: list[str], variables: dict[str, str], timeout: float = H
     if code:
         raise PeerError(last_error(out + "\n" + err))
     with boundary(PeerError, "its last line is no answer"):
-        return dict(json.loads(out.strip().splitlines()[-1]))
+        return Answer(**json.loads(out.strip().splitlines()[-1]))
 
 
 def _run(words: list[str], variables: dict[str, str], timeout: float) -> tuple[int, str, str]:

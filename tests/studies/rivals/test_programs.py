@@ -11,7 +11,7 @@ from torch import nn
 from envs.melee.controller import ACTION_SPEC
 from scripts.studies.rivals.jobs import job_of, session_of, write_first_weights
 from scripts.studies.rivals.programs import single_file
-from scripts.studies.rivals.programs.job import Laps, as_argument, asked
+from scripts.studies.rivals.programs.job import as_argument, asked
 from scripts.studies.rivals.programs.weights import BUTTONS, CLASSES, LOGITS, Layers, dense, linear
 from selfplay.checkpoint import ActionHeads, NetworkSpec
 from selfplay.policy.heads import logprob_entropy
@@ -82,25 +82,9 @@ def test_the_single_file_trains(seats, tmp_path, monkeypatch, capsys):
     assert asked() == job
     single_file.main()
     answer = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert [len(answer[name]) for name in ("total", "rollout", "update")] == [2, 2, 2]
+    assert len(answer["seconds"]) == 2
+    assert min(answer["seconds"]) > 0.0
     with np.load(first, allow_pickle=False) as before, np.load(latest, allow_pickle=False) as after:
         assert sorted(before.files) == sorted(after.files)
         assert all(before[name].shape == after[name].shape for name in before.files)
         assert any((before[name] != after[name]).any() for name in before.files)
-
-
-def test_laps_of_a_trainer_without_parts(capsys):
-    now = iter([1.0, 4.0, 5.0, 5.5, 9.0])
-    laps = Laps(clock=lambda: next(now))
-    laps.begin()
-    laps.end()
-    laps.begin()
-    laps.collected()
-    laps.end()
-    laps.answer("1.0")
-    assert json.loads(capsys.readouterr().out.splitlines()[-1]) == {
-        "version": "1.0",
-        "total": [3.0, 4.0],
-        "rollout": [0.5],
-        "update": [3.5],
-    }

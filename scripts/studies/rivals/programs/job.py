@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -69,33 +68,20 @@ def as_argument(job: Job) -> str:
 
 @dataclass(slots=True)
 class Laps:
-    """Seconds of iterations, and of rollout and update if the trainer separates them."""
+    """Seconds of iterations."""
 
-    total: list[float] = field(default_factory=list)
-    rollout: list[float] = field(default_factory=list)
-    update: list[float] = field(default_factory=list)
-    clock: Callable[[], float] = time.perf_counter
+    seconds: list[float] = field(default_factory=list)
     _began: float = 0.0
-    _collected: float = 0.0
 
     def begin(self) -> None:
         """Begin an iteration."""
-        self._began = self.clock()
-
-    def collected(self) -> None:
-        """End its rollout."""
-        self._collected = self.clock()
+        self._began = time.perf_counter()
 
     def end(self) -> None:
         """End it."""
-        now = self.clock()
-        self.total.append(now - self._began)
-        if self._collected > self._began:
-            self.rollout.append(self._collected - self._began)
-            self.update.append(now - self._collected)
+        self.seconds.append(time.perf_counter() - self._began)
 
     def answer(self, version: str) -> None:
         """Print the times as the last line."""
-        times = {"total": self.total, "rollout": self.rollout, "update": self.update}
-        sys.stdout.write("\n" + json.dumps({"version": version, **times}) + "\n")
+        sys.stdout.write("\n" + json.dumps({"version": version, "seconds": self.seconds}) + "\n")
         sys.stdout.flush()

@@ -156,7 +156,6 @@ def main() -> None:
     for _ in range(job.iterations):
         laps.begin()
         training.collect()
-        laps.collected()
         training.update()
         if job.latest is not None:
             training.layers.write(job.latest)

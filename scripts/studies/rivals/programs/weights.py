@@ -58,11 +58,11 @@ class Layers:
         os.replace(f"{path}.part", path)
 
 
-def dense(width: int, hidden: Sequence[int], activation: type[nn.Module] = nn.Tanh) -> nn.Sequential:
-    """A trunk like ours: dense layers, each with an activation."""
+def dense(width: int, hidden: Sequence[int]) -> nn.Sequential:
+    """A trunk like ours: dense layers, each followed by tanh."""
     layers: list[nn.Module] = []
     for fan_in, fan_out in pairwise((width, *hidden)):
-        layers += [nn.Linear(fan_in, fan_out), activation()]
+        layers += [nn.Linear(fan_in, fan_out), nn.Tanh()]
     return nn.Sequential(*layers)
 
 
