@@ -45,7 +45,6 @@ def test_a_documented_command_starts(name, monkeypatch, capsys):
         ("figures", "--parts x", "--parts x: unknown (valid: shipped, learning, predictions"),
         ("figures", "", "--replays FOLDER is needed for play_style"),
         ("bench", "--rounds 0", "--rounds must be at least 1"),
-        ("bench.dolphin", "--iso disc", "--dolphin and --iso go together"),
         ("rivals.bench", "--peers tianshou", "--peers tianshou: unknown"),
         ("rivals.bench", "--rounds 0", "--rounds must be at least 1"),
         ("rivals.bench", "--games 4,0", "--games must be whole numbers from 1"),

@@ -10,9 +10,8 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,17 +48,14 @@ def fixed_config(checkpoint: str, *, iterations: int, games: int = GAMES) -> Con
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Speed:
-    """Seconds of samples. The fastest quarter counts, since load of a shared machine only adds time."""
+def fastest_quarter(seconds: Sequence[float]) -> float:
+    """Mean of the fastest quarter, which counts since load of a shared machine only adds time."""
+    return fmean(sorted(seconds)[: max(1, len(seconds) // 4)])
 
-    samples: tuple[float, ...]  # seconds
 
-    @property
-    def seconds(self) -> float:
-        """Mean of the fastest quarter."""
-        fastest = sorted(self.samples)[: max(1, len(self.samples) // 4)]
-        return sum(fastest) / len(fastest)
+def rate(units: float, seconds: Sequence[float]) -> float:
+    """Units a second."""
+    return units / fastest_quarter(seconds)
 
 
 def seconds_of(function: Callable[[], object]) -> float:
@@ -211,8 +207,3 @@ def measure(rounds: int, say: Callable[[str], None] = lambda _: None, replays: S
         "tree_mb": tree_mb(GAMES),
         "start_beyond_imports_s": start_beyond_imports_s(rounds),
     }
-
-
-def rate(units: float, samples: Sequence[float]) -> float:
-    """Units a second."""
-    return units / Speed(tuple(samples)).seconds
