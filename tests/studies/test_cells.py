@@ -46,11 +46,3 @@ def test_a_measurement_that_fails_leaves_no_cell(tmp_path):
     with pytest.raises(TypeError):
         cells.make("a", lambda: {"steps": object()})
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_cell_of_other_settings_is_refused(tmp_path):
-    cells = Cells(tmp_path / "study.json")
-    cells.write("a", {"steps": 1, "games": 2})
-    assert not cells.make("a", dict, {"steps": 1})
-    with pytest.raises(ConfigError, match=r"study\.json, a: measured with other steps, seed; delete it there"):
-        cells.make("a", dict, {"steps": 2, "games": 2, "seed": 0})

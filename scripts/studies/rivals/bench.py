@@ -7,7 +7,6 @@ trainer is chosen. Then each round runs every trainer once, so that the load of 
 
 from __future__ import annotations
 
-import json
 import sys
 import tempfile
 from dataclasses import asdict, dataclass, field
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from scripts.studies import ROOT
 from scripts.studies.bench.speed import ROLLOUT
-from scripts.studies.command_line import Command, exit_on_signals, tell_error, whole_numbers
+from scripts.studies.command_line import Command, exit_on_signals, tell_error
 from scripts.studies.pages import measured_here
 from scripts.studies.rivals.jobs import session_of, write_first_weights
 from scripts.studies.rivals.page import table, write
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     Infer = Callable[[list[str], dict[str, str]], Answer]
     Notify = Callable[[str], None]
 
-GAMES = "256,4"
+GAMES = (256, 4)  # at once
 
 
 @dataclass(slots=True)
@@ -156,27 +155,23 @@ def main() -> int:
     """Run the command; the exit code."""
     command = Command("rivals.bench", __doc__)
     command.add_argument("--rounds", type=int, default=5, metavar="N", help="samples of each (default: %(default)s)")
-    command.add_argument("--games", type=whole_numbers, default=GAMES, metavar="N,N", help="(default: %(default)s)")
     command.add_argument("--peers", default=",".join(PEERS), metavar="NAME,NAME", help="(default: %(default)s)")
     command.add_argument(
         "--venvs", type=Path, default=default_folder(), metavar="DIR", help="their environments (default: %(default)s)"
     )
     command.add_argument("--write", action="store_true", help="put the figures into docs/")
-    command.add_argument("--json", action="store_true", help="as JSON")
     return command.execute(_run)
 
 
 def _run(options: argparse.Namespace) -> None:
     if options.rounds < 1:
         raise ConfigError("--rounds must be at least 1")
-    if not options.games or min(options.games) < 1:
-        raise ConfigError("--games must be whole numbers from 1")
     peers = chosen(options.peers)
-    if options.write and (len(peers), options.games) != (len(PEERS), whole_numbers(GAMES)):
-        raise ConfigError("--write replaces the whole table: leave --games and --peers as they are")
+    if options.write and len(peers) != len(PEERS):
+        raise ConfigError("--write replaces the whole table: leave --peers as it is")
     exit_on_signals()  # ends the running trainer with this process
-    figures = Bench(peers, options.venvs.absolute(), tell_error).measure(options.games, options.rounds)
-    print(json.dumps(figures) if options.json else table(figures))
+    figures = Bench(peers, options.venvs.absolute(), tell_error).measure(GAMES, options.rounds)
+    print(table(figures))
     if options.write:
         write(ROOT / "docs", figures)
 

@@ -1,27 +1,24 @@
 """A race makes the cells that are missing, from what systems had at each mark."""
 
 import json
-from dataclasses import replace
-from functools import partial
-from shutil import rmtree
+from statistics import median
 
 import numpy as np
 import pytest
 
 from envs.melee import bots
+from scripts.studies import ROOT
 from scripts.studies.cells import Cells
 from scripts.studies.rivals import race, race_page
 from scripts.studies.rivals.jobs import session_of, write_first_weights
 from scripts.studies.rivals.programs.job import Job
-from scripts.studies.rivals.race import COMMAND, Race, RacePlan, kept, snapshot, ways_of
+from scripts.studies.rivals.race import COMMAND, Race, kept, snapshot, strength, way_of
 from scripts.studies.rivals.running import Way
 from scripts.studies.rivals.venvs import PEERS, PeerError
 from selfplay.checkpoint import load_generation
 from selfplay.config.fighting_cli import parse
 from selfplay.errors import ConfigError
 from selfplay.policy.policy import load_policy
-
-PLAN = RacePlan(("selfplay", "cleanrl"), {"cleanrl": Way(2)}, (3,), minutes=1.0, games=2, evaluation_games=2)
 
 
 def test_our_command_is_the_configuration_that_peers_get():
@@ -32,37 +29,28 @@ def test_our_command_is_the_configuration_that_peers_get():
     assert (typed.league, typed.guard) == (ours.league, ours.guard)
 
 
-def test_marks():
-    assert RacePlan((), {}, (), minutes=3.0).marks == [0.5, 1.0, 2.0, 3.0]
-    assert RacePlan((), {}, (), minutes=0.1).marks == [0.1]
-
-
 def measured(path, *rows):
     names = ("system", "seats", "games", "threads", "variant", "error", "agent_steps_per_s")
     path.write_text(json.dumps({"rows": [dict(zip(names, row, strict=True)) for row in rows]}))
     return path
 
 
-def test_the_two_fastest_race_as_they_were_fastest(tmp_path):
+def test_a_peer_races_as_it_was_fastest(tmp_path):
     path = measured(
         tmp_path / "peers.json",
-        ("selfplay", 2, 256, 2, "", None, [9.0]),
-        ("cleanrl", 2, 256, 1, "", None, [3.0, 3.0]),
+        ("cleanrl", 1, 256, 1, "", None, [3.0, 3.0]),
+        ("cleanrl", 2, 256, 2, "plain", None, [3.0, 3.0]),
+        ("cleanrl", 2, 4, 1, "", None, [8.0]),
         ("rllib", 2, 256, 1, "", None, [1.0]),
-        ("sample-factory", 2, 256, 2, "serial", None, [5.0]),
-        ("pufferlib", 1, 256, 1, "plain", None, [8.0]),
-        ("pufferlib", 2, 4, 1, "plain", None, [8.0]),
-        ("stable-baselines3", 2, 256, 1, "", "broken", []),
     )
-    assert ways_of(path, None) == {"sample-factory": Way(2, "serial"), "cleanrl": Way(1, "")}
-    assert ways_of(path, ["rllib"]) == {"rllib": Way(1, "")}
-    few = measured(tmp_path / "few.json", ("cleanrl", 2, 256, 1, "", None, [3.0]))
-    with pytest.raises(ConfigError, match="figures of 1 peers at 256 games"):
-        ways_of(few, None)
-    with pytest.raises(ConfigError, match="no figures of stable-baselines3"):
-        ways_of(path, ["stable-baselines3"])
-    with pytest.raises(ConfigError, match="no measurement of peers"):
-        ways_of(tmp_path / "missing.json", None)
+    assert way_of("cleanrl", path) == Way(2, "plain")
+
+
+def test_the_two_fastest_peers_of_the_page_race():
+    rows = json.loads((ROOT / "docs" / "data" / "peers.json").read_text())["rows"]
+    both = [row for row in rows if (row["seats"], row["games"]) == (2, race.GAMES) and row["system"] in PEERS]
+    fastest = sorted(both, key=lambda row: -median(row["agent_steps_per_s"]))
+    assert [row["system"] for row in fastest[:2]] == list(race.RACERS)
 
 
 def test_a_snapshot_is_a_policy_that_plays(tmp_path):
@@ -81,7 +69,13 @@ def test_a_snapshot_is_a_policy_that_plays(tmp_path):
         snapshot(tmp_path, "cleanrl", 2.0, meta)
 
 
-def test_only_missing_cells_are_made(tmp_path, monkeypatch):
+@pytest.fixture
+def small(monkeypatch):
+    for name, value in (("GAMES", 2), ("EVALUATION_GAMES", 2), ("MARKS", (0.5, 1.0))):
+        monkeypatch.setattr(race, name, value)
+
+
+def test_only_missing_cells_are_made(small, tmp_path, monkeypatch):
     trained = []
 
     def turns(entries, folder, *, turn, marks, at_mark):
@@ -94,63 +88,29 @@ def test_only_missing_cells_are_made(tmp_path, monkeypatch):
 
     monkeypatch.setattr(race, "take_turns", turns)
     monkeypatch.setattr(race, "prepared", lambda peer, venvs: venvs / peer.name / "bin" / "python")
-    monkeypatch.setattr(Race, "_strength", lambda self, policy: {"score": float(len(load_generation(policy)[1]))})
-    out, work, said = tmp_path / "out.json", tmp_path / "work", []
-    done = {"games": 2, "evaluation_games": 2, "points": [{"minutes": 0.5}, {"minutes": 1.0}]}
-    Cells(out).write("selfplay-3", done)
-    racing = partial(Race, PLAN, out, work, tmp_path / "venvs", said.append)
-    with monkeypatch.context() as ended:
-        ended.setattr(Race, "_finish", lambda *_: None)
-        racing().run()
-    racing().run()
-    assert trained == [["cleanrl"]]  # only what is measured of it was missing
-    (cell,) = Cells(out).read(["cleanrl-3"])
+    monkeypatch.setattr(race, "strength", lambda policy: {"score": float(len(load_generation(policy)[1]))})
+    cells = Cells(tmp_path / "out.json")
+    cells.write("selfplay-3", {})
+    racing = Race(cells, {"cleanrl": Way(2)}, tmp_path / "venvs", lambda _: None)
+    racing.run(3)
+    (cell,) = cells.read(["cleanrl-3"])
     assert [point["minutes"] for point in cell["points"]] == [0.5, 1.0]
     assert (cell["way"], cell["release"]) == ({"threads": 2, "variant": ""}, " ".join(PEERS["cleanrl"].packages))
-    racing().run()
+    racing.run(3)
     assert trained == [["cleanrl"]]
-    Cells(out).remove("cleanrl-3")
-    racing().run()
-    assert trained == [["cleanrl"]] * 2  # nothing of an older system is measured again
-    assert Cells(out).read(["cleanrl-3"]) == [cell]
+    cells.remove("selfplay-3")
+    cells.remove("cleanrl-3")
+    racing.run(3)
+    assert trained == [["cleanrl"], ["selfplay", "cleanrl"]]
 
 
-@pytest.fixture
-def unfinished(tmp_path):
-    """A training whose cell is missing."""
-    folder = tmp_path / "work" / "cleanrl-3"
-    kept(folder, 1.0).mkdir(parents=True)
-    plan = {"games": 2, "minutes": [0.5, 1.0], "way": {"threads": 2, "variant": ""}, "release": "older"}
-    (folder / race.PLAN).write_text(json.dumps(plan))
-    return folder
-
-
-def refused(tmp_path, **changes):
-    with pytest.raises(ConfigError) as error:
-        Race(replace(PLAN, **changes), tmp_path / "out.json", tmp_path / "work", tmp_path, print).run()
-    return str(error.value)
-
-
-def test_what_was_made_otherwise_is_not_taken(tmp_path, unfinished):
-    assert "cleanrl-3 was trained in another way" in refused(tmp_path)
-    (unfinished / race.PLAN).unlink()
-    assert "cleanrl-3 is no training of a race" in refused(tmp_path)
-    rmtree(kept(unfinished, 1.0))
-    assert "not finished: move it away" in refused(tmp_path, systems=("cleanrl",))
-    cell = {"games": 2, "evaluation_games": 2, "points": [{"minutes": 0.5}]}
-    Cells(tmp_path / "out.json").write("cleanrl-3", cell)
-    assert "out.json, cleanrl-3: made with other --minutes" in refused(tmp_path)
-    Cells(tmp_path / "out.json").write("cleanrl-3", {})
-    assert "out.json, cleanrl-3: no cell of a race" in refused(tmp_path)
-
-
-def test_strength_is_the_mean_score(tmp_path):
+def test_strength_is_the_mean_score(small, tmp_path):
     meta = write_first_weights(session_of(2), tmp_path / "first.npz")
     rules = meta.config["game"] | {"max_episode_frames": 40}
     snapshot(tmp_path, "selfplay", 1.0, meta.model_copy(update={"config": meta.config | {"game": rules}}))
-    strength = Race(PLAN, tmp_path, tmp_path, tmp_path, print)._strength(kept(tmp_path, 1.0))
-    assert strength["score"] == pytest.approx(np.mean(list(strength["scores"].values())))
-    assert tuple(strength["scores"]) == bots.LADDER
+    found = strength(kept(tmp_path, 1.0))
+    assert found["score"] == pytest.approx(np.mean(list(found["scores"].values())))
+    assert tuple(found["scores"]) == bots.LADDER
 
 
 def cell(system, seed, *scores):

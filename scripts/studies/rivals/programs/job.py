@@ -14,7 +14,7 @@ class Job:
     """One training; coefficients are named as on our command line.
 
     ``weights`` is an .npz file of the first weights with the names of our network. ``latest`` is a file to which the
-    weights are written after each iteration.
+    programs of a race write their weights after each iteration.
     """
 
     games: int

@@ -128,8 +128,6 @@ def main() -> None:
         laps.begin()
         trainer.evaluate()
         trainer.train()
-        if job.latest is not None:
-            layers.write(job.latest)
         laps.end()
     trainer.utilization.stopped = True
     laps.answer(pufferlib.__version__)
