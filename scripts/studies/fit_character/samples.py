@@ -31,7 +31,7 @@ LINE_POINTS: Final = 60  # most frequent points that make the lines to try
 LINE_WIDTH: Final = 6e-5  # from a point to the line that it is on
 LINE_GAP: Final = 0.05  # least difference of two sticks whose speeds give a slope
 LINE_PLACES: Final = 3  # different sticks that must agree on a line
-NEEDED: Final = frozenset({"players.speed_y", "players.hitlag"})  # what files before version 3.8 do not record
+NEEDED: Final = {"players.speed_y", "players.hitlag"}  # what files before version 3.8 do not record
 
 
 class Measured(NamedTuple):
