@@ -47,7 +47,6 @@ class TrainerSpeed:
     variant: str = ""
     version: str = ""
     agent_steps_per_s: list[float] = field(default_factory=list)  # of each round
-    tried: list[dict[str, Any]] = field(default_factory=list)  # each way with its speed
     error: str | None = None
 
 
@@ -120,8 +119,7 @@ class Bench:
             speeds[way] = sum(row.agent_steps_per_s)  # of one sample, or none
         best = max(choices, key=speeds.__getitem__)
         self._notify(f"{system.name} at {games} games is run as {best}")
-        tried = [{**asdict(way), "agent_steps_per_s": round(speed, 1)} for way, speed in speeds.items()]
-        return TrainerSpeed(system.name, games, system.seats, best.threads, best.variant, tried=tried)
+        return TrainerSpeed(system.name, games, system.seats, best.threads, best.variant)
 
     def _sample(self, system: System, row: TrainerSpeed, weights: Path) -> None:
         way = Way(row.threads, row.variant)

@@ -77,16 +77,6 @@ def test_the_fastest_way_is_kept(two_cores, monkeypatch, tmp_path):
         assert (row["variant"], row["threads"]) == ("serial", 2)
 
 
-def test_all_ways_that_were_tried_are_told(two_cores, monkeypatch, tmp_path):
-    installed(monkeypatch)
-    seconds = {("serial", 1): 0.5, ("serial", 2): 1.0, ("workers", 1): 2.0, ("workers", 2): 4.0}
-    fake = Fake(lambda _, job: 1.0 if job is None else seconds[job.variant, job.threads])
-    document, _ = measure(fake, tmp_path, "sample-factory")
-    row = rows_of(document)["sample-factory", 2]
-    found = {(way["variant"], way["threads"]): way["agent_steps_per_s"] for way in row["tried"]}
-    assert found == {way: 4 * 2 * ROLLOUT / each for way, each in seconds.items()}
-
-
 def test_what_fails_or_does_not_install_is_named_and_the_others_go_on(two_cores, monkeypatch, tmp_path):
     installed(monkeypatch, missing=("pufferlib",))
 

@@ -13,8 +13,7 @@ from typing import Any
 class Job:
     """One training; coefficients are named as on our command line.
 
-    ``weights`` is an .npz file of the first weights with the names of our network. ``latest`` is a file to which the
-    programs of a race write their weights after each iteration.
+    ``weights`` is an .npz file of the first weights with the names of our network.
     """
 
     games: int
@@ -37,7 +36,6 @@ class Job:
     game: dict[str, Any]  # options of ``MockMelee``
     seed: int = 0
     variant: str = ""  # of a program that has several
-    latest: str | None = None
 
     @property
     def streams(self) -> int:

@@ -82,25 +82,19 @@ class Trunk(BaseFeaturesExtractor):
 
 
 class Timer(BaseCallback):
-    """Times iterations and writes the weights; an update ends where the next rollout begins."""
+    """Times iterations; an update ends where the next rollout begins."""
 
-    def __init__(self, laps: Laps, layers: Layers, latest: str | None) -> None:
+    def __init__(self, laps: Laps) -> None:
         super().__init__()
-        self._laps, self._layers, self._latest = laps, layers, latest
+        self._laps = laps
 
     def _on_rollout_start(self) -> None:
         if self.num_timesteps:
-            self.end()
+            self._laps.end()
         self._laps.begin()
 
     def _on_step(self) -> bool:
         return True
-
-    def end(self) -> None:
-        """End an iteration."""
-        if self._latest is not None:
-            self._layers.write(self._latest)
-        self._laps.end()
 
 
 def arguments(job: Job) -> dict[str, Any]:
@@ -133,12 +127,10 @@ def main() -> None:
     torch.set_num_threads(job.threads)
     model = PPO("MlpPolicy", Environment(Streams(job.games, job.seats, job.seed, **job.game)), **arguments(job))
     policy: Any = model.policy
-    layers = Layers(linear(policy.features_extractor.layers), policy.action_net, policy.value_net)
-    layers.read(job.weights)
+    Layers(linear(policy.features_extractor.layers), policy.action_net, policy.value_net).read(job.weights)
     laps = Laps()
-    timer = Timer(laps, layers, job.latest)
-    model.learn(job.steps, callback=timer)
-    timer.end()
+    model.learn(job.steps, callback=Timer(laps))
+    laps.end()
     laps.answer(stable_baselines3.__version__)
 
 

@@ -157,8 +157,6 @@ def main() -> None:
         laps.begin()
         training.collect()
         training.update()
-        if job.latest is not None:
-            training.layers.write(job.latest)
         laps.end()
     laps.answer(f"own words, torch {torch.__version__}")
 
