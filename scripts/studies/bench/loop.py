@@ -163,11 +163,6 @@ def make_blocks(session: Session) -> list[Block]:
     ]
 
 
-def blocks() -> int:
-    """Number of runners of the loop, each of which is a thread."""
-    return len(make_session().blocks)
-
-
 def network() -> ActorCritic:
     """A fresh network of the loop."""
     learner = Learner(make_session(), threads=1)

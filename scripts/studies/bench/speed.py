@@ -167,10 +167,10 @@ def measure(rounds: int, say: Callable[[str], None] = lambda _: None, replays: S
 
     ``supervision_overhead`` is the median over rounds of (with the tree) / (without) - 1, paired.
     """
-    from scripts.studies.bench.loop import Times, blocks, network, rollout_bytes_per_game, with_tree, without_tree
+    from scripts.studies.bench.loop import Times, make_session, network, rollout_bytes_per_game, with_tree, without_tree
     from scripts.studies.bench.process import start_beyond_imports_s, tree_mb
 
-    threads = blocks()
+    threads = len(make_session().blocks)
     bounds, physics = Bounds(network(), threads), Physics(threads)
     tree = Times()
     overhead: list[float] = []

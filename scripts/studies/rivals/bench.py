@@ -19,7 +19,7 @@ from scripts.studies.command_line import Command, exit_on_signals, tell_error
 from scripts.studies.pages import measured_here
 from scripts.studies.rivals.jobs import session_of, write_first_weights
 from scripts.studies.rivals.page import table, write
-from scripts.studies.rivals.running import Answer, System, Way, ask, ours
+from scripts.studies.rivals.running import Answer, System, Way, ask
 from scripts.studies.rivals.venvs import PEERS, PeerError, chosen, default_folder, prepared
 from selfplay.errors import ConfigError
 from selfplay.machine import usable_cores
@@ -66,7 +66,7 @@ class Bench:
 
     def measure(self, games: Sequence[int], rounds: int) -> dict[str, Any]:
         """All figures, JSON-able."""
-        systems = [ours(), *self._installed()]
+        systems = [System(None, Path(sys.executable)), *self._installed()]
         rows: list[TrainerSpeed] = []
         for count in games:
             rows += self._at(count, systems, rounds)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import tempfile
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -50,21 +49,11 @@ class System:
             session_of(games), weights, seats=self.seats, threads=way.threads, iterations=1 + iterations_of(games),
             variant=way.variant,
         )  # fmt: skip
-        return [*program(self.peer, self.python), as_argument(job)]
+        return [str(self.python), "-m", f"scripts.studies.rivals.programs.{self.peer.module}", as_argument(job)]
 
     def variables(self, way: Way) -> dict[str, str]:
         """Environment variables of a sample."""
         return environment(None) if self.peer is None else environment(way.threads, self.python.parents[1])
-
-
-def ours() -> System:
-    """This project's loop."""
-    return System(None, Path(sys.executable))
-
-
-def program(peer: Peer, python: Path) -> list[str]:
-    """Command of a peer's program, without its job."""
-    return [str(python), "-m", f"scripts.studies.rivals.programs.{peer.module}"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,7 +99,7 @@ def soak(folder: Path, minutes: float, games: int, notify: Callable[[str], objec
         "games": games,
         "exit_code": code,
         **_fault_figures(journal, run, games),
-        **_growth(memory),
+        "memory_growth_mb": _growth(memory),
         **left,
         "ports_left": sum(not is_free(port) for port in range(BASE_PORT, BASE_PORT + 8 * games)),
     }
@@ -142,12 +142,12 @@ def table(figures: dict[str, Any]) -> str:
     return f"{markdown(('fault', 'injected', 'reported'), faults)}\n\n{markdown(('figure', 'value'), rows.items())}"
 
 
-def _growth(samples: Points) -> dict[str, float]:
-    """Memory in the last half minute, and its growth since two minutes (in a short run, since its middle)."""
+def _growth(samples: Points) -> float:
+    """Growth of memory from two minutes (in a short run, from its middle) to the last half minute."""
     settled = min(WARM_UP_S, samples[-1][0] / 2)
     early = [mb for t, mb in samples if settled <= t < settled + 30]
     late = [mb for t, mb in samples if t >= samples[-1][0] - 30]
-    return {"memory_mb": median(late), "memory_growth_mb": median(late) - median(early)}
+    return median(late) - median(early)
 
 
 def _fault_figures(journal: Path, run: Path, games: int) -> dict[str, Any]:
@@ -164,10 +164,7 @@ def _fault_figures(journal: Path, run: Path, games: int) -> dict[str, Any]:
         "iterations": len(rows),
         "longest_gap_s": max(gaps, default=0.0),
         "median_gap_s": median(gaps) if gaps else 0.0,
-        "late_segments": rows[-1]["runners/late"],
-        "dropped_segments": rows[-1]["runners/dropped"],
         "restarts": rows[-1]["runners/restarts"],
-        "parked": log.count("is parked"),
         "injected": dict(Counter(line["kind"] for line in lines if line["event"] == "fault")),
         "told": told,
         "unseen": dict(Counter(kind for kinds in open_faults for kind in kinds)),  # the run ended first
