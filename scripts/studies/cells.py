@@ -36,9 +36,6 @@ class Cells:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def __contains__(self, name: str) -> bool:
-        return name in self._all()
-
     def read(self, names: Iterable[str]) -> list[Cell]:
         """Those of the named cells that are finished."""
         found = self._all()
@@ -48,13 +45,11 @@ class Cells:
         """Finished cells whose names match a glob pattern, sorted."""
         return sorted(fnmatch.filter(self._all(), pattern))
 
-    def make(self, name: str, measure: Callable[[], Mapping[str, Any]]) -> bool:
-        """Measure a cell and write it, unless it is finished under these versions; whether it was measured."""
+    def make(self, name: str, measure: Callable[[], Mapping[str, Any]]) -> None:
+        """Measure a cell and write it, unless it is finished under these versions."""
         found = self.read([name])
-        finished = bool(found) and found[0].get("versions", versions()) == versions()
-        if not finished:
+        if not found or found[0].get("versions", versions()) != versions():
             self.write(name, measure())
-        return not finished
 
     def write(self, name: str, cell: Mapping[str, Any]) -> None:
         """Write a finished cell."""

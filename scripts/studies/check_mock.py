@@ -11,7 +11,7 @@ from scripts.studies.charts import Curve, Plot, lines
 from scripts.studies.command_line import Command
 from scripts.studies.fidelity.folds import measure_folds
 from scripts.studies.fidelity.measure import measure
-from scripts.studies.fidelity.reading import read_scored
+from scripts.studies.fidelity.reconstruct import read_scored
 from scripts.studies.fidelity.report import report
 from scripts.studies.fidelity.table import character_text, closeness, text
 from scripts.studies.pages import put_between

@@ -16,7 +16,7 @@ from scripts.studies.fidelity.windows import LENGTH, Windows
 
 def measured(**fields):
     empty = {name: np.zeros(0, kind) for name, kind in (("windows", WINDOW), ("landings", LANDING), ("hits", HIT))}
-    made = Measured("a.slp", (3, 9, 0), ("fox", "fox"), True, 100, 90, {}, {}, contacts=np.zeros(0, CONTACT), **empty)
+    made = Measured("a.slp", (3, 9, 0), True, 100, 90, {}, {}, contacts=np.zeros(0, CONTACT), **empty)
     return replace(made, **fields)
 
 

@@ -124,28 +124,22 @@ class Bounds:
 class Physics:
     """1024 games with random inputs drawn beforehand, split over the cores."""
 
-    def __init__(self, threads: int, frames: int = PHYSICS_FRAMES) -> None:
+    def __init__(self, threads: int) -> None:
         rng = np.random.default_rng(0)
-        self._frames = frames
         self._pool = ThreadPoolExecutor(threads)
         sizes = [PHYSICS_GAMES * (i + 1) // threads - PHYSICS_GAMES * i // threads for i in range(threads)]
         self._games = [MockMelee(size) for size in sizes]
         self._inputs = []
         for game, size in zip(self._games, sizes, strict=True):
             game.reset(rng.integers(2**62, size=size).astype(np.uint64))
-            actions = rng.integers(0, [2] * 8 + [17] * 4 + [5], (frames, size, 2, 13)).astype(np.int8)
-            inputs = records(CONTROLLER, frames, size, 2)
+            actions = rng.integers(0, [2] * 8 + [17] * 4 + [5], (PHYSICS_FRAMES, size, 2, 13)).astype(np.int8)
+            inputs = records(CONTROLLER, PHYSICS_FRAMES, size, 2)
             decode(actions, inputs)
             self._inputs.append(inputs)
 
     def run(self) -> None:
         """Play all frames of all games."""
         list(self._pool.map(lambda part: part[0].play(part[1]), zip(self._games, self._inputs, strict=True)))
-
-    @property
-    def game_frames(self) -> int:
-        """Game-frames of one run."""
-        return PHYSICS_GAMES * self._frames
 
     def close(self) -> None:
         """Stop the threads."""
@@ -201,7 +195,7 @@ def measure(rounds: int, say: Callable[[str], None] = lambda _: None, replays: S
         "supervision_overhead": median(overhead),
         **latencies(),
         **replay_speeds(replays),
-        "physics_game_frames_per_s": rate(physics.game_frames, samples["physics"]),
+        "physics_game_frames_per_s": rate(PHYSICS_GAMES * PHYSICS_FRAMES, samples["physics"]),
         "memory_bytes_per_game": MockMelee(1).memory_bytes,
         "rollout_bytes_per_game": rollout_bytes_per_game(),
         "tree_mb": tree_mb(GAMES),

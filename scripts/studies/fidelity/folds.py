@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from envs.melee import tables as table_files
 from envs.melee.tables import Tables, load_tables
 from scripts.studies.fidelity.measure import Measured, measure
-from scripts.studies.fidelity.reading import read_scored
+from scripts.studies.fidelity.reconstruct import read_scored
 
 if TYPE_CHECKING:
     from envs.melee.replay import Replay

@@ -47,7 +47,6 @@ class Measured:
 
     name: str
     version: tuple[int, int, int]
-    characters: tuple[str, ...]
     playable: bool  # the mock has its stage and characters
     counted: int  # frames of play
     covered: int
@@ -73,11 +72,9 @@ def measure(replay: Replay, tables: Tables | None = None) -> Measured:
     memory = reconstruct_memory(replay, tables) if playable else None
     played = None if memory is None else play_windows(replay, memory, tables)
     complete = replay.version[:2] >= JUDGED
-    names = {number: name for name, number in CHARACTERS.items()}
     return Measured(
         Path(replay.path).name,
         replay.version,
-        tuple(names.get(seat.character, "?") for seat in replay.seats),
         playable,
         int(counted.sum()),
         int(covered.sum()),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import envs.melee.tables
 from envs.melee.tables.fits import FOLDER
 from scripts.studies.fidelity.coverage import CHARACTER, STAGE, reasons
-from scripts.studies.fidelity.reading import read_scored
+from scripts.studies.fidelity.reconstruct import read_scored
 from scripts.studies.fit_character.hull import fit_hulls
 from scripts.studies.fit_character.loops import fit_loops
 from scripts.studies.fit_character.samples import NEEDED

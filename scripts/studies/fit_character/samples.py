@@ -69,7 +69,7 @@ class Runs(NamedTuple):
 
 def character_frames(replays: Sequence[Replay], character: int) -> Frames:
     """The frames of a character (Melee's internal id) in all files with usual rules that record speeds."""
-    parts: list[Frames] = []
+    parts = [_nothing()]
     for replay in replays:
         if NEEDED & set(replay.absent) or not has_usual_rules(replay):
             continue
@@ -77,8 +77,6 @@ def character_frames(replays: Sequence[Replay], character: int) -> Frames:
             part = _of_seat(replay, seat, character)
             if part is not None:
                 parts.append(part)
-    if not parts:
-        return _nothing()
     return Frames(*(np.concatenate([part[i] for part in parts]) for i in range(len(Frames._fields))))
 
 

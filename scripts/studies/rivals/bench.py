@@ -74,7 +74,7 @@ class Bench:
             **measured_here(),
             "rounds": rounds,
             "not_installed": self.failed,
-            "rows": [row_document(row) for row in rows],
+            "rows": [asdict(row) for row in rows],
         }
 
     def _installed(self) -> list[System]:
@@ -139,14 +139,7 @@ def add(row: TrainerSpeed, answer: Answer, *, first_counts: bool) -> None:
     if not seconds:
         raise PeerError(f"{row.system} ended before its second iteration")
     row.version = answer.version
-    row.agent_steps_per_s.append(row.games * row.seats * ROLLOUT * len(seconds) / sum(seconds))
-
-
-def row_document(row: TrainerSpeed) -> dict[str, Any]:
-    """JSON-able, figures rounded."""
-    values = asdict(row)
-    values["agent_steps_per_s"] = [round(rate, 1) for rate in row.agent_steps_per_s]
-    return values
+    row.agent_steps_per_s.append(round(row.games * row.seats * ROLLOUT * len(seconds) / sum(seconds), 1))
 
 
 def main() -> int:
