@@ -36,9 +36,6 @@ class Cells:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def __contains__(self, name: str) -> bool:
-        return name in self._all()
-
     def read(self, names: Iterable[str]) -> list[Cell]:
         """Those of the named cells that are finished."""
         found = self._all()
@@ -48,30 +45,11 @@ class Cells:
         """Finished cells whose names match a glob pattern, sorted."""
         return sorted(fnmatch.filter(self._all(), pattern))
 
-    def where(self, name: str) -> str:
-        """File and name of a cell, for messages."""
-        return f"{self._path}, {name}"
-
-    def make(
-        self, name: str, measure: Callable[[], Mapping[str, Any]], expected: Mapping[str, Any] | None = None
-    ) -> bool:
-        """Measure a cell and write it, unless it is finished under these versions; whether it was measured.
-
-        Args:
-            name: Name of the cell.
-            measure: Returns the figures.
-            expected: Figures that a finished cell must have.
-
-        Raises:
-            ConfigError: a finished cell was measured with other settings than ``expected``.
-        """
+    def make(self, name: str, measure: Callable[[], Mapping[str, Any]]) -> None:
+        """Measure a cell and write it, unless it is finished under these versions."""
         found = self.read([name])
-        finished = bool(found) and found[0].get("versions", versions()) == versions()
-        if not finished:
+        if not found or found[0].get("versions", versions()) != versions():
             self.write(name, measure())
-        elif other := [key for key, value in (expected or {}).items() if found[0].get(key) != value]:
-            raise ConfigError(f"{self.where(name)}: measured with other {', '.join(other)}; delete it there")
-        return not finished
 
     def write(self, name: str, cell: Mapping[str, Any]) -> None:
         """Write a finished cell."""

@@ -35,10 +35,7 @@ SETTINGS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """One line: points (x, y), and the ends of an interval around each y where there is one.
-
-    Curves of one name, such as the seeds of a variant, share a colour and a line of the legend.
-    """
+    """One line: points (x, y), and the ends of an interval around each y where there is one."""
 
     name: str
     x: Sequence[float]
@@ -68,20 +65,15 @@ class Bar:
     ours: bool = False
 
 
-def lines(*plots: Plot) -> str:
-    """A chart of one plot, or of several below each other.
+def lines(plot: Plot) -> str:
+    """A chart of curves.
 
     Raises:
-        ValueError: a plot has no point.
+        ValueError: no curve has a point.
     """
-    if not all(any(len(curve.x) for curve in plot.curves) for plot in plots):
+    if not any(len(curve.x) for curve in plot.curves):
         raise ValueError("a plot needs at least one point")
-
-    def draw(figure: Figure) -> None:
-        for axes, plot in zip(figure.subplots(len(plots), squeeze=False)[:, 0], plots, strict=True):
-            _draw_lines(axes, plot)
-
-    return _svg(draw, 4.0 if len(plots) == 1 else 2.6 * len(plots))
+    return _svg(lambda figure: _draw_lines(figure.subplots(), plot), 4.0)
 
 
 def bars(groups: Sequence[tuple[str, Sequence[Bar]]]) -> str:
@@ -113,21 +105,16 @@ def _name_levels(axes: Axes, levels: Sequence[tuple[str, float]]) -> None:
 
 
 def _draw_lines(axes: Axes, plot: Plot) -> None:
-    names = list(dict.fromkeys(curve.name for curve in plot.curves))
     for _, level in plot.levels:
         axes.axhline(level, color=INK, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
-    shown = set()
-    for curve in plot.curves:
-        label = None if curve.name in shown else curve.name
-        shown.add(curve.name)
-        number = names.index(curve.name)
+    for number, curve in enumerate(plot.curves):
         colour, dashed = COLOURS[number % len(COLOURS)], number >= len(COLOURS)
-        axes.plot(curve.x, curve.y, color=colour, linestyle="--" if dashed else "-", label=label)
+        axes.plot(curve.x, curve.y, color=colour, linestyle="--" if dashed else "-", label=curve.name)
         if curve.low and curve.high:
             axes.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.2, linewidth=0)
     axes.set(xlabel=plot.x_label, ylabel=plot.y_label)
     _name_levels(axes, plot.levels)
-    if len(shown) > ABOVE:
+    if len(plot.curves) > ABOVE:
         axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize=9)
     else:
         axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=ABOVE, borderaxespad=0.2, fontsize=9)

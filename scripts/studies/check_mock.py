@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 from scripts.studies.charts import Curve, Plot, lines
 from scripts.studies.command_line import Command
-from scripts.studies.fidelity.cases import CASES, cases
 from scripts.studies.fidelity.folds import measure_folds
 from scripts.studies.fidelity.measure import measure
-from scripts.studies.fidelity.reading import read_scored
+from scripts.studies.fidelity.reconstruct import read_scored
 from scripts.studies.fidelity.report import report
 from scripts.studies.fidelity.table import character_text, closeness, text
-from scripts.studies.pages import put_between, write_json
+from scripts.studies.pages import put_between
 from selfplay.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -38,20 +37,12 @@ def main() -> int:
     command = Command("check_mock", __doc__)
     command.add_argument("replays", nargs="+", type=Path, metavar="REPLAY", help=".slp file")
     command.add_argument(
-        "--claim",
-        choices=("tables", "all"),
-        default="tables",
-        help="score the actions that the mock has (default), or all actions",
-    )
-    command.add_argument(
         "--folds", type=int, default=0, metavar="K", help="score each K-th part with tables fitted on the other parts"
     )
-    command.add_argument("--list", choices=sorted(CASES), help="print single cases that are wrong instead of the score")
     command.add_argument(
         "--characters", action="store_true", help="one row per character and file only; --page has a place of its own"
     )
     command.add_argument("--json", action="store_true", help="print the score as JSON and nothing else")
-    command.add_argument("--out", type=Path, metavar="JSON", help="write the score as JSON")
     command.add_argument("--page", type=Path, metavar="FILE", help="put the tables between the markers of this page")
     command.add_argument("--picture", type=Path, metavar="SVG", help="draw how long the windows stay close")
     return command.execute(run)
@@ -60,29 +51,19 @@ def main() -> int:
 def run(options: argparse.Namespace) -> None:
     """Measure, print and draw."""
     try:
-        files = _measure(options)
+        if options.folds:
+            files = measure_folds(options.replays, options.folds)
+        else:
+            files = [measure(read_scored(path)) for path in options.replays]
     except ValueError as error:
         raise ConfigError(str(error)) from error
-    if options.list:
-        for line in cases(options.list, files):
-            print(line)
-        return
     made = report(files, options.folds)
     shown = character_text(made) if options.characters else text(made)
     print(json.dumps(made, indent=1) if options.json else shown)
-    if options.out:
-        write_json(options.out, made)
     if options.page:
         put_between(options.page, "characters" if options.characters else "fidelity", shown)
     if options.picture:
         draw(options.picture, files)
-
-
-def _measure(options: argparse.Namespace) -> list[Measured]:
-    everything = options.claim == "all"
-    if options.folds:
-        return measure_folds(options.replays, options.folds, everything)
-    return [measure(read_scored(path), everything=everything) for path in options.replays]
 
 
 if __name__ == "__main__":

@@ -307,20 +307,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m scripts.studies.fingerprints", description="Compare fingerprints.")
     parser.add_argument("--only", default=",".join(CELLS), metavar="NAME,NAME", help="cells (default: %(default)s)")
     parser.add_argument("--record", action="store_true", help="write the file instead of comparing with it")
-    parser.add_argument("--data", type=Path, default=DATA, metavar="FILE", help="(default: %(default)s)")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="new folder for the runs, which are kept there")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="cells at a time (default: %(default)s)")
     options = parser.parse_args()
     names = options.only.split(",")
     if unknown := [name for name in names if name not in CELLS]:
         parser.error(f"--only {unknown[0]}: unknown (valid: {', '.join(CELLS)})")
-    recorded = json.loads(options.data.read_text()) if options.data.exists() else {"machine": {}, "cells": {}}
+    recorded = json.loads(DATA.read_text()) if DATA.exists() else {"machine": {}, "cells": {}}
     with tempfile.TemporaryDirectory() as scratch:
         results = _run_cells(names, options.keep or Path(scratch), recorded["cells"], options.jobs, options.record)
     if options.record:
         cells = recorded["cells"] | {name: result for name, (result, _) in results.items() if result}
         document = {"machine": machine(), "cells": {name: cells[name] for name in CELLS if name in cells}}
-        options.data.write_text(json.dumps(document, indent=1) + "\n")
+        DATA.write_text(json.dumps(document, indent=1) + "\n")
     elif recorded["machine"] != machine():
         print(f"Recorded on another machine, so a difference proves nothing: {recorded['machine']}; here {machine()}")
     return int(any(found for _, found in results.values()))

@@ -69,10 +69,11 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return "\n".join([*lines, *(f"| {' | '.join(map(str, row))} |" for row in rows)])
 
 
-def write_page(docs: Path, file: str, name: str, figures: Mapping[str, Any], page: str = "performance.md") -> None:
-    """Write the figures to ``docs/data/FILE`` and show them between the markers NAME of a page of ``docs``."""
+def write_page(docs: Path, file: str, name: str, figures: Mapping[str, Any]) -> None:
+    """Write the figures to ``docs/data/FILE`` and show them between the markers NAME of ``docs/performance.md``."""
     write_json(docs / "data" / file, figures)
-    put_between(docs / page, name, table(("figure", "value"), ((f"`{k}`", shown(v)) for k, v in figures.items())))
+    rows = ((f"`{k}`", shown(v)) for k, v in figures.items())
+    put_between(docs / "performance.md", name, table(("figure", "value"), rows))
 
 
 def put_between(page: Path, name: str, text: str) -> None:

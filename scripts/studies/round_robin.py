@@ -13,7 +13,7 @@ from scripts.studies import ROOT
 from scripts.studies.command_line import Command
 from scripts.studies.pages import measured_here, put_between, this_command, write_json
 from scripts.studies.pages import table as markdown
-from selfplay.commands.evaluation import Evaluation, evaluate
+from selfplay.commands.evaluation import evaluate
 from selfplay.runner.match import Contender, Rules
 
 if TYPE_CHECKING:
@@ -22,36 +22,29 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 DOCUMENT: Final = ROOT / "docs" / "data" / "round_robin.json"
-Results = dict[tuple[str, str], Evaluation]  # of (stronger, weaker) on the ladder
 
 
-def measure(options: argparse.Namespace) -> Results:
-    """Play all pairs, and print a line for each."""
+def document(options: argparse.Namespace) -> dict[str, Any]:
+    """Settings and figures; plays all pairs and prints a line for each."""
     rules = Rules(stage=options.stage, max_episode_frames=options.max_episode_frames)
-    results: Results = {}
+    pairs = []
     for weaker, stronger in combinations(bots.LADDER, 2):
         players = Contender(stronger), Contender(weaker)
-        result = evaluate(*players, options.games, (options.character,) * 2, rules, options.seed)
-        results[stronger, weaker] = result
-        pair = asdict(result)
+        pair = asdict(evaluate(*players, options.games, (options.character,) * 2, rules, options.seed))
+        pairs.append({"a": stronger, "b": weaker, **pair})
         print(f"{stronger:>15} against {weaker:<15} {interval(pair)}, {pair['finished']:.0%} finished")
-    return results
-
-
-def interval(pair: dict[str, Any]) -> str:
-    """Score with its 95% interval."""
-    return f"{pair['score']:.1%} ({pair['low']:.1%} to {pair['high']:.1%})"
-
-
-def document(options: argparse.Namespace, results: Results) -> dict[str, Any]:
-    """Settings and figures."""
     return {
         "command": this_command("round_robin", ["--write"]),
         **measured_here(),
         **{name: getattr(options, name) for name in ("seed", "games", "character", "stage", "max_episode_frames")},
         "ladder": list(bots.LADDER),
-        "pairs": [{"a": a, "b": b, **asdict(result)} for (a, b), result in results.items()],
+        "pairs": pairs,
     }
+
+
+def interval(pair: dict[str, Any]) -> str:
+    """Score with its 95% interval."""
+    return f"{pair['score']:.1%} ({pair['low']:.1%} to {pair['high']:.1%})"
 
 
 def tables(made: dict[str, Any]) -> str:
@@ -96,7 +89,7 @@ def main() -> int:
 
 def run(options: argparse.Namespace) -> None:
     """Play, print and write."""
-    made = document(options, measure(options))
+    made = document(options)
     print(f"\n{tables(made)}")
     if options.write:
         write_json(DOCUMENT, made)

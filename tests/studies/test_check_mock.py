@@ -54,18 +54,12 @@ def test_characters_have_a_place_of_their_own_on_a_page(games, monkeypatch, caps
 
 
 @pytest.mark.full
-def test_single_cases_are_listed_instead_of_the_score(games, monkeypatch, capsys):
-    assert run(monkeypatch, *games, "--list", "contacts") == 0
-    assert all(" frame " in line for line in capsys.readouterr().out.splitlines())
-
-
-@pytest.mark.full
-def test_folds_are_scored_with_fitted_tables(games, monkeypatch, capsys, tmp_path):
+def test_folds_are_scored_with_fitted_tables(games, monkeypatch, capsys):
     used = []
     monkeypatch.setattr(folds, "_fit", lambda replays, folder: used.append(len(replays)))
-    assert run(monkeypatch, "--folds", "2", "--out", str(tmp_path / "score.json"), *games) == 0
+    assert run(monkeypatch, "--folds", "2", "--json", *games) == 0
     assert used == [1, 1]
-    assert json.loads((tmp_path / "score.json").read_text())["same_actions"] > 0.9
+    assert json.loads(capsys.readouterr().out)["same_actions"] > 0.9
 
 
 @pytest.mark.parametrize("content", [None, b"", b"not a replay" * 100])

@@ -4,7 +4,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from scripts.studies.fidelity.cases import cases
 from scripts.studies.fidelity.contacts import CONTACT
 from scripts.studies.fidelity.figures import HEADLINE, Figure, cap, file_weights, pooled
 from scripts.studies.fidelity.groups import contact_rows, landing_rows
@@ -17,7 +16,7 @@ from scripts.studies.fidelity.windows import LENGTH, Windows
 
 def measured(**fields):
     empty = {name: np.zeros(0, kind) for name, kind in (("windows", WINDOW), ("landings", LANDING), ("hits", HIT))}
-    made = Measured("a.slp", (3, 9, 0), ("fox", "fox"), True, 100, 90, {}, {}, contacts=np.zeros(0, CONTACT), **empty)
+    made = Measured("a.slp", (3, 9, 0), True, 100, 90, {}, {}, contacts=np.zeros(0, CONTACT), **empty)
     return replace(made, **fields)
 
 
@@ -125,27 +124,12 @@ def test_contacts_are_found_missed_invented_or_early():
     assert (row["name"], row["contacts"], row["missed"], row["invented"], row["early"]) == ("all attacks", 20, 4, 4, 2)
 
 
-def test_what_is_wrong_is_listed_by_file_and_frame():
-    rows = contact_table(found=1, missed=1, invented=1)
-    rows["t"] = 5, 6, 7
-    lines = cases("contacts", [measured(contacts=rows)])
-    assert [line.split(": ")[:2] for line in lines] == [
-        ["a.slp frame 6 seat 0", "missed"],
-        ["a.slp frame 7 seat 0", "invented"],
-    ]
-    hits = np.zeros(2, HIT)
-    hits["t"], hits["character"], hits["action"], hits["known"] = (3, 4), 1, 65, 1
-    hits["real_damage"], hits["mock_damage"] = 10.0, (10.0, 12.0)
-    (line,) = cases("hits", [measured(hits=hits)])
-    assert line == "a.slp frame 4 seat 0: fox nair (attack): damage 10.00, mock 12.00"
-
-
 def test_a_landing_is_judged_while_the_actions_are_the_same():
     """A fall from frame 1 to a landing on frame 10; each window is another case."""
     players = np.zeros((60, 2), [("action", "i4"), ("on_ground", "i4"), ("character", "i4")])
     players["action"], players["on_ground"], players["character"] = 29, 1, 1
     players["on_ground"][1:10, 0] = 0
-    windows = Windows(*np.zeros((5, 60 - LENGTH, 2), int))
+    windows = Windows(*np.zeros((4, 60 - LENGTH, 2), int))
     windows.same[:, 0] = LENGTH
     windows.lands[:10, 0] = 10 - np.arange(10)  # on the same frame
     windows.lands[3, 0] = 9  # two frames late

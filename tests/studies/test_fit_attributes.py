@@ -8,7 +8,7 @@ from envs.melee.tables import CHARACTERS, load_tables
 from envs.melee.tables.layout import with_arrays
 from scripts.studies.fidelity.coverage import has_usual_rules, is_playable
 from scripts.studies.fit_character.attributes import attributes, disagreements, number_of
-from scripts.studies.fit_character.lengths import action_lengths, hurt_lengths, intangible_spans, landing_lags, path
+from scripts.studies.fit_character.lengths import action_lengths, hurt_lengths, intangible_spans, landing_lags
 from scripts.studies.fit_character.samples import Frames, character_frames, line, mode, runs_of
 from selfplay.errors import ConfigError
 from tests.envs.melee.arena import Arena, pad
@@ -140,16 +140,6 @@ def test_lengths_of_being_hurt_are_those_that_ran_out_or_stood_still():
         flight: (79.0, 2),
         strong: (29.0, 2),
     }
-
-
-def test_a_path_has_the_way_to_each_frame():
-    replays = [recorded("mewtwo", [(10, pad("X")), (5, REST), (2, pad("X")), (60, REST)]) for _ in range(2)]
-    frames = character_frames(replays, CHARACTERS["mewtwo"])
-    tables = load_tables()
-    entry = tables.actions[tables.character_rows[CHARACTERS["mewtwo"]], a.JUMP_AERIAL_F]
-    expected = tables.points[entry["first_motion"] : entry["first_motion"] + 20, 1]
-    made = path(frames, runs_of(frames), a.JUMP_AERIAL_F, speeds=True)
-    assert [up for frame, _, up, _ in made if 1 <= frame <= 20] == pytest.approx(expected, abs=0.01)
 
 
 def test_the_value_of_most_frames_counts_not_their_mean():

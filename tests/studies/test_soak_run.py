@@ -25,7 +25,6 @@ def test_a_short_soak_with_faults_leaves_nothing_and_recovers(tmp_path):
     assert figures["iterations"] > 0
     assert figures["exit_code"] == 130
     assert figures["processes_left"] == figures["temporary_files_left"] == 0
-    assert figures["samples"]
     assert str(tmp_path) not in figures["command"]  # which stands in the docs, for others to repeat
     assert (tmp_path / "soak" / "run" / "summary.json").exists()
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scripts.studies.bench.show import add_output, show
+from scripts.studies import ROOT
 from scripts.studies.command_line import Command, tell_error
+from scripts.studies.pages import shown, write_page
 from selfplay.errors import ConfigError
 from selfplay.machine import pick_device
 
@@ -29,7 +31,8 @@ def main() -> int:
         metavar="FILE",
         help=".slp files to read (default: games that the mock writes)",
     )
-    add_output(command)
+    command.add_argument("--write", action="store_true", help="put the figures into docs/performance.md")
+    command.add_argument("--json", action="store_true", help="as JSON")
     return command.execute(_run)
 
 
@@ -40,17 +43,24 @@ def _run(options: argparse.Namespace) -> None:
         from scripts.studies.bench.device import measure_device
 
         figures = measure_device(pick_device(options.device), options.rounds or 3)
-        show(options, figures, "bench_device.json", "device")
+        file, marker = "bench_device.json", "device"
     elif options.game_type is None:
         from scripts.studies.bench.speed import measure
 
         figures = measure(options.rounds or 10, tell_error, options.replays)
-        show(options, figures, "bench.json", "measured")
+        file, marker = "bench.json", "measured"
     else:
         from scripts.studies.bench.dialogue import measure_dialogue
 
         figures = measure_dialogue(options.game_type, options.rounds or 5, tell_error)
-        show(options, figures, "bench_dialogue.json", "dialogue")
+        file, marker = "bench_dialogue.json", "dialogue"
+    if options.json:
+        print(json.dumps(figures))
+    else:
+        for name, value in figures.items():
+            print(f"{name:36} {shown(value)}")
+    if options.write:
+        write_page(ROOT / "docs", file, marker, figures)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 from scripts.studies.bench.loop import Times, make_blocks, make_session, with_tree
-from scripts.studies.bench.speed import GAMES, ROLLOUT, Speed, rate, seconds_of
+from scripts.studies.bench.speed import GAMES, ROLLOUT, fastest_quarter, rate, seconds_of
 from scripts.studies.pages import Figures, measured_here
 from selfplay.runner.block import Block
 from selfplay.runner.segment import SegmentOrder
@@ -41,15 +41,15 @@ def measure_device(device: str, rounds: int, games: int = GAMES) -> Figures:
         "games": games,
         "train_agent_steps_per_s": rate(rows, here.total),
         "train_agent_steps_per_s_cpu": rate(rows, times["cpu"].total),
-        "collect_s": Speed(tuple(here.collect)).seconds,
-        "update_s": Speed(tuple(here.update)).seconds,
+        "collect_s": fastest_quarter(here.collect),
+        "update_s": fastest_quarter(here.update),
         **_profile_of_an_update(device, games),
     }
 
 
 def _profile_of_an_update(device: str, games: int) -> dict[str, float]:
     """Shares of the seconds of an update: copies to and from the device, its kernels, and the rest, which is Python."""
-    session = make_session("unused", games, device=device)
+    session = make_session(games=games, device=device)
     learner = Learner(session, threads=len(session.blocks))
     blocks = make_blocks(session)
     with ThreadPoolExecutor(len(blocks)) as pool:

@@ -25,13 +25,13 @@ from selfplay.seeding import derive
 from selfplay.train.fighting.batch import iteration_report
 from selfplay.train.fighting.family import FightingFamily
 from selfplay.train.fighting.learner import Learner
-from selfplay.train.fighting.session import Session
+from selfplay.train.fighting.session import Hooks, Session
 from selfplay.train.progress import Phases, Progress, chaos_of
 from selfplay.train.run import Stop
 from selfplay.train.tree import Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from selfplay.policy.network import ActorCritic
     from selfplay.report.metrics import IterationReport
@@ -60,56 +60,36 @@ class Times:
         self.update += other.update
 
 
-class _Listener:
-    """A reporter that keeps the times."""
-
-    def __init__(self) -> None:
-        self.reports: list[IterationReport] = []
-
-    def header(self, lines: object) -> None:
-        """Ignore it."""
-
-    def notice(self, text: str) -> None:
-        """Ignore it."""
-
-    def rated(self, report: object) -> None:
-        """Ignore it."""
-
-    def leaderboard(self, text: str) -> None:
-        """Ignore it."""
-
-    def iteration(self, report: IterationReport) -> None:
-        """Keep the report."""
-        self.reports.append(report)
-
-    def close(self) -> None:
-        """Close nothing."""
-
-
-def make_session(folder: str, games: int = GAMES, iterations: int = ITERATIONS, device: str = "cpu") -> Session:
+def make_session(
+    folder: str = "unused",
+    games: int = GAMES,
+    iterations: int = ITERATIONS,
+    device: str = "cpu",
+    callbacks: tuple[Callable[[IterationReport], object], ...] = (),
+) -> Session:
     """A session of the fixed configuration, which saves once before its last iteration."""
     config = fixed_config(folder, iterations=iterations, games=games)
     values = config.model_dump()
     values["run"]["save_interval"] = iterations - 1
-    run = RunDir(Path(folder))
-    return Session(type(config).model_validate(values), run, device)
+    hooks = Hooks(callbacks=callbacks)
+    return Session(type(config).model_validate(values), RunDir(Path(folder)), device, hooks=hooks)
 
 
 def with_tree(games: int = GAMES, iterations: int = ITERATIONS, device: str = "cpu") -> Times:
     """One sample under the supervision tree, with TensorBoard, metrics, log and checkpoints."""
+    reports: list[IterationReport] = []
     with tempfile.TemporaryDirectory() as folder:
-        listener = asyncio.run(supervised(make_session(folder, games, iterations, device)))
+        asyncio.run(_supervised(make_session(folder, games, iterations, device, (reports.append,))))
     times = Times()
-    for report in listener.reports[1:]:
+    for report in reports[1:]:
         times.add(report.phase_s)
     return times
 
 
-async def supervised(session: Session) -> _Listener:
-    """Run a session to its end under the supervision tree; a reporter with what it told."""
-    listener = _Listener()
+async def _supervised(session: Session) -> None:
+    """Run a session to its end under the supervision tree."""
     outputs = reporters(session.run.path, io.StringIO(), live=False)
-    feed = Feed(Tee([*outputs.values(), listener]))
+    feed = Feed(Tee([*outputs.values()]))
     stop = Stop()
     tree = Tree(FightingFamily(session, feed, stop), stop)
     await tree.root.start()
@@ -118,7 +98,6 @@ async def supervised(session: Session) -> _Listener:
     await feed.run()
     if reason.cause is not None:
         raise SelfPlayError(str(reason.cause))
-    return listener
 
 
 def without_tree() -> Times:
@@ -184,21 +163,16 @@ def make_blocks(session: Session) -> list[Block]:
     ]
 
 
-def blocks() -> int:
-    """Number of runners of the loop, each of which is a thread."""
-    return len(make_session("unused").blocks)
-
-
 def network() -> ActorCritic:
     """A fresh network of the loop."""
-    learner = Learner(make_session("unused"), threads=1)
+    learner = Learner(make_session(), threads=1)
     learner.close()
     return learner.network
 
 
 def rollout_bytes_per_game() -> int:
     """Bytes of one segment of one game, both seats."""
-    session = make_session("unused")
+    session = make_session()
     learner = Learner(session, threads=1)
     block = Block(make_game("mock", **session.game_options(1)), 0)
     rollout = block.collect(SegmentOrder(0, ROLLOUT, 0, learner.snapshot(), {}, ())).rollout

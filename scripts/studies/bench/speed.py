@@ -10,9 +10,8 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,17 +48,14 @@ def fixed_config(checkpoint: str, *, iterations: int, games: int = GAMES) -> Con
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Speed:
-    """Seconds of samples. The fastest quarter counts, since load of a shared machine only adds time."""
+def fastest_quarter(seconds: Sequence[float]) -> float:
+    """Mean of the fastest quarter, which counts since load of a shared machine only adds time."""
+    return fmean(sorted(seconds)[: max(1, len(seconds) // 4)])
 
-    samples: tuple[float, ...]  # seconds
 
-    @property
-    def seconds(self) -> float:
-        """Mean of the fastest quarter."""
-        fastest = sorted(self.samples)[: max(1, len(self.samples) // 4)]
-        return sum(fastest) / len(fastest)
+def rate(units: float, seconds: Sequence[float]) -> float:
+    """Units a second."""
+    return units / fastest_quarter(seconds)
 
 
 def seconds_of(function: Callable[[], object]) -> float:
@@ -128,28 +124,22 @@ class Bounds:
 class Physics:
     """1024 games with random inputs drawn beforehand, split over the cores."""
 
-    def __init__(self, threads: int, frames: int = PHYSICS_FRAMES) -> None:
+    def __init__(self, threads: int) -> None:
         rng = np.random.default_rng(0)
-        self._frames = frames
         self._pool = ThreadPoolExecutor(threads)
         sizes = [PHYSICS_GAMES * (i + 1) // threads - PHYSICS_GAMES * i // threads for i in range(threads)]
         self._games = [MockMelee(size) for size in sizes]
         self._inputs = []
         for game, size in zip(self._games, sizes, strict=True):
             game.reset(rng.integers(2**62, size=size).astype(np.uint64))
-            actions = rng.integers(0, [2] * 8 + [17] * 4 + [5], (frames, size, 2, 13)).astype(np.int8)
-            inputs = records(CONTROLLER, frames, size, 2)
+            actions = rng.integers(0, [2] * 8 + [17] * 4 + [5], (PHYSICS_FRAMES, size, 2, 13)).astype(np.int8)
+            inputs = records(CONTROLLER, PHYSICS_FRAMES, size, 2)
             decode(actions, inputs)
             self._inputs.append(inputs)
 
     def run(self) -> None:
         """Play all frames of all games."""
         list(self._pool.map(lambda part: part[0].play(part[1]), zip(self._games, self._inputs, strict=True)))
-
-    @property
-    def game_frames(self) -> int:
-        """Game-frames of one run."""
-        return PHYSICS_GAMES * self._frames
 
     def close(self) -> None:
         """Stop the threads."""
@@ -171,10 +161,10 @@ def measure(rounds: int, say: Callable[[str], None] = lambda _: None, replays: S
 
     ``supervision_overhead`` is the median over rounds of (with the tree) / (without) - 1, paired.
     """
-    from scripts.studies.bench.loop import Times, blocks, network, rollout_bytes_per_game, with_tree, without_tree
+    from scripts.studies.bench.loop import Times, make_session, network, rollout_bytes_per_game, with_tree, without_tree
     from scripts.studies.bench.process import start_beyond_imports_s, tree_mb
 
-    threads = blocks()
+    threads = len(make_session().blocks)
     bounds, physics = Bounds(network(), threads), Physics(threads)
     tree = Times()
     overhead: list[float] = []
@@ -205,14 +195,9 @@ def measure(rounds: int, say: Callable[[str], None] = lambda _: None, replays: S
         "supervision_overhead": median(overhead),
         **latencies(),
         **replay_speeds(replays),
-        "physics_game_frames_per_s": rate(physics.game_frames, samples["physics"]),
+        "physics_game_frames_per_s": rate(PHYSICS_GAMES * PHYSICS_FRAMES, samples["physics"]),
         "memory_bytes_per_game": MockMelee(1).memory_bytes,
         "rollout_bytes_per_game": rollout_bytes_per_game(),
         "tree_mb": tree_mb(GAMES),
         "start_beyond_imports_s": start_beyond_imports_s(rounds),
     }
-
-
-def rate(units: float, samples: Sequence[float]) -> float:
-    """Units a second."""
-    return units / Speed(tuple(samples)).seconds

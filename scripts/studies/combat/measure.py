@@ -37,7 +37,6 @@ def mirror(policy: Contender, characters: tuple[str, str], games: int, seed: int
     rules = Rules(stage=stage, max_episode_frames=CAP)
     played = evaluate(policy, policy, games, characters, rules, seed)
     assert played.finished is not None  # a fight
-    assert played.seconds is not None
     made: list[NDArray[np.void]] = []
     percents: list[float] = []
     matchups = pairings_of([policy.id], [], games, characters, seed)
@@ -50,13 +49,11 @@ def mirror(policy: Contender, characters: tuple[str, str], games: int, seed: int
     return {
         "games": games,
         "finished": played.finished,
-        "minutes_a_game": played.seconds / 60.0,
         "stocks_a_minute": fmean(played.stocks_per_minute or ()),  # taken by a player
         "damage_a_minute": fmean(played.damage_per_minute or ()),
         "self_destructs_a_game": fmean(played.self_destructs or ()),  # of a player
         "kill_percent": float(np.median(percents)) if percents else 0.0,  # of all lost stocks
         "hits_an_opening": total["hits"] / max(total["openings"], 1.0),
-        "openings_a_minute": total["openings"] / max(total["minutes"], 1e-9),
     }
 
 

@@ -1,1 +1,1 @@
-"""Connect Four solved exactly, and players measured against that."""
+"""Connect Four with a network of its own and a scripted player, see docs/connect_four.md."""

@@ -6,32 +6,42 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from envs.errors import GameError
-from scripts.studies.connect_four.board import Position
-from scripts.studies.connect_four.search import COLUMNS, I64, limited_values
+from scripts.studies.connect_four.search import COLUMNS, I64, ROWS, STRIDE, limited_values
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from envs.game import Player
 
 
-def values(position: Position, depth: int) -> I64:
+def bits(board: Sequence[int], seat: int) -> tuple[int, int]:
+    """Stones of a seat, and of both seats; ``search`` says which bit is which square.
+
+    ``board`` has 42 squares, row by row from the top: 0 empty, 1 a stone of seat 0, 2 of seat 1, as in PettingZoo.
+    """
+    own = taken = 0
+    for i, stone in enumerate(board):
+        if stone:
+            bit = 1 << STRIDE * (i % COLUMNS) + ROWS - 1 - i // COLUMNS
+            taken |= bit
+            if stone == seat + 1:
+                own |= bit
+    return own, taken
+
+
+def values(own: int, taken: int, depth: int) -> I64:
     """Value of every move [7] within ``depth`` plies, exact: above 0 wins, the nearer the larger; below 0 loses.
 
-    It is 0 where neither happens within ``depth``, and ILLEGAL for a full column.
-
-    Raises:
-        GameError: ``depth`` is below 1.
+    It is 0 where neither happens within ``depth``, which is at least 1, and ILLEGAL for a full column.
     """
-    if depth < 1:
-        raise GameError(f"depth {depth} of the alpha-beta search (valid: 1 or more)")
     found = np.empty(COLUMNS, np.int64)
-    limited_values(*position, depth, found)
+    limited_values(own, taken, depth, found)
     return found
 
 
-def choose(position: Position, depth: int, rng: np.random.Generator) -> int:
+def choose(own: int, taken: int, depth: int, rng: np.random.Generator) -> int:
     """A column, drawn uniformly from the moves of the largest value."""
-    found = values(position, depth)
+    found = values(own, taken, depth)
     return int(rng.choice(np.flatnonzero(found == found.max())))
 
 
@@ -39,6 +49,6 @@ def player(depth: int) -> Player[Any]:
     """The player as a scripted player of PettingZoo's ``connect_four_v3``, which the game has as ``env``."""
 
     def act(game: Any, seat: int, rng: np.random.Generator) -> int:  # noqa: ANN401  (a game that wraps an environment)
-        return choose(Position.of(game.env.unwrapped.board, seat), depth, rng)
+        return choose(*bits(game.env.unwrapped.board, seat), depth, rng)
 
     return act

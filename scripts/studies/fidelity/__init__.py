@@ -3,6 +3,6 @@
 ``reconstruct`` derives the mock's memory from a replay; ``coverage`` lists the actions that the mock claims to
 reproduce; ``windows`` plays on from every frame of a replay and compares, ``landings`` picks the landings of that;
 ``contacts`` compares which attacks connect, ``hits`` what a hit does. ``measure`` does all of it for one replay,
-``folds`` with tables fitted on others. ``figures`` and ``groups`` combine files; ``report``, ``table`` and ``cases``
-show the results.
+``folds`` with tables fitted on others. ``figures`` and ``groups`` combine files; ``report`` and
+``table`` show the results.
 """

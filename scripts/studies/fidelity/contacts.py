@@ -38,7 +38,6 @@ CONTACT: Final = np.dtype(
         ("attacker", "i4"),  # seat
         ("attacker_character", "i4"),
         ("action", "i4"),  # of the attacker
-        ("frame", "i4"),  # of that action
         ("use", "i4"),  # number of that use of the action
         ("character", "i4"),  # of the victim
         ("victim_action", "i4"),
@@ -211,7 +210,7 @@ def _judge(contact, t, seat, pose, tables, found):
     entry = found.rows[found.number[0]]
     found.number[0] += 1
     entry.t, entry.attacker, entry.attacker_character = t, seat, p.character
-    entry.action, entry.frame, entry.use = p.action, int(p.action_frame), found.uses[seat]
+    entry.action, entry.use = p.action, found.uses[seat]
     entry.character, entry.victim_action = victim.character, victim.action
     entry.grab = contact == _GRAB or (contact == 0 and tables.hits[row].kind == GRAB_HIT)
     entry.real, entry.found = contact != 0, row != NO_HIT

@@ -147,7 +147,7 @@ def pooled(figure: Figure, files: Sequence[Measured]) -> dict[str, Any] | None:
         "items": int(counts.sum()),
         "files": len(by_file),
         "median_file": float(np.median(by_file)) if by_file else None,
-        "quantiles_of_files": {f"{q}%": float(np.percentile(by_file, q)) for q in (10, 25, 75, 90)} if by_file else {},
+        "quantiles_of_files": {f"{q}%": float(np.percentile(by_file, q)) for q in (10, 90)} if by_file else {},
         "bar": figure.bar,
         "holds": figure.holds(float(made[0])),
     }

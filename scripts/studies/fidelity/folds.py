@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from envs.melee import tables as table_files
 from envs.melee.tables import Tables, load_tables
 from scripts.studies.fidelity.measure import Measured, measure
-from scripts.studies.fidelity.reading import read_scored
+from scripts.studies.fidelity.reconstruct import read_scored
 
 if TYPE_CHECKING:
     from envs.melee.replay import Replay
@@ -34,9 +34,7 @@ def split(replays: Sequence[Replay], folds: int) -> list[int]:
     return fold
 
 
-def measure_folds(
-    paths: Sequence[Path], folds: int, everything: bool = False, fit: Fit | None = None
-) -> list[Measured]:
+def measure_folds(paths: Sequence[Path], folds: int, fit: Fit | None = None) -> list[Measured]:
     """Measure every file with tables fitted on the files of the other folds."""
     replays = [read_scored(path) for path in paths]
     fold = split(replays, folds)
@@ -45,7 +43,7 @@ def measure_folds(
         inside = [i for i in range(len(paths)) if fold[i] == number]
         if inside:
             tables = fitted_tables([paths[i] for i in range(len(paths)) if fold[i] != number], fit or _fit)
-            measured |= {i: measure(replays[i], tables, everything) for i in inside}
+            measured |= {i: measure(replays[i], tables) for i in inside}
     return [measured[i] for i in range(len(paths))]
 
 

@@ -71,7 +71,6 @@ def _window_row(files: Sequence[Measured], name: str, select: Select) -> Row | N
     frames = sum(n for n, _ in covered)
     return {
         "name": name,
-        "frames": frames or None,
         "covered": sum(n for _, n in covered) / frames if frames else None,
         "windows": len(windows),
         "files": len(parts),

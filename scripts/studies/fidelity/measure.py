@@ -47,7 +47,6 @@ class Measured:
 
     name: str
     version: tuple[int, int, int]
-    characters: tuple[str, ...]
     playable: bool  # the mock has its stage and characters
     counted: int  # frames of play
     covered: int
@@ -64,25 +63,22 @@ class Measured:
         return self.playable and self.version[:2] >= JUDGED
 
 
-def measure(replay: Replay, tables: Tables | None = None, everything: bool = False) -> Measured:
-    """Measure one replay; with ``everything`` as if the mock claimed all actions and projectiles."""
+def measure(replay: Replay, tables: Tables | None = None) -> Measured:
+    """Measure one replay."""
     tables = tables or load_tables()
     reasons, counted = coverage.reasons(replay, tables), coverage.counted(replay)
     playable = coverage.is_playable(replay)
-    claimed = playable & everything & (reasons != coverage.STAGE)
-    covered = counted & ((reasons == coverage.COVERED) | claimed)
+    covered = counted & (reasons == coverage.COVERED)
     memory = reconstruct_memory(replay, tables) if playable else None
     played = None if memory is None else play_windows(replay, memory, tables)
     complete = replay.version[:2] >= JUDGED
-    names = {number: name for name, number in CHARACTERS.items()}
     return Measured(
         Path(replay.path).name,
         replay.version,
-        tuple(names.get(seat.character, "?") for seat in replay.seats),
         playable,
         int(counted.sum()),
         int(covered.sum()),
-        _left_out(replay, np.where(covered, coverage.COVERED, reasons), counted, tables),
+        _left_out(replay, reasons, counted, tables),
         _groups(replay, counted, covered, tables),
         np.zeros(0, WINDOW) if played is None else _windows(replay, played, covered, tables),
         np.zeros(0, LANDING) if memory is None or played is None else landings(replay, memory, played, covered, tables),

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from envs.melee.tables import Tables
     from scripts.studies.fidelity.reconstruct import ReplayArrays
 
-
 ALWAYS = 10.0  # frames of intangibility, which no hit of the next frame passes
 
 

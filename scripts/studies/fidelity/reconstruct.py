@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.melee.actions import NUM_ACTIONS
+from envs.melee.actions import NUM_ACTIONS, name_common
 from envs.melee.physics.inputs import DEAD_ZONE, RIM
 from envs.melee.physics.memory import MEMORY
+from envs.melee.replay import read_replay
 from envs.melee.state import NUM_SEATS, as_records, records
 from envs.melee.tables import Tables, load_tables
 from scripts.studies.fidelity.follow import follow
@@ -21,8 +22,9 @@ from scripts.studies.fidelity.shots import place_shots
 from scripts.studies.fidelity.stages import stage_state
 
 if TYPE_CHECKING:
-    from envs.melee.replay import Replay
+    from pathlib import Path
 
+    from envs.melee.replay import Replay
 
 RAW_STICKS = {"main_x": "raw_x", "main_y": "raw_y"}
 CARDINALS_FROM = (3, 18, 0)  # the version of the recording
@@ -37,6 +39,17 @@ class ReplayArrays(NamedTuple):
     players: NDArray[np.void]  # PLAYER [T, 2]
     controllers: NDArray[np.void]  # CONTROLLER [T, 2]
     memory: NDArray[np.void]  # MEMORY [T, 2]
+
+
+def read_scored(path: Path) -> Replay:
+    """A replay whose players have the common numbers of attacks that are states of their own in the game.
+
+    Raises:
+        ReplayError: the file is no replay.
+    """
+    replay = read_replay(path)
+    name_common(replay.state.players)
+    return replay
 
 
 def reconstruct_memory(replay: Replay, tables: Tables | None = None) -> NDArray[np.void]:

@@ -35,19 +35,14 @@ def report(files: Sequence[Measured], folds: int = 0) -> dict[str, Any]:
 
 
 def _file(file: Measured) -> dict[str, Any]:
-    head = {
+    return {
         "file": file.name,
         "version": ".".join(map(str, file.version)),
-        "characters": list(file.characters),
         "judged": file.judged,
         "frames": file.counted,
-        "windows": len(file.windows),
         "movement_windows": int(file.windows["moves"].sum()),
-        "contacts": int(file.contacts["real"].sum()),
-        "landings": len(file.landings),
-        "hits": len(file.hits),
+        **of_file(file),
     }
-    return head | of_file(file) | {"left_out": file.left_out}
 
 
 def left_out(files: Sequence[Measured]) -> dict[str, int]:

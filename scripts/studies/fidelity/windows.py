@@ -29,7 +29,6 @@ class Windows(NamedTuple):
     error: NDArray[np.float64]  # [W, 2, len(CHECKS)] units between mock and real game
     same: NDArray[np.int32]  # [W, 2] frames of the window, from its first on, on which the actions are equal
     close: NDArray[np.int32]  # [W, 2] frames of the window, from its first on, within NEAR units
-    mock_action: NDArray[np.int32]  # [W, 2] the mock's action where it first differs, -1 where it never does
     lands: NDArray[np.int32]  # [W, 2] frame of the window on which the mock first comes down to the ground, 0 none
 
 
@@ -40,7 +39,6 @@ def play_windows(replay: Replay, memory: NDArray[np.void], tables: Tables | None
         np.zeros((count, NUM_SEATS, len(CHECKS))),
         np.zeros((count, NUM_SEATS), np.int32),
         np.zeros((count, NUM_SEATS), np.int32),
-        np.full((count, NUM_SEATS), -1, np.int32),
         np.zeros((count, NUM_SEATS), np.int32),
     )
     mock = records(GAME, 1), records(PLAYER, NUM_SEATS), records(MEMORY, NUM_SEATS)
@@ -50,7 +48,7 @@ def play_windows(replay: Replay, memory: NDArray[np.void], tables: Tables | None
 
 @compiled
 def _play(real, game, mock, memory, checks, tables, windows):
-    error, same, close, mock_action = windows.error, windows.same, windows.close, windows.mock_action
+    error, same, close = windows.error, windows.same, windows.close
     for start in range(len(error)):
         game[0] = real.game[start]
         for seat in range(2):
@@ -66,11 +64,8 @@ def _play(real, game, mock, memory, checks, tables, windows):
                 if mock[seat].on_ground and not grounded[seat] and windows.lands[start, seat] == 0:
                     windows.lands[start, seat] = i
                 actual = real.players[start + i, seat]
-                if mock_action[start, seat] < 0:
-                    if mock[seat].action == actual.action:
-                        same[start, seat] = i
-                    else:
-                        mock_action[start, seat] = mock[seat].action
+                if mock[seat].action == actual.action and same[start, seat] == i - 1:
+                    same[start, seat] = i
                 dx, dy = mock[seat].x - actual.x, mock[seat].y - actual.y
                 distance = np.sqrt(dx * dx + dy * dy)
                 if distance <= NEAR and close[start, seat] == i - 1:

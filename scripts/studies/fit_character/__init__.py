@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Final
 
 import envs.melee.tables
 from envs.melee.tables.fits import FOLDER
-from scripts.studies.fidelity.reading import read_scored
+from scripts.studies.fidelity.coverage import CHARACTER, STAGE, reasons
+from scripts.studies.fidelity.reconstruct import read_scored
 from scripts.studies.fit_character.hull import fit_hulls
 from scripts.studies.fit_character.loops import fit_loops
-from scripts.studies.fit_character.usable import usable
+from scripts.studies.fit_character.samples import NEEDED
 from scripts.studies.fit_character.write import text
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def fit(replays: Sequence[Path], folder: Path = OWN, names: Sequence[str] = ()) 
     Raises:
         ReplayError: a file is no replay.
     """
-    played = [replay for path in replays if usable(replay := read_scored(path))]
+    played = [replay for path in replays if _is_usable(replay := read_scored(path))]
     parts = {part: measure(played) for part, measure in PARTS.items()}
     written = []
     for name in sorted(set().union(*parts.values())):
@@ -48,3 +49,8 @@ def fit(replays: Sequence[Path], folder: Path = OWN, names: Sequence[str] = ()) 
         path.write_text(text({"fit": head} | {part: made[name] for part, made in parts.items() if name in made}))
         written.append(path)
     return written
+
+
+def _is_usable(replay: Replay) -> bool:
+    """Whether the mock has its stage and characters, and the file has speeds."""
+    return not {CHARACTER, STAGE} & set(reasons(replay).tolist()) and not NEEDED & set(replay.absent)

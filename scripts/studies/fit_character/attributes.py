@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from envs.melee import actions as a
 from envs.melee.dolphin.roster import CHARACTERS as ALL
 from envs.melee.replay import read_replay
 from envs.melee.tables import CHARACTERS, load_tables
@@ -18,7 +17,7 @@ from scripts.studies.command_line import Command, notify
 from scripts.studies.fidelity.coverage import action_name
 from scripts.studies.fit_character.air_attributes import air_attributes
 from scripts.studies.fit_character.ground_attributes import ground_attributes
-from scripts.studies.fit_character.lengths import action_lengths, hurt_lengths, intangible_spans, landing_lags, path
+from scripts.studies.fit_character.lengths import action_lengths, hurt_lengths, intangible_spans, landing_lags
 from scripts.studies.fit_character.samples import Frames, Measured, Runs, character_frames, runs_of
 from selfplay.errors import ConfigError
 
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
 
 SLACK: Final = 5e-3  # units of a table, beyond the uncertainty of what was measured
 SURE: Final = 5  # frames that must agree before a table is called wrong
-PATHS: Final = (a.CLIFF_CATCH, a.CLIFF_JUMP_QUICK_1, a.CLIFF_JUMP_SLOW_1)
-SPEEDS: Final = (a.JUMP_AERIAL_F, a.JUMP_AERIAL_B)
 
 
 def main() -> int:
@@ -37,7 +34,6 @@ def main() -> int:
     command.add_argument("names", nargs="+", metavar="NAME", help="characters")
     command.add_argument("--replays", nargs="+", type=Path, required=True, metavar="FILE", help=".slp files")
     command.add_argument("--check", action="store_true", help="print only where the tables disagree")
-    command.add_argument("--paths", action="store_true", help="print also ways of ledge actions and double jumps")
     return command.execute(run)
 
 
@@ -55,8 +51,6 @@ def run(options: argparse.Namespace) -> None:
         for attribute, measured in attributes(frames, runs).items():
             notify(_shown(attribute, measured))
         _tell_actions(frames, runs)
-        if options.paths:
-            _tell_paths(frames, runs)
 
 
 def number_of(name: str) -> int:
@@ -133,15 +127,6 @@ def _tell_actions(frames: Frames, runs: Runs) -> None:
                 f"intangible {span.first} to {span.last} ({span.uses} uses{'' if span.sure else ', ends not seen'})"
             )
         notify(f"[{action_name(action)}] " + "; ".join(parts))
-
-
-def _tell_paths(frames: Frames, runs: Runs) -> None:
-    for action in (*PATHS, *SPEEDS):
-        made = path(frames, runs, action, speeds=action in SPEEDS)
-        if made:
-            kind = "speeds" if action in SPEEDS else "ways"
-            shown = [[frame, round(x, 3), round(y, 3), seen] for frame, x, y, seen in made]
-            notify(f"[{action_name(action)}] {kind} (frame, forward, up, times seen) {shown}")
 
 
 if __name__ == "__main__":

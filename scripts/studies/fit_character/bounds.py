@@ -47,7 +47,6 @@ BOUND: Final = np.dtype(
     align=True,
 )
 
-
 TRACK: Final = np.dtype(  # one pass over the frames of a seat
     [
         ("action", "i4"),  # whose hull the player has, NONE: locked at the feet

@@ -1,11 +1,10 @@
-"""Lengths of actions, the frames on which players cannot be hit, and paths of animations, from replays."""
+"""Lengths of actions and the frames on which players cannot be hit, from replays."""
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from envs.melee import actions as a
 from envs.melee.physics.actions.ledge import INTANGIBLE_FRAMES
@@ -139,26 +138,3 @@ def _by_action(frames: Frames) -> Bools:
     since_away = index - np.maximum.accumulate(np.where(away, index, -(10**6)))
     free: Bools = (since_away > AFTER_REBIRTH) & (climbs | (since_ledge > INTANGIBLE_FRAMES))
     return free
-
-
-def path(frames: Frames, runs: Runs, action: int, *, speeds: bool = False) -> list[tuple[int, float, float, int]]:
-    """(frame, forward, up, times seen) of the frames of an action: ways to that frame, or speeds on it."""
-    p = frames.p
-    rows = np.flatnonzero((p["action"] == action) & frames.linked & (p["hitlag"] == 0.0))
-    if not len(rows):
-        return []
-    forward, up = _ways(p, rows, speeds)
-    frame = np.floor(p["action_frame"][rows]).astype(int)
-    made = []
-    for number in range(max(int(frame.min()), 0), int(frame.max()) + 1):
-        here = frame == number
-        x, y = mode(forward[here], 0.02), mode(up[here], 0.02)
-        if x.value is not None and y.value is not None:
-            made.append((number, x.value, y.value, int(here.sum())))
-    return made
-
-
-def _ways(p: NDArray[np.void], rows: NDArray[np.intp], speeds: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    if speeds:
-        return p["speed_air_x"][rows] * p["facing"][rows], np.asarray(p["speed_y"][rows])
-    return (p["x"][rows] - p["x"][rows - 1]) * p["facing"][rows], p["y"][rows] - p["y"][rows - 1]

@@ -31,7 +31,7 @@ LINE_POINTS: Final = 60  # most frequent points that make the lines to try
 LINE_WIDTH: Final = 6e-5  # from a point to the line that it is on
 LINE_GAP: Final = 0.05  # least difference of two sticks whose speeds give a slope
 LINE_PLACES: Final = 3  # different sticks that must agree on a line
-NEEDED: Final = frozenset({"players.speed_y", "players.hitlag"})  # what files before version 3.8 do not record
+NEEDED: Final = {"players.speed_y", "players.hitlag"}  # what files before version 3.8 do not record
 
 
 class Measured(NamedTuple):
@@ -69,7 +69,7 @@ class Runs(NamedTuple):
 
 def character_frames(replays: Sequence[Replay], character: int) -> Frames:
     """The frames of a character (Melee's internal id) in all files with usual rules that record speeds."""
-    parts: list[Frames] = []
+    parts = [_nothing()]
     for replay in replays:
         if NEEDED & set(replay.absent) or not has_usual_rules(replay):
             continue
@@ -77,8 +77,6 @@ def character_frames(replays: Sequence[Replay], character: int) -> Frames:
             part = _of_seat(replay, seat, character)
             if part is not None:
                 parts.append(part)
-    if not parts:
-        return _nothing()
     return Frames(*(np.concatenate([part[i] for part in parts]) for i in range(len(Frames._fields))))
 
 

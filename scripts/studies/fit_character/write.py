@@ -10,7 +10,7 @@ MARK: Final = "# Written by `python -m scripts.studies.fit_character`; changes b
 WIDTH: Final = 118
 
 
-def text(content: Mapping[str, object]) -> str:
+def text(content: Mapping[str, Mapping[str, object]]) -> str:
     """The whole file."""
     lines = [MARK]
     for name, table in content.items():
@@ -18,9 +18,7 @@ def text(content: Mapping[str, object]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _add(lines: list[str], name: str, table: object) -> None:
-    if not isinstance(table, Mapping):
-        raise TypeError(f"{name} must be a table")
+def _add(lines: list[str], name: str, table: Mapping[str, object]) -> None:
     values = {key: value for key, value in table.items() if not isinstance(value, Mapping)}
     if values:
         lines += [f"[{name}]", *(_line(key, value) for key, value in values.items()), ""]

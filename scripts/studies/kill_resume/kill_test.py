@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import shutil
 import time
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -77,12 +76,10 @@ class KillTestResult:
 
     kills: int = 0
     in_a_save: int = 0  # kills that left a half-written file or folder
-    moments: Counter[str] = field(default_factory=Counter)
     before_first_state: int = 0  # kills before the first state
     restarts_checked: int = 0  # restarts that printed where they resumed
     orphans: int = 0
     iterations: int = 0
-    generations: int = 0
     ledger_rows: int = 0
     rows_lost: int = 0  # of metrics.jsonl
     set_aside: int = 0  # generations that were saved without their states
@@ -133,7 +130,6 @@ class _Runner:
             ended = code == 0
             if code is None:
                 result.kills += 1
-                result.moments[when.kind] += 1
                 result.in_a_save += any(unfinished_saves(self._run))
             elif code:
                 self._fault(f"a start ended with exit code {code}: {trainer.output()[-300:]}")
@@ -142,7 +138,7 @@ class _Runner:
         if not ended:
             self._let_end()
         result.iterations = self._last.newest or 0
-        result.generations, result.ledger_rows = len(self._last.generations), len(self._last.rows)
+        result.ledger_rows = len(self._last.rows)
         result.set_aside = len(self._last.aside)
         records = RunRecords.of(self._run.path)
         result.rows_lost = sum(last - first + 1 for first, last in records.gaps)

@@ -40,7 +40,6 @@ def document(test: KillTest, result: KillTestResult, command: str) -> dict[str, 
         "game": test.game,
         "deterministic": test.deterministic,
         **asdict(result),
-        "moments": dict(result.moments),
     }
 
 

@@ -58,14 +58,13 @@ def run(options: argparse.Namespace) -> int:
     command = this_command("soak", without=("--folder", str(options.folder), f"--folder={options.folder}"))
     figures = {"game": "Dolphin's stand-in" if fake else options.game_type, "command": command, **figures}
     document = {**figures, "failures": failures(figures)}
-    kept = {name: value for name, value in document.items() if name != "samples"}
     if options.json:
         print(json.dumps(document, indent=1))
     else:
-        print("\n".join(f"{name}: {value}" for name, value in kept.items()))
+        print("\n".join(f"{name}: {value}" for name, value in document.items()))
     if options.write:
         data = ROOT / "docs" / "data"
-        write_json(data / f"soak_{options.game_type}.json", kept)
+        write_json(data / f"soak_{options.game_type}.json", document)
         found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(data.glob("soak_*.json"))]
         put_between(ROOT / "docs" / "reliability.md", "soak", table(found))
     return 1 if document["failures"] else 0

@@ -31,6 +31,7 @@ from tests.support.fake_dolphin.write import write_stand_in
 if TYPE_CHECKING:
     import argparse
 
+GAMES: Final = 4  # fake Dolphins
 BASE_PORT: Final = 52_000
 PACE: Final = 60.0
 START_TIMEOUT_S: Final = 20.0
@@ -79,7 +80,7 @@ class Outage:
         return sum(RECOVERY_S + (START_TIMEOUT_S if fault in SLOW else 0.0) for fault in self.faults)
 
 
-def soak(folder: Path, minutes: float, games: int, notify: Callable[[str], object]) -> dict[str, Any]:
+def soak(folder: Path, minutes: float, notify: Callable[[str], object]) -> dict[str, Any]:
     """Train for so long; faults injected, detected and recovered, what was left behind, and growth of memory."""
     journal, run = folder / "journal.jsonl", folder / "run"
     folder.mkdir(parents=True)
@@ -87,7 +88,7 @@ def soak(folder: Path, minutes: float, games: int, notify: Callable[[str], objec
     dolphin, disc = write_stand_in(folder / "stand_in", Disc(pace=PACE, faults=faults, journal=str(journal)))
     command = [
         *(*TRAINER, "--game-type", "dolphin"),
-        *("--dolphin", str(dolphin), "--iso", str(disc), "--num-games", str(games), "--rollout-length", "32"),
+        *("--dolphin", str(dolphin), "--iso", str(disc), "--num-games", str(GAMES), "--rollout-length", "32"),
         *("--max-episode-frames", "1200", "--timesteps", str(10**9), "--set", f"emulator.slippi_port={BASE_PORT}"),
         *("--set", f"emulator.start_timeout={START_TIMEOUT_S}", "--set", f"emulator.frame_timeout={FRAME_TIMEOUT_S}"),
         *("--checkpoint", str(run)),
@@ -96,12 +97,12 @@ def soak(folder: Path, minutes: float, games: int, notify: Callable[[str], objec
     memory = [(sample.seconds, sample.memory_mb) for sample in samples]
     return {
         "minutes": minutes,
-        "games": games,
+        "games": GAMES,
         "exit_code": code,
-        **_fault_figures(journal, run, games),
-        **_growth(memory),
+        **_fault_figures(journal, run),
+        "memory_growth_mb": _growth(memory),
         **left,
-        "ports_left": sum(not is_free(port) for port in range(BASE_PORT, BASE_PORT + 8 * games)),
+        "ports_left": sum(not is_free(port) for port in range(BASE_PORT, BASE_PORT + 8 * GAMES)),
     }
 
 
@@ -142,32 +143,29 @@ def table(figures: dict[str, Any]) -> str:
     return f"{markdown(('fault', 'injected', 'reported'), faults)}\n\n{markdown(('figure', 'value'), rows.items())}"
 
 
-def _growth(samples: Points) -> dict[str, float]:
-    """Memory in the last half minute, and its growth since two minutes (in a short run, since its middle)."""
+def _growth(samples: Points) -> float:
+    """Growth of memory from two minutes (in a short run, from its middle) to the last half minute."""
     settled = min(WARM_UP_S, samples[-1][0] / 2)
     early = [mb for t, mb in samples if settled <= t < settled + 30]
     late = [mb for t, mb in samples if t >= samples[-1][0] - 30]
-    return {"memory_mb": median(late), "memory_growth_mb": median(late) - median(early)}
+    return median(late) - median(early)
 
 
-def _fault_figures(journal: Path, run: Path, games: int) -> dict[str, Any]:
+def _fault_figures(journal: Path, run: Path) -> dict[str, Any]:
     """Faults by kind: injected, detected by the trainer, and how long their slots were out."""
     lines = [json.loads(line) for line in journal.read_text(encoding="utf-8").splitlines()]
     rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
     log = (run / "log.txt").read_text(encoding="utf-8")
     failed = [line for line in log.splitlines() if re.search(r"runner-\d+ (failed|did not start)", line)]
     told = {kind: sum(bool(re.search(text, line)) for line in failed) for kind, text in MESSAGES.items()}
-    outages, open_faults = _outages(lines, games)
+    outages, open_faults = _outages(lines)
     walls = [row["wall"] for row in rows]
     gaps = [later - earlier for earlier, later in pairwise(walls)]
     return {
         "iterations": len(rows),
         "longest_gap_s": max(gaps, default=0.0),
         "median_gap_s": median(gaps) if gaps else 0.0,
-        "late_segments": rows[-1]["runners/late"],
-        "dropped_segments": rows[-1]["runners/dropped"],
         "restarts": rows[-1]["runners/restarts"],
-        "parked": log.count("is parked"),
         "injected": dict(Counter(line["kind"] for line in lines if line["event"] == "fault")),
         "told": told,
         "unseen": dict(Counter(kind for kinds in open_faults for kind in kinds)),  # the run ended first
@@ -183,13 +181,13 @@ def _fault_figures(journal: Path, run: Path, games: int) -> dict[str, Any]:
     }
 
 
-def _outages(lines: Iterable[dict[str, Any]], games: int) -> tuple[list[Outage], list[tuple[str, ...]]]:
+def _outages(lines: Iterable[dict[str, Any]]) -> tuple[list[Outage], list[tuple[str, ...]]]:
     """Times from the first fault of a slot until it plays again, and the faults of slots that did not."""
     began: dict[int, float] = {}
     kinds: dict[int, list[str]] = {}
     outages = []
     for line in sorted(lines, key=lambda line: line["wall"]):
-        slot = (line["port"] - BASE_PORT) % games
+        slot = (line["port"] - BASE_PORT) % GAMES
         if line["event"] == "fault":
             began.setdefault(slot, line["wall"])
             kinds.setdefault(slot, []).append(line["kind"])
@@ -202,19 +200,18 @@ def main() -> int:
     """Run the command; the exit code."""
     command = Command("soak.dolphin", __doc__, epilog="exit code: 1 where a check failed, else 0")
     command.add_argument("--minutes", type=float, default=10.0, metavar="F", help="(default: %(default)s)")
-    command.add_argument("--num-games", type=int, default=4, metavar="N", help="fake Dolphins (default: %(default)s)")
     command.add_argument("--folder", type=Path, metavar="DIR", help="a new folder, in which all files stay")
     command.add_argument("--write", action="store_true", help="put the figures into docs/")
     return command.execute(_run)
 
 
 def _run(options: argparse.Namespace) -> int:
-    if options.minutes <= 0 or options.num_games < 1 or (options.folder and options.folder.exists()):
-        raise ConfigError("--minutes and --num-games must be above 0, --folder a new folder")
+    if options.minutes <= 0 or (options.folder and options.folder.exists()):
+        raise ConfigError("--minutes must be above 0, --folder a new folder")
     exit_on_signals()  # ends the trainer with this process
     with tempfile.TemporaryDirectory() as temporary:
         folder = (options.folder or Path(temporary) / "soak").absolute()
-        figures = {**measured_here(), **soak(folder, options.minutes, options.num_games, tell_error)}
+        figures = {**measured_here(), **soak(folder, options.minutes, tell_error)}
     wrong = failures(figures)
     document = {**figures, "failures": wrong}
     print(json.dumps(document, indent=1))

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import combinations, pairwise
 from pathlib import Path
 from statistics import median
@@ -114,7 +114,6 @@ def soak(arguments: Sequence[str], folder: Path, minutes: float, notify: Callabl
         **{name: summary.get(name) for name in ("restarts", "abandoned", "chaos")},
         **judged(samples, _tasks(run, samples)),
         **left,
-        "samples": [asdict(sample) for sample in samples[:: max(1, len(samples) // 200)]],
     }
 
 

@@ -25,8 +25,7 @@ from envs.melee.replay import ReplayError, replay_of, seat_of
 from envs.melee.state import GameState
 from envs.melee.tables import CHARACTERS, STAGES
 from scripts.studies.fidelity.measure import measure
-from scripts.studies.fidelity.reading import read_scored
-from scripts.studies.fidelity.reconstruct import reconstruct_memory
+from scripts.studies.fidelity.reconstruct import read_scored, reconstruct_memory
 from tests.envs.melee.arena import Arena, random_pads
 
 
