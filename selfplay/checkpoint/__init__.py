@@ -39,38 +39,3 @@ from selfplay.checkpoint.run_dir import (
 )
 from selfplay.checkpoint.schema import ActionHeads, LearnerMeta, NetworkSpec, PolicyMeta
 from selfplay.checkpoint.shipped import shipped_policies
-
-__all__ = [
-    "ActionHeads",
-    "Checkpoint",
-    "Generation",
-    "LearnerMeta",
-    "LearnerState",
-    "NetworkSpec",
-    "PolicyMeta",
-    "Retention",
-    "RunDir",
-    "check_folder",
-    "check_new_run",
-    "check_writable_folder",
-    "create_run",
-    "find_policies",
-    "group",
-    "has_state",
-    "is_policy",
-    "list_generations",
-    "load_checkpoint",
-    "load_generation",
-    "load_latest_learner",
-    "named_by_states",
-    "read_policy_meta",
-    "resolve_policy",
-    "resolve_run",
-    "retain",
-    "save_learner",
-    "save_policy",
-    "set_aside_newer",
-    "shipped_policies",
-    "weights_hash",
-    "write_learner",
-]
