@@ -18,6 +18,7 @@ from selfplay.checkpoint.generations import (
 )
 from selfplay.checkpoint.learner_state import (
     LearnerState,
+    Retention,
     group,
     has_state,
     load_latest_learner,
@@ -26,9 +27,14 @@ from selfplay.checkpoint.learner_state import (
     save_learner,
     write_learner,
 )
-from selfplay.checkpoint.loading import Checkpoint, load_checkpoint
-from selfplay.checkpoint.policies import find_policies, is_policy, resolve_policy
-from selfplay.checkpoint.retention import Retention
+from selfplay.checkpoint.policies import (
+    Checkpoint,
+    find_policies,
+    is_policy,
+    load_checkpoint,
+    resolve_policy,
+    shipped_policies,
+)
 from selfplay.checkpoint.run_dir import (
     RunDir,
     check_folder,
@@ -38,4 +44,3 @@ from selfplay.checkpoint.run_dir import (
     resolve_run,
 )
 from selfplay.checkpoint.schema import ActionHeads, LearnerMeta, NetworkSpec, PolicyMeta
-from selfplay.checkpoint.shipped import shipped_policies

@@ -7,17 +7,18 @@ A state has a ``learner.json`` and arrays with path-like names, in one safetenso
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from selfplay.checkpoint.documents import MAX_JSON_BYTES, decode_json, encode_json
-from selfplay.checkpoint.retention import LAST_TWO, Retention
 from selfplay.checkpoint.schema import LEARNER_MIGRATIONS, LearnerMeta, from_document, to_document
 from selfplay.checkpoint.store import StoredFolder, open_folder, recover, remove_folder, write_folder
 from selfplay.checkpoint.tensors import Array, Arrays, decode_arrays, encode_arrays
-from selfplay.errors import CorruptError, DiskError, IncompatibleError, NotARunError, boundary
+from selfplay.errors import CheckpointError, CorruptError, DiskError, IncompatibleError, NotARunError, boundary
 
 if TYPE_CHECKING:
     from selfplay.checkpoint.run_dir import RunDir
@@ -27,6 +28,46 @@ ARRAYS_SUFFIX: Final = ".safetensors"
 Named = dict[tuple[str, int, int], frozenset[str]]
 """Policies that states refer to, by name, inode and mtime of the state folder; a rewritten folder has a new inode."""
 _FOLDER: Final = re.compile(r"iter_(0|[1-9][0-9]{0,11})")
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """A state is kept if any of these rules applies.
+
+    Args:
+        newest: number of newest valid states, at least one.
+        every: keep the first state in every block of so many iterations; 0: off.
+        best: iterations to keep.
+    """
+
+    newest: int = 2
+    every: int = 0
+    best: Collection[int] = ()
+
+    def __post_init__(self) -> None:
+        if self.newest < 1:
+            raise CheckpointError(f"at least one state must be kept, not {self.newest}")
+
+    def kept(self, iterations: Collection[int], verified: Iterable[int]) -> set[int]:
+        """The iterations to keep.
+
+        Args:
+            iterations: all states on disk.
+            verified: valid states, newest first; evaluated lazily.
+        """
+        good = list(islice(verified, self.newest))
+        if len(good) < self.newest:
+            return set(iterations)
+        kept = {number for number in iterations if number >= good[-1] or number in self.best}
+        if self.every:
+            first: dict[int, int] = {}
+            for number in sorted(iterations):
+                first.setdefault(number // self.every, number)
+            kept |= set(first.values())
+        return kept
+
+
+_LAST_TWO: Final = Retention()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +86,7 @@ def group(arrays: Arrays, prefix: str) -> dict[str, Array]:
     return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
 
 
-def save_learner(run: RunDir, meta: LearnerMeta, arrays: Arrays, retention: Retention = LAST_TWO) -> Path:
+def save_learner(run: RunDir, meta: LearnerMeta, arrays: Arrays, retention: Retention = _LAST_TWO) -> Path:
     path = write_learner(run, meta, arrays)
     retain(run, meta.iteration, retention)
     return path
