@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from selfplay.checkpoint import NetworkSpec
 from selfplay.config.options import shown
 from selfplay.errors import ConfigError, IncompatibleError
-from selfplay.policy.bodies import make_body
-from selfplay.policy.network import check_spec
+from selfplay.policy.network import check_spec, make_body
 
 if TYPE_CHECKING:
     from selfplay.checkpoint.schema import Scalar

@@ -18,7 +18,6 @@ from torch import Tensor, nn
 
 from selfplay.errors import LearnerError
 from selfplay.learner.accumulator import Accumulator
-from selfplay.learner.adamw import adamw
 from selfplay.learner.advantages import RoleEMA, with_advantages
 from selfplay.learner.dialogue_batch import (
     F32,
@@ -38,6 +37,7 @@ from selfplay.learner.grpo_loss import (
     truncated_importance,
     whole_of,
 )
+from selfplay.learner.optimizers import adamw
 
 if TYPE_CHECKING:
     from selfplay.policy.language.sampling import Sampling

@@ -18,7 +18,7 @@ from selfplay.learner.parallel_step import ParallelStep, differentiated
 from selfplay.policy.heads import masked
 
 if TYPE_CHECKING:
-    from selfplay.learner.baselines import ActionCounts
+    from selfplay.learner.imitation_metrics import ActionCounts
     from selfplay.policy.heads import Heads
     from selfplay.policy.network import ActorCritic
 

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import torch
 from torch import Tensor
 
-from selfplay.learner.adam import Adam
-from selfplay.learner.clip_and_step import add_gradients, clip_and_step
+from selfplay.learner.optimizers import Adam, add_gradients, clip_and_step
 
 if TYPE_CHECKING:
     from selfplay.policy.network import ActorCritic

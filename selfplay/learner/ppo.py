@@ -25,8 +25,8 @@ import torch
 from torch import Tensor
 
 from selfplay.learner import dense
-from selfplay.learner.adam import State
 from selfplay.learner.dense import Dense
+from selfplay.learner.optimizers import State
 from selfplay.learner.parallel_step import ParallelStep
 from selfplay.learner.ppo_kernel import add_teacher_gradient, compiled_gradient
 from selfplay.policy.heads import divergence, logprob_entropy, masked

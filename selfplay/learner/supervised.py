@@ -12,8 +12,8 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from selfplay.learner.accumulator import Accumulator
-from selfplay.learner.adamw import adamw
 from selfplay.learner.dialogue_batch import by_length, padded, row_of, token_weights
+from selfplay.learner.optimizers import adamw
 
 if TYPE_CHECKING:
     from torch import nn
