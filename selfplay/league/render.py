@@ -9,8 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from selfplay.league.alarms import MISFIT_ALARM
-from selfplay.league.leaderboard import REWARDS
+from selfplay.league.leaderboard import MISFIT_ALARM, REWARDS
 from selfplay.league.records import START, ladder_key
 
 if TYPE_CHECKING:

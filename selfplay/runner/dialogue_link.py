@@ -27,8 +27,7 @@ from selfplay.policy.policy import set_parameters
 from selfplay.rollout.dialogue import Instance
 from selfplay.runner.block_client import LinkClient
 from selfplay.runner.chaos import FaultPlan
-from selfplay.runner.dialogue import Lost, Played
-from selfplay.runner.dialogue_collector import DialogueCollector, DialogueOrder
+from selfplay.runner.dialogue import DialogueCollector, DialogueOrder, Lost, Played
 from selfplay.runner.faulty_dialogue import faulty
 from selfplay.runner.game_runner import Resource
 from selfplay.runner.serialization import Arrays, Document, Packed, code_hash

@@ -21,9 +21,8 @@ from envs.errors import GameError
 from envs.snapshots import copied, put_back
 from selfplay.errors import RunnerError, boundary
 from selfplay.runner import PROCESS_MB
-from selfplay.runner.game_process import DONE, STEP, STEP_SOME, parse_dtype
+from selfplay.runner.game_process import DONE, STEP, STEP_SOME, layout, map_arrays, parse_dtype, snapshot_of
 from selfplay.runner.process_reaper import ProcessReaper, kill_group
-from selfplay.runner.shared_block import layout, map_arrays, snapshot_of
 
 ROOT = Path(__file__).resolve().parents[2]
 LINE_BYTES: Final = 1 << 20

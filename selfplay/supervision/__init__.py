@@ -79,4 +79,4 @@ from selfplay.supervision.reports import (
 from selfplay.supervision.spec import ChildSpec, ParkPolicy, PoolSpec, SupervisorSpec
 from selfplay.supervision.supervisor import Supervisor
 from selfplay.supervision.tasks import run
-from selfplay.supervision.walk_tree import HangingChild, hanging, walk_tree
+from selfplay.supervision.tree import HangingChild, hanging, walk_tree

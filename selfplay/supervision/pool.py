@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 from selfplay.supervision import errors
 from selfplay.supervision.node import Node, TreeOptions
 from selfplay.supervision.nursery import Failure, build
-from selfplay.supervision.slot import ChildSlot
+from selfplay.supervision.park import ChildSlot
 from selfplay.supervision.spec import PoolSpec
 from selfplay.supervision.tasks import spawn
 

@@ -9,7 +9,7 @@ from selfplay.supervision import errors
 from selfplay.supervision.exits import ExitReason
 from selfplay.supervision.node import Node, TreeOptions
 from selfplay.supervision.nursery import Failure, build
-from selfplay.supervision.slot import ChildSlot
+from selfplay.supervision.park import ChildSlot
 from selfplay.supervision.spec import SupervisorSpec, check_significance
 
 if TYPE_CHECKING:
