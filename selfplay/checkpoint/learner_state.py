@@ -49,12 +49,7 @@ class Retention:
             raise CheckpointError(f"at least one state must be kept, not {self.newest}")
 
     def kept(self, iterations: Collection[int], verified: Iterable[int]) -> set[int]:
-        """The iterations to keep.
-
-        Args:
-            iterations: all states on disk.
-            verified: valid states, newest first; evaluated lazily.
-        """
+        """The iterations to keep of all on disk; ``verified`` are the valid ones, newest first, evaluated lazily."""
         good = list(islice(verified, self.newest))
         if len(good) < self.newest:
             return set(iterations)
@@ -128,9 +123,7 @@ def retain(run: RunDir, newest: int, retention: Retention) -> None:
 def named_by_states(run: RunDir, known: Named | None = None) -> set[str]:
     """Generations and exploiters that the saved states refer to. Damaged states are skipped.
 
-    Args:
-        run: folder of the run.
-        known: cache of earlier calls, which this call updates.
+    ``known`` is a cache of earlier calls, which this call updates.
 
     Raises:
         DiskError: a state cannot be read at the moment.

@@ -44,11 +44,7 @@ def read_games(*paths: Path) -> GameTable:
 
 
 def read_records(path: Path, kind: type[AnyRecord] = MatchRecord) -> Iterator[AnyRecord]:  # type: ignore[assignment]
-    """Read the rows of a ledger as validated records, in order. Slow: about 20 us per row.
-
-    Args:
-        path: the file.
-        kind: type of the records; ``RewardRecord`` for games with rewards.
+    """Read the rows of a ledger as validated records of a kind, in order. Slow: about 20 us per row.
 
     Raises:
         LeagueError: as for ``read_games``, and for any invalid field.

@@ -113,14 +113,11 @@ def repeat(a: str, b: str, budget: int, rng: np.random.Generator, games_each: in
 
 
 def kinds_of_opponents(place: int, names: Sequence[str]) -> dict[str, Ints]:
-    """Opponents that a player should meet, as indices by kind; empty kinds are left out.
+    """Opponents that the player at ``place`` should meet, as indices by kind; empty kinds are left out.
 
     A generation meets the anchors, the start, recent generations (the newer half of those before it) and old ones (the
-    older half without the start). A scripted player meets the other scripted players.
-
-    Args:
-        place: index of the player in ``names``.
-        names: scripted players first, then generations by age.
+    older half without the start). A scripted player meets the other scripted players. ``names`` are scripted players,
+    then generations by age.
     """
     scripted = bisect_left(names, 0, key=_age)
     kinds = {"anchor": np.arange(scripted)}
@@ -225,14 +222,9 @@ def _argmax(values: Floats, rng: np.random.Generator) -> int:
 
 
 def results(games: GameTable, scripted: str, since: float = 0) -> tuple[Floats, Ints]:
-    """Scores [K] of generations against a scripted player, and the pair label [K] of each game.
+    """Scores [K] of generations against a scripted player in comparable games, and the pair label [K] of each game.
 
-    The newest generations count, as few as have ``GAMES_PER_RESULT`` games together.
-
-    Args:
-        games: comparable games, see ``GameTable.comparable``.
-        scripted: the scripted player.
-        since: number of the oldest generation that counts.
+    The newest generations count, as few as have ``GAMES_PER_RESULT`` games together, and none older than ``since``.
     """
     if scripted not in games.players:
         return np.zeros(0), np.zeros(0, np.int64)
@@ -249,9 +241,7 @@ def results(games: GameTable, scripted: str, since: float = 0) -> tuple[Floats, 
 def scores_against(games: GameTable, scripted: Sequence[str]) -> dict[str, tuple[int, ScoreInterval]]:
     """Number of games and score of the newest generations by scripted player, of those met often enough.
 
-    Args:
-        games: comparable games.
-        scripted: pinned players, the weakest first; the result has the strongest first.
+    ``scripted`` has the weakest player first, the result the strongest.
     """
     found = {name: results(games, name) for name in reversed(scripted)}
     return {
@@ -273,17 +263,8 @@ def plan_scripted(
 
     While training, scripted players with too few games in total come first, from the weakest to the strongest, so that
     wins show early. Those with too few games in the second half of the training follow, from the strongest to the
-    weakest.
-
-    Args:
-        games: comparable games.
-        scripted: scripted players, the weakest first.
-        newest: the newest generation.
-        budget: games, at most.
-        rng: draws the seeds.
-        games_each: games per matchup.
-        last: whether training has ended; then ``newest`` itself plays the ``STRONGEST`` strongest against which
-            the score is at least ``MIN_SCORE``, and no others.
+    weakest. At the ``last`` ``newest`` itself plays the ``STRONGEST`` strongest against which the score is at least
+    ``MIN_SCORE``, and no others. ``scripted`` has the weakest player first.
     """
     number, strongest = generation_number(newest) or 0, scripted[::-1]
     order = [(name, 0.0) for name in scripted] + [(name, number / 2) for name in strongest]

@@ -80,13 +80,7 @@ class SprtResult:
 
 
 def sprt(scores: ArrayLike, pairs: ArrayLike | None = None, bounds: SprtBounds | None = None) -> SprtResult:
-    """Test whether A is stronger.
-
-    Args:
-        scores: [N] of A: 1 a win, 0.5 a draw, 0 a loss.
-        pairs: [N] label of games that share a seed; default: all games are independent.
-        bounds: hypotheses and error rates.
-    """
+    """Test whether A is stronger, by its scores [N]. Games with one label in ``pairs`` [N] share a seed."""
     bounds = bounds or SprtBounds()
     points = np.asarray(scores, dtype=np.float64).ravel()
     games = points.size

@@ -104,14 +104,9 @@ class GRPOLearner:
         reference: TokenModel | None = None,
         threads: int = 1,
     ) -> None:
-        """Create the optimizer and the worker threads.
+        """Create the optimizer and the worker threads, which share micro-batches on the CPU.
 
-        Args:
-            model: to train.
-            settings: of the update.
-            sampling: of the replies.
-            reference: frozen model for the KL divergence, which has the weight ``settings.kl``.
-            threads: for micro-batches on the CPU.
+        ``reference`` is a frozen model for the KL divergence, which has the weight ``settings.kl``.
 
         Raises:
             LearnerError: ``settings.kl`` without a reference.
@@ -147,11 +142,9 @@ class GRPOLearner:
         return found
 
     def update(self, groups: Iterable[DialogueGroup], generator: torch.Generator) -> GRPOStatistics:
-        """Learn from the games of an iteration.
+        """Learn from the games of an iteration; the generator draws the order of the rows.
 
-        Args:
-            groups: of games; single games and equal rewards train only with a baseline across states.
-            generator: for the order of the rows.
+        Single games and equal rewards train only with a baseline across states.
 
         Raises:
             LearnerError: an invalid row (``row_of``), or a reward is not finite.

@@ -19,11 +19,7 @@ class Adam:
     """Adam (Kingma & Ba 2015, https://arxiv.org/abs/1412.6980) on torch's fused kernel.
 
     The steps are those of ``torch.optim.Adam(fused=True)``, which would import torch's compiler (docs/adr/0012). A
-    parameter without a ``grad`` keeps its value and its moments.
-
-    Args:
-        learning_rate: may be changed between steps.
-        eps: added to the square root.
+    parameter without a ``grad`` keeps its value and its moments. ``learning_rate`` may be changed between steps.
     """
 
     defaults: ClassVar[Mapping[str, Any]] = {"fused": True}  # as in torch: step counts are on the parameter's device

@@ -86,11 +86,7 @@ class PPOSettings:
 def surrogate_terms(heads: Heads, out: Tensor, batch: Batch, settings: PPOSettings) -> Terms:
     """Policy loss, value loss and entropy, and what is measured beside them.
 
-    Args:
-        heads: Layout of the logits.
-        out: Logits and, beside them, the value, [N, L + 1], of all decisions of the batch.
-        batch: Decisions.
-        settings: Clip ranges.
+    ``out`` [N, L + 1] are the logits and, beside them, the value of all decisions of the batch.
     """
     logprob, entropy = logprob_entropy(heads, out[:, :-1], batch.action)
     value, advantage = out[:, -1], batch.advantage
@@ -205,13 +201,10 @@ class PPO:
         *,
         critic_only: bool = False,
     ) -> UpdateMetrics:
-        """Learn from one batch.
+        """Learn from one batch; the generator draws the order of the items.
 
-        Args:
-            batch: of an iteration.
-            generator: draws the order of the items.
-            stop: called before each minibatch; True ends the update early.
-            critic_only: train the value alone, by the network's last layer: the policy does not change.
+        ``stop`` is called before each minibatch; True ends the update early. With ``critic_only`` the value alone is
+        trained, by the network's last layer: the policy does not change.
         """
         given, explained = self.settings, batch.flat().explained_variance()
         decisions = batch.decisions
@@ -273,17 +266,9 @@ class PPO:
     def gradients(
         self, batch: Batch, index: Tensor, trainable: Sequence[Tensor], *, share: float, critic_only: bool = False
     ) -> tuple[list[Tensor], Tensor]:
-        """Gradients of ``share`` times the summed loss of some items. Safe for threads.
+        """Gradients of ``share`` times the summed loss of the items ``index``; the summed terms [len(PER_DECISION)].
 
-        Args:
-            batch: of an update.
-            index: the items.
-            trainable: all parameters, or those of the last layers.
-            share: factor of the loss.
-            critic_only: the value's term alone.
-
-        Returns:
-            Gradients of the trainable parameters, and the summed terms [len(PER_DECISION)].
+        ``trainable`` are all parameters, or those of the last layers. Safe for threads.
         """
         if not hasattr(self._local, "workspace"):
             self._local.workspace = Workspace()

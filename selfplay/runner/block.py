@@ -37,13 +37,7 @@ class Block:
     """Owns the games, who sits where, and the randomness of the block."""
 
     def __init__(self, game: ScriptedGame, seed: int, infer: Infer = infer_directly) -> None:
-        """A block of games that has not begun.
-
-        Args:
-            game: The games.
-            seed: Starts them and the sampling of actions; two blocks with one seed play alike.
-            infer: Runs the networks.
-        """
+        """A block of games that has not begun. Two blocks with one seed play alike."""
         self.game = game
         seats = self._num_seats = game.num_seats
         self._infer = infer

@@ -204,10 +204,7 @@ class Chaos:
 class FaultyGame:
     """A game in which planned faults strike; everything else is the game's (``ScriptedGame``).
 
-    Args:
-        plan: Its faults; a segment has ``plan.steps`` steps.
-        on_fault: Called when a fault strikes.
-        pid: Process that ``hang`` stops and ``kill`` kills.
+    ``on_fault`` is called when a fault strikes. ``hang`` stops the process ``pid``, ``kill`` kills it.
     """
 
     def __init__(self, game: ScriptedGame, plan: FaultPlan, on_fault: OnFault, pid: int | None = None) -> None:

@@ -77,11 +77,7 @@ class PublishedWeights:
 class DialogueClient(LinkClient):
     """Plays on the other end of a link (``DialogueGames``), served by a ``DialogueServer``.
 
-    Args:
-        link: to the server.
-        weights: published before the first order.
-        document: argument of ``DialogueServer.open``.
-        files: reference to the model's files.
+    The weights must be published before the first order; ``document`` and ``files`` are for ``DialogueServer.open``.
     """
 
     def __init__(self, link: Link, weights: PublishedWeights, document: Document, files: object) -> None:

@@ -74,11 +74,7 @@ class ProcessGame:
     ) -> None:
         """Start the child and wait until its games exist.
 
-        Args:
-            name: Of the game.
-            options: Of its constructor, JSON-able.
-            start_timeout_s: Seconds that this may take; by default as long as it takes.
-            process_mb: Megabytes that the child may allocate (Linux); 0: as many as there are.
+        ``options`` of the game are JSON-able. The child may allocate ``process_mb`` megabytes (Linux); 0: no limit.
 
         Raises:
             GameError: the game refuses the options.

@@ -100,11 +100,8 @@ class ReplyServer:
     All methods but ``where`` are called on the event loop.
 
     Args:
-        program: of the server.
-        folder: of the initial model.
         log: output is appended to this file.
         start_timeout_s: time to start, or to load another folder.
-        arguments: appended to the command line.
     """
 
     def __init__(

@@ -74,12 +74,9 @@ ALL_MASK_ATTENTION_FUNCTIONS.register(NAME, ALL_MASK_ATTENTION_FUNCTIONS["sdpa"]
 
 
 def pad_left(pieces: Sequence[Sequence[int]], firsts: Sequence[int], padding: int) -> tuple[Tensor, Tensor]:
-    """Tokens [R, N] and their positions [R, N], padded on the left.
+    """Tokens [R, N] and their positions [R, N], padded on the left at a position that must never be visible.
 
-    Args:
-        pieces: new tokens of each row, at least one.
-        firsts: position of the first of them.
-        padding: position of padding; it must never be visible.
+    ``pieces`` are the new tokens of each row, at least one, and ``firsts`` the positions of the first of them.
     """
     longest = max(map(len, pieces))
     gaps = [longest - len(piece) for piece in pieces]

@@ -23,11 +23,9 @@ FIRST_SLOTS, FIRST_COLUMNS = 64, 128
 
 @final
 class KVStore:
-    """Keys and values of each layer, [slots, L, K, D].
+    """Keys and values of each layer, [slots, L, K, D], of at most ``limit`` bytes.
 
-    Args:
-        model: of the conversations.
-        limit: maximum number of bytes. Conversations without a slot, and columns beyond the last, are not kept.
+    Conversations without a slot, and columns beyond the last, are not kept.
     """
 
     def __init__(self, model: LanguageModel, limit: int = STORE_BYTES) -> None:

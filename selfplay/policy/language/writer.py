@@ -30,14 +30,10 @@ KEEP_SHARE: Final = 0.75  # the batch is compacted if at most this share of its 
 
 @final
 class LocalWriter(Writer):
-    """Writes with a local model. One thread at a time.
+    """Writes with a local model, in batches of at most ``rows``. One thread at a time.
 
-    Args:
-        model: its weights may change only while no conversation is open.
-        sampling: of the tokens.
-        rows: maximum size of a batch.
-        keep_share: see ``KEEP_SHARE``.
-        store_bytes: limit for keys and values of open conversations.
+    The model's weights may change only while no conversation is open. ``store_bytes`` limits the keys and values of
+    open conversations.
     """
 
     def __init__(
