@@ -51,7 +51,7 @@ class Gate:
         return None if candidate is None else (candidate, self.state.best)
 
     def decide(self, games: GameTable, rule: ResultRule = "stocks_percent") -> tuple[str, SprtResult] | None:
-        """Update the test with all comparable games; returns the candidate and its test, or None without a candidate."""
+        """Update the test with all comparable games; returns the candidate and its test; None without one."""
         candidate = self.state.candidate
         if candidate is None:
             return None

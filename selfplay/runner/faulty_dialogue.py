@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def faulty(entry: DialogueEntry, plan: FaultPlan, on_fault: OnFault, pid: int | None = None) -> DialogueEntry:
-    """An entry whose games have planned faults: at most one for each order of games, for which ``states`` is called once.
+    """An entry whose games have planned faults: at most one an order of games, for which ``states`` is called once.
 
     ``on_fault`` is called when a fault strikes. ``hang`` stops the process ``pid``, ``kill`` kills it.
     """
