@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from envs.files import read_plain
 from selfplay.appending import Appender
-from selfplay.errors import LeagueError, boundary, describe
+from selfplay.errors import LeagueError, boundary
 from selfplay.files import sync
 from selfplay.league.games import GameTable, TableBuilder
 from selfplay.league.records import MatchRecord, first_problem
@@ -66,10 +66,8 @@ def read_records(path: Path, kind: type[AnyRecord] = MatchRecord) -> Iterator[An
 
 
 def _content(path: Path) -> bytes:
-    try:
+    with boundary(LeagueError, f"cannot read the ledger {path}"):
         return read_plain(path, MAX_BYTES)
-    except OSError as error:
-        raise LeagueError(f"cannot read the ledger {path}: {describe(error)}") from error
 
 
 def _fold(path: Path, data: bytes, columns: TableBuilder) -> list[int]:

@@ -178,7 +178,8 @@ class PPO:
 
     def begin(self, weights: Mapping[str, Tensor]) -> None:
         """Load weights and reset the optimizer state."""
-        self._step.begin(weights)
+        self.network.load_state_dict(dict(weights))
+        self.forget_gradients()
 
     def forget_gradients(self) -> None:
         """Reset the optimizer state: with the step count of a policy at rest, its first steps would be too large."""

@@ -311,8 +311,7 @@ class _Segment:
 
     def _remembered(self, memory: RecurrentState, columns: torch.Tensor | slice) -> F32:
         """Recurrent state of the learner in some columns, [N, M]; undefined for columns the learner does not play."""
-        kept: F32 = memory.read(self._network.memory_width, columns).numpy().copy()
-        return kept
+        return memory.read(self._network.memory_width, columns).numpy().copy()
 
 
 def _finite(array: F32) -> bool:
@@ -324,5 +323,4 @@ def _values(network: ActorCritic, obs: F32, memory: F32, infer: Infer) -> F32:
     """V of observations [N, D], each with its memory [N, M]."""
     rows = RecurrentState(len(obs), infer)
     rows.restore(torch.from_numpy(memory))
-    values: F32 = rows.step(network, torch.from_numpy(obs), slice(None))[1].numpy()
-    return values
+    return rows.step(network, torch.from_numpy(obs), slice(None))[1].numpy()

@@ -85,7 +85,8 @@ class ProcessGame:
         self.notes: list[str] = []
         self._number = 0  # of the last command
         self._reaper = ProcessReaper()
-        with tempfile.TemporaryFile(dir=_shared_folder()) as file:
+        memory = "/dev/shm" if Path("/dev/shm").is_dir() else None  # None: the usual folder for temporary files
+        with tempfile.TemporaryFile(dir=memory) as file:
             try:
                 self._process = subprocess.Popen(
                     [sys.executable, "-m", "selfplay.runner.game_process"],
@@ -140,8 +141,7 @@ class ProcessGame:
     def reset(self, seeds: Seeds) -> F32:
         self._shared["seeds"][:] = seeds
         self._ask({"do": "reset"})
-        obs: F32 = self._shared["obs"]
-        return obs
+        return self._shared["obs"]
 
     def step(self, actions: Actions, acts: Bool | None = None) -> StepBatch:
         shared = self._shared
@@ -166,8 +166,7 @@ class ProcessGame:
     def restore(self, arrays: dict[str, NDArray[Any]]) -> F32:
         put_back(self._kept, arrays)
         self._ask({"do": "restore"})
-        obs: F32 = self._shared["obs"]
-        return obs
+        return self._shared["obs"]
 
     def close(self) -> None:
         """End the child and everything that it has started."""
@@ -256,8 +255,3 @@ class ProcessGame:
             problem = error.errors(include_url=False, include_input=False)[0]
             where = ".".join(map(str, problem["loc"]))
             raise RunnerError(f"{said}: {where or 'the answer'}: {problem['msg']}") from error
-
-
-def _shared_folder() -> str | None:
-    """Memory where there is a folder for it, else the usual place for temporary files."""
-    return "/dev/shm" if Path("/dev/shm").is_dir() else None

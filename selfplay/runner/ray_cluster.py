@@ -88,7 +88,11 @@ def connected(address: str | None, actors: int) -> Iterator[Cluster]:
                 ray = stack.enter_context(_Session(options, START_S, "a cluster on this machine"))
             yield Cluster(ray)
         return
-    _check_token()
+    if _token() is None:
+        raise ConfigError(
+            "--ray-address needs the token of the cluster: in RAY_AUTH_TOKEN, in a file that RAY_AUTH_TOKEN_PATH "
+            f"names, or in ~/{TOKEN_FILE} (ray get-auth-token --generate makes one, for all nodes the same)"
+        )
     _check_reachable(address)
     with _Session({"address": address}, CONNECT_S, f"--ray-address {address}") as ray:
         cluster = Cluster(ray)
@@ -155,14 +159,6 @@ def _token() -> str | None:
             return name
     file = Path(os.path.expanduser("~")) / TOKEN_FILE
     return str(file) if file.is_file() else None
-
-
-def _check_token() -> None:
-    if _token() is None:
-        raise ConfigError(
-            "--ray-address needs the token of the cluster: in RAY_AUTH_TOKEN, in a file that RAY_AUTH_TOKEN_PATH "
-            f"names, or in ~/{TOKEN_FILE} (ray get-auth-token --generate makes one, for all nodes the same)"
-        )
 
 
 def _check_reachable(address: str) -> None:
@@ -286,7 +282,10 @@ class RayLink:
         with _runner_error(self._name):
             answer: Future[Any] = getattr(self._actor, method).remote(*arguments, **named).future()
         wait([answer, self._severed], return_when=FIRST_COMPLETED)
-        return self._answer(answer)
+        if not answer.done():
+            raise RunnerError(f"{self._name}: its actor is no longer waited for")
+        with _runner_error(self._name):
+            return answer.result()
 
     def sever(self) -> None:
         with suppress(InvalidStateError):  # it was already
@@ -296,12 +295,6 @@ class RayLink:
         self.sever()
         with suppress(Exception):  # theirs: the cluster is gone, and the actor with it
             self._ray.util.remove_placement_group(self._place)  # and whatever is in it
-
-    def _answer(self, answer: Future[Any]) -> Any:  # noqa: ANN401
-        if not answer.done():
-            raise RunnerError(f"{self._name}: its actor is no longer waited for")
-        with _runner_error(self._name):
-            return answer.result()
 
 
 @contextmanager

@@ -26,11 +26,8 @@ if TYPE_CHECKING:
 
     from selfplay.policy.language.attention import ColumnCache
 
-_OF_LOGITS: Final = (
-    "final_logit_softcapping",
-    "logits_scaling",
-    "logit_scale",
-)  # of heads that do more than a linear layer
+# of heads that do more than a linear layer
+_OF_LOGITS: Final = ("final_logit_softcapping", "logits_scaling", "logit_scale")
 SLIDING: Final = "sliding_attention"  # kind of a layer that sees only the last ``sliding_window`` tokens
 
 
