@@ -1,12 +1,13 @@
 """Everything that a run saves: written atomically, verified on reading, and never executed. No torch.
 
 Arrays go in and out as numpy arrays by name. Failures are ``CheckpointError`` or ``ConfigError`` (``selfplay.errors``)
-with the file and the reason. See ``run_dir`` for the layout of a run folder, ``schema`` for the JSON documents,
+with the file and the reason. See ``run_dir`` for the layout of a run folder, ``documents`` for the JSON documents,
 ``generations`` for frozen policies, ``learner_state`` for the state of training, and ``store`` for the file format.
 """
 
 from __future__ import annotations
 
+from selfplay.checkpoint.documents import ActionHeads, LearnerMeta, NetworkSpec, PolicyMeta
 from selfplay.checkpoint.generations import (
     Generation,
     list_generations,
@@ -43,4 +44,3 @@ from selfplay.checkpoint.run_dir import (
     create_run,
     resolve_run,
 )
-from selfplay.checkpoint.schema import ActionHeads, LearnerMeta, NetworkSpec, PolicyMeta

@@ -14,8 +14,7 @@ from selfplay.checkpoint.store import MANIFEST
 from selfplay.errors import ConfigError, NotARunError, boundary
 
 if TYPE_CHECKING:
-    from selfplay.checkpoint.documents import JsonObject
-    from selfplay.checkpoint.schema import NetworkSpec, PolicyMeta
+    from selfplay.checkpoint.documents import JsonObject, NetworkSpec, PolicyMeta
     from selfplay.checkpoint.tensors import Array
 
 SHIPPED_FOLDER: Final = Path(__file__).parents[1] / "shipped"

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from selfplay.checkpoint.documents import MAX_JSON_BYTES, JsonObject, decode_json, encode_json
-from selfplay.checkpoint.schema import GENERATION_ID
+from selfplay.checkpoint.documents import GENERATION_ID, MAX_JSON_BYTES, JsonObject, decode_json, encode_json
 from selfplay.checkpoint.store import make_folder, recover, write_file
 from selfplay.errors import CheckpointError, ConfigError, NotARunError, RunExistsError, RunLockedError, boundary
 from selfplay.files import read_file

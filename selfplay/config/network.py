@@ -10,7 +10,7 @@ from selfplay.errors import ConfigError, IncompatibleError
 from selfplay.policy.network import check_spec, make_body
 
 if TYPE_CHECKING:
-    from selfplay.checkpoint.schema import Scalar
+    from selfplay.checkpoint.documents import Scalar
     from selfplay.config.base import StructureConfig
 
 

@@ -16,7 +16,7 @@ from selfplay.policy.backbones import HEAD_WIDTH, LAYERS, OPTIONS, make_layer
 from selfplay.policy.heads import Heads
 
 if TYPE_CHECKING:
-    from selfplay.checkpoint.schema import ActionHeads, NetworkSpec
+    from selfplay.checkpoint.documents import ActionHeads, NetworkSpec
     from selfplay.policy.backbones import Remembering
 
 ACTIVATIONS: Final[dict[str, type[nn.Module]]] = {"tanh": nn.Tanh, "relu": nn.ReLU, "silu": nn.SiLU}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
@@ -15,7 +16,7 @@ from selfplay.supervision.tasks import spawn
 
 if TYPE_CHECKING:
     from selfplay.supervision.child import Child
-    from selfplay.supervision.exits import Cause, ChildInfo, ChildRef, ExitReason
+    from selfplay.supervision.exits import Cause, ChildRef, ExitReason
     from selfplay.supervision.spec import ChildSpec
     from selfplay.supervision.tree import TreeState
 
@@ -41,14 +42,8 @@ class Pool(Node):
         """
         await self._call(partial(self._terminate, which))
 
-    def which_children(self) -> tuple[ChildInfo, ...]:
-        """The children by the start of their current incarnation; never blocks.
-
-        Raises:
-            NotRunningError: this pool does not run.
-        """
-        self._check_alive()
-        return tuple(slot.info for slot in self._slots)
+    def _children(self) -> Iterable[ChildSlot]:
+        return self._slots
 
     async def _add(self, spec: ChildSpec) -> ChildRef | None:
         if spec.significant:

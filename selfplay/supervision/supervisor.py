@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
@@ -14,7 +15,7 @@ from selfplay.supervision.spec import SupervisorSpec, check_significance
 
 if TYPE_CHECKING:
     from selfplay.supervision.child import Child
-    from selfplay.supervision.exits import Cause, ChildInfo, ChildRef
+    from selfplay.supervision.exits import Cause, ChildRef
     from selfplay.supervision.spec import ChildSpec
     from selfplay.supervision.tree import TreeState
 
@@ -63,14 +64,8 @@ class Supervisor(Node):
             if slot.state == "parked":
                 self._post(partial(self._leave_park, slot))
 
-    def which_children(self) -> tuple[ChildInfo, ...]:
-        """The children in start order; never blocks.
-
-        Raises:
-            NotRunningError: this supervisor does not run.
-        """
-        self._check_alive()
-        return tuple(slot.info for slot in self._slots.values())
+    def _children(self) -> Iterable[ChildSlot]:
+        return self._slots.values()
 
     async def _add(self, spec: ChildSpec) -> ChildRef | None:
         check_significance(spec, self._spec.auto_shutdown)

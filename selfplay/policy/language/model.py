@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 import torch
 from torch import Tensor, nn
 
-from selfplay.policy.language.cache_check import CacheShape, check_cache
+from selfplay.policy.language.attention import CacheShape, check_cache
 from selfplay.policy.language.chat import Chat, Rows
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ from torch import Tensor
 
 from envs.splitmix import words
 from selfplay.policy.language.conversation import NO_ROOM, Conversation, Reply, Writer
-from selfplay.policy.language.decoding import DecodingBatch, DecodingRow, shared
-from selfplay.policy.language.kv_store import STORE_BYTES, KVStore
+from selfplay.policy.language.decoding import STORE_BYTES, DecodingBatch, DecodingRow, KVStore, shared
 from selfplay.policy.language.sampling import Sampling, log_distribution
 
 if TYPE_CHECKING:
