@@ -255,12 +255,10 @@ def resolve_run(path: Path | None = None, root: Path = CHECKPOINTS) -> RunDir:
     newest = next(iter(find_runs(root)), None)
     if path is None and newest is not None:
         return newest
-    hint = (
-        f"; the newest run is {newest.path}"
-        if newest
-        else f"; there is no run below {root} yet, selfplay train starts one"
-    )
-    raise NotARunError((f"{path} holds no run" if path is not None else "no run was named") + hint)
+    hint = f"there is no run below {root} yet, selfplay train starts one"
+    if newest is not None:
+        hint = f"the newest run is {newest.path}"
+    raise NotARunError(f"{'no run was named' if path is None else f'{path} holds no run'}; {hint}")
 
 
 def runs_under(root: Path = CHECKPOINTS) -> list[Path]:

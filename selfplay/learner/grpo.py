@@ -9,7 +9,7 @@ Letters in shapes: B rows, T tokens of the longest, N tokens that train, n those
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -37,7 +37,7 @@ from selfplay.learner.grpo_loss import (
     truncated_importance,
     whole_of,
 )
-from selfplay.learner.optimizers import adamw
+from selfplay.learner.optimizers import StepSums, adamw
 
 if TYPE_CHECKING:
     from selfplay.policy.language.sampling import Sampling
@@ -228,34 +228,21 @@ class GRPOLearner:
 
 
 @dataclass(slots=True)
-class _Totals:
-    """Sums over the steps with a finite gradient."""
+class _Totals(StepSums):
+    """The sums of ``LOSS_PARTS`` over the tokens, and what is measured once an update."""
 
-    sums: Tensor  # float64 [len(LOSS_PARTS)]
-    norms: list[float] = field(default_factory=list)
-    tokens: int = 0
-    skipped: int = 0  # the other steps
     drift: float | None = None  # None: not measured yet
     importance: float = 1.0
 
-    def add(self, sums: Tensor, norm: Tensor, tokens: int) -> None:
-        """Count one step."""
-        if not bool(torch.isfinite(norm)):
-            self.skipped += 1
-            return
-        self.sums += sums
-        self.norms.append(float(norm))
-        self.tokens += tokens
-
     def statistics(self, **counts: int) -> GRPOStatistics:
         loss, *sums = self.sums.tolist()
-        means = {name: value / max(self.tokens, 1) for name, value in zip(LOSS_PARTS[1:], sums, strict=True)}
+        means = {name: value / max(self.count, 1) for name, value in zip(LOSS_PARTS[1:], sums, strict=True)}
         steps = len(self.norms)
         return GRPOStatistics(
             **counts,
             **means,
             loss=loss / max(steps, 1),
-            grad_norm=sum(self.norms) / max(steps, 1),
+            grad_norm=sum(map(float, self.norms)) / max(steps, 1),
             drift=self.drift or 0.0,
             importance=self.importance,
             steps=steps + self.skipped,

@@ -160,11 +160,8 @@ def imitation_metrics(
         totals += torch.cat([rows.sum(1), rows[:, changed].sum(1)])
         chances = probabilities(heads, logits).double()
         pressed += torch.stack([chances[:, : heads.binary].sum(0), action[:, : heads.binary].double().sum(0)])
-        out += (
-            torch.stack([torch.stack(_off_centre(heads, chances, action, *stick)) for stick in sticks.values()], 1)
-            if sticks
-            else 0.0
-        )
+        for i, stick in enumerate(sticks.values()):
+            out[:, i] += torch.stack(_off_centre(heads, chances, action, *stick))
         right += int((sample(heads, logits, None, greedy=True)[0] == action).all(1).sum())
         if (left := DIVERSITY_ROWS - seen) > 0:
             drawn |= _distinct(sample(heads, logits[:left], generator)[0])

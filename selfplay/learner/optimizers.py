@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
 import torch
@@ -24,12 +25,7 @@ class Adam:
 
     defaults: ClassVar[Mapping[str, Any]] = {"fused": True}  # as in torch: step counts are on the parameter's device
 
-    def __init__(
-        self,
-        parameters: Iterable[Tensor],
-        learning_rate: float,
-        eps: float = 1e-8,
-    ) -> None:
+    def __init__(self, parameters: Iterable[Tensor], learning_rate: float, eps: float = 1e-8) -> None:
         self.parameters = list(parameters)
         self.learning_rate = learning_rate
         self.state: State = {}
@@ -99,6 +95,24 @@ def adamw(network: nn.Module, learning_rate: float, weight_decay: float) -> Scal
     parameters = [parameter for parameter in network.parameters() if parameter.requires_grad]
     fused = parameters[0].device.type in ("cpu", "cuda")
     return ScaledAdamW(parameters, learning_rate, weight_decay=weight_decay, fused=fused)
+
+
+@dataclass(slots=True)
+class StepSums:
+    """Sums over the steps with a finite gradient."""
+
+    sums: Tensor  # float64 [K]
+    norms: list[Tensor] = field(default_factory=list)  # of the gradients
+    count: int = 0  # decisions or tokens
+    skipped: int = 0  # the other steps
+
+    def add(self, sums: Tensor, norm: Tensor, count: int) -> None:
+        if not bool(torch.isfinite(norm)):
+            self.skipped += 1
+            return
+        self.sums += sums
+        self.norms.append(norm)
+        self.count += count
 
 
 def add_gradients(total: Sequence[Tensor], more: Sequence[Tensor]) -> None:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 import torch
@@ -26,7 +26,7 @@ from torch import Tensor
 
 from selfplay.learner import dense
 from selfplay.learner.dense import Dense
-from selfplay.learner.optimizers import State
+from selfplay.learner.optimizers import State, StepSums
 from selfplay.learner.parallel_step import ParallelStep
 from selfplay.learner.ppo_kernel import add_teacher_gradient, compiled_gradient
 from selfplay.policy.heads import divergence, logprob_entropy, masked
@@ -214,7 +214,7 @@ class PPO:
         size = max(1, min(given.batch_size * len(batch) // max(decisions, 1), len(batch)))
         weight = given.entropy_weight(self._entropy(batch, size)) if given.entropy_floor else given.entropy_coefficient
         self.settings = settings = replace(given, entropy_coefficient=weight)
-        tally = _MinibatchSums(torch.zeros(len(PER_DECISION), dtype=torch.float64, device=self.device))
+        tally = StepSums(torch.zeros(len(PER_DECISION), dtype=torch.float64, device=self.device))
         epochs = 0
         while epochs < settings.epochs:
             kl = self._epoch(batch, size, generator, stop, tally, critic_only=critic_only)
@@ -223,8 +223,8 @@ class PPO:
                 break
         step_kl, reverted = self._guard(batch, before, size) if before is not None else (0.0, 0)
         self.settings = given
-        return tally.metrics(
-            settings, explained_variance=explained, epochs=epochs, step_kl=step_kl, reverted=reverted,
+        return _metrics(
+            tally, settings, explained_variance=explained, epochs=epochs, step_kl=step_kl, reverted=reverted,
             critic_only=critic_only,
         )  # fmt: skip
 
@@ -234,13 +234,13 @@ class PPO:
         size: int,
         generator: torch.Generator,
         stop: Callable[[], bool],
-        tally: _MinibatchSums,
+        tally: StepSums,
         *,
         critic_only: bool,
     ) -> float:
         """Visit every item once, ``size`` at a time; returns the mean KL from the behaviour policy."""
         order = torch.randperm(len(batch), generator=generator).to(self.device)
-        epoch = _MinibatchSums(torch.zeros_like(tally.sums))
+        epoch = StepSums(torch.zeros_like(tally.sums))
         for start in range(0, len(batch), size):
             if stop():
                 break
@@ -249,7 +249,7 @@ class PPO:
             sums, norm = self._minibatch(batch, index, count, critic_only=critic_only)
             for each in (tally, epoch):
                 each.add(sums, norm, count)
-        return float(epoch.sums[PER_DECISION.index("approx_kl")]) / max(epoch.decisions, 1)
+        return float(epoch.sums[PER_DECISION.index("approx_kl")]) / max(epoch.count, 1)
 
     def _minibatch(self, batch: Batch, index: Tensor, decisions: int, *, critic_only: bool) -> tuple[Tensor, Tensor]:
         """One optimizer step on the items ``index``; the sums of the terms, and the norm of the gradient."""
@@ -312,34 +312,17 @@ class PPO:
         return kl, 1
 
 
-@dataclass(slots=True)
-class _MinibatchSums:
-    """Sums over minibatches whose gradient was finite."""
-
-    sums: Tensor  # float64 [len(PER_DECISION)]
-    norms: list[Tensor] = field(default_factory=list)  # of gradients
-    decisions: int = 0
-    skipped: int = 0  # the other minibatches
-
-    def add(self, sums: Tensor, norm: Tensor, decisions: int) -> None:
-        if not bool(torch.isfinite(norm)):
-            self.skipped += 1
-            return
-        self.sums += sums
-        self.norms.append(norm)
-        self.decisions += decisions
-
-    def metrics(self, settings: PPOSettings, **others: float) -> UpdateMetrics:
-        """Means over what was counted, together with the other metrics."""
-        means = dict(zip(PER_DECISION, (self.sums / max(self.decisions, 1)).tolist(), strict=True))
-        return UpdateMetrics.model_validate(
-            {
-                **means,
-                **others,
-                "loss": settings.loss(means),
-                "grad_norm": float(torch.stack(self.norms).mean()) if self.norms else 0.0,
-                "learning_rate": settings.learning_rate,
-                "minibatches": len(self.norms) + self.skipped,
-                "skipped": self.skipped,
-            }
-        )
+def _metrics(tally: StepSums, settings: PPOSettings, **others: float) -> UpdateMetrics:
+    """Means over what was counted, together with the other metrics."""
+    means = dict(zip(PER_DECISION, (tally.sums / max(tally.count, 1)).tolist(), strict=True))
+    return UpdateMetrics.model_validate(
+        {
+            **means,
+            **others,
+            "loss": settings.loss(means),
+            "grad_norm": float(torch.stack(tally.norms).mean()) if tally.norms else 0.0,
+            "learning_rate": settings.learning_rate,
+            "minibatches": len(tally.norms) + tally.skipped,
+            "skipped": tally.skipped,
+        }
+    )

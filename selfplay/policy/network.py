@@ -90,9 +90,8 @@ class ActorCritic(nn.Module):
         return torch.zeros(rows, self.memory_width, device=self.out.weight.device)
 
     def _read_out(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        logits, value = torch.split(
-            self.out.forward(x), [self.heads.logits, 1], -1
-        )  # one copy where gradients come back
+        # split: one copy where gradients come back
+        logits, value = torch.split(self.out.forward(x), [self.heads.logits, 1], -1)
         return logits, value.squeeze(-1)
 
     @property

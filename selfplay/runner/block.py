@@ -233,9 +233,11 @@ class _Segment:
             masked=game.legal is not None, taught=order.teacher is not None,
         )  # fmt: skip
         made = {name: np.zeros(*field) for name, field in fields.items() if name != "obs"}
+        made["obs"] = buffers.take(*fields["obs"])
+        self._arrays = made  # by the names of the fields of a rollout
         self._num_seats = game.num_seats
         self._network = order.network
-        self.obs: F32 = buffers.take(*fields["obs"])
+        self.obs: F32 = made["obs"]
         self.action: NDArray[np.int8] = made["action"]
         self.logprob: F32 = made["logprob"]
         self.value: F32 = made["value"]
@@ -290,23 +292,14 @@ class _Segment:
         if not all(_finite(array) for array in numbers):
             raise RunnerError("a game gave observations or rewards that are not finite; the segment is dropped")
         return Rollout(
-            order.version,
-            self.obs,
-            self.action,
-            self.logprob,
-            self.value,
-            self.reward,
-            next_value,
-            self.boundary,
-            mine,
-            last_obs,
-            ended_at,
-            final_obs,
-            terminated,
-            self.legal,
-            self.decides,
-            self._first if order.network.memory_width else None,
-            self.teacher,
+            version=order.version,
+            **self._arrays,
+            next_value=next_value,
+            last_obs=last_obs,
+            ended_at=ended_at,
+            final_obs=final_obs,
+            terminated=terminated,
+            memory=self._first if order.network.memory_width else None,
         )
 
     def _remembered(self, memory: RecurrentState, columns: torch.Tensor | slice) -> F32:

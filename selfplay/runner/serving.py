@@ -37,6 +37,7 @@ NAME: Final = "selfplay"
 RESERVED: Final = ("--host", "--port", "--trust-remote-code")
 """Flags that users may not set: who can reach the server, and whether it runs code of a model folder."""
 POLL_S: Final = 0.25  # between two checks of the process
+HEALTH: Final = "/health"  # path that responds with 200 once the server is ready
 HEALTH_S: Final = 5.0  # timeout of the health check
 SHUTDOWN_S: Final = 20.0  # for killing it and its temporary files
 DEATHS, DEATHS_WITHIN_S = 5, 3600.0
@@ -51,7 +52,6 @@ class ServerProgram:
     name: str
     command: tuple[str, ...]  # with {folder}, {host}, {port} and {name}
     wire: ApiFormat
-    health: str = "/health"  # path that responds with 200 once it is ready
     reload: str | None = None  # path that loads another folder; None: restart instead
 
     def line(self, folder: Path, port: int, arguments: Sequence[str]) -> list[str]:
@@ -188,7 +188,7 @@ class ReplyServer:
 
     async def _until_healthy(self, ctx: Context, process: _Process) -> None:
         deadline = ctx.clock.time() + self._start_timeout_s
-        while not await process.healthy(self._program.health):
+        while not await process.healthy():
             if ctx.clock.time() > deadline:
                 raise self._error(f"was not ready within {self._start_timeout_s:g} s")
             await sleep(ctx.clock, POLL_S)
@@ -268,7 +268,7 @@ class _Process:
         if code is not None:
             raise _Ended(f"signal {-code}" if code < 0 else f"exit code {code}")
 
-    async def healthy(self, path: str) -> bool:
+    async def healthy(self) -> bool:
         """Return True if the server is ready.
 
         Raises:
@@ -276,7 +276,7 @@ class _Process:
         """
         self.check()
         with suppress(RequestError):
-            return (await exchange(self.client, "GET", self.url + path, within_s=HEALTH_S))[0] == httpx.codes.OK
+            return (await exchange(self.client, "GET", self.url + HEALTH, within_s=HEALTH_S))[0] == httpx.codes.OK
         return False
 
     async def load(self, path: str, folder: Path) -> None:

@@ -140,9 +140,8 @@ class Supervisor(Node):
         group = self._group_of(slot)
         for other in reversed(group):
             await self._stop(other)
-        group = [
-            member for member in group if member.spec.id in self._slots
-        ]  # without temporary children, which were removed
+        # Without temporary children, which were removed.
+        group = [member for member in group if member.spec.id in self._slots]
         for member in group:
             member.restarts += 1
             member.restarting = True
