@@ -125,7 +125,6 @@ class GRPOLearner:
         self.optimizer = optimizer
 
     def close(self) -> None:
-        """End the worker threads."""
         self._work.close()
 
     def logprobs(self, instances: Sequence[Instance]) -> list[F32]:

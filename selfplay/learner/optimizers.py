@@ -37,7 +37,6 @@ class Adam:
 
     @torch.no_grad()
     def step(self) -> None:
-        """One step against the gradients."""
         trained = [parameter for parameter in self.parameters if parameter.grad is not None]
         states = [self.state.setdefault(parameter, {}) or self._first(parameter) for parameter in trained]
         for state in states:

@@ -82,11 +82,7 @@ class Policy:
 
 
 def _tensor(name: str, array: object, dtype: type[np.generic], shape: tuple[int | None, int]) -> torch.Tensor:
-    """An array of a caller as a tensor; ``shape`` has None where any length will do.
-
-    Raises:
-        ValueError: another shape or dtype, or no array.
-    """
+    """An array of a caller as a tensor, or ValueError; ``shape`` has None where any length will do."""
     rows, width = shape
     if isinstance(array, np.ndarray):
         fits = array.ndim == 2 and array.shape[1] == width and rows in (None, len(array))

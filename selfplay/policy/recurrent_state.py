@@ -42,7 +42,6 @@ class RecurrentState:
     """
 
     def __init__(self, seats: int, infer: Infer = infer_directly) -> None:
-        """``infer``: runs the networks."""
         self._rows = torch.zeros(seats, 0)
         self.infer = infer
 

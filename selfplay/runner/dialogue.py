@@ -89,12 +89,10 @@ class _RunningGame:
         return self.seats[self.game.mover]
 
     def observe(self) -> str:
-        """Read the observation of the mover."""
         self.seat.read.append(self.game.observe(self.game.mover))
         return self.seat.read[-1]
 
     def take(self, reply: Reply) -> None:
-        """Play the reply of a writer."""
         if reply.lost is not None:
             self.lost = reply.lost
         elif not reply.room:

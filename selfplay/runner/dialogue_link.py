@@ -52,7 +52,6 @@ class DialogueGames(Resource, Protocol):
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
-    """The files of a model folder by name."""
     return {file.name: file.read_bytes() for file in sorted(folder.iterdir()) if file.is_file()}
 
 

@@ -186,11 +186,7 @@ class ProcessGame:
 
     @contextlib.contextmanager
     def _deadline(self, seconds: float | None) -> Iterator[None]:
-        """Kill the child where what is done here takes longer.
-
-        Raises:
-            RunnerError: it did.
-        """
+        """Kill the child where what is done here takes longer; RunnerError says so."""
         late = threading.Event()
 
         def end() -> None:
@@ -239,11 +235,7 @@ class ProcessGame:
         return answer
 
     def _understand(self, line: bytes, number: bytes) -> Answer:
-        """The answer in a line.
-
-        Raises:
-            RunnerError: there is none, or not to this command.
-        """
+        """The answer in a line; RunnerError where there is none, or not to this command."""
         said = f"game process {self.pid} was expected to answer command {self._number}, but said {line[:SHOWN]!r}"
         if not line.startswith(number):
             raise RunnerError(said)

@@ -194,11 +194,7 @@ class ReplyServer:
             await sleep(ctx.clock, POLL_S)
 
     async def _serve(self, process: _Process, load: _Load) -> None:
-        """Watch the server until it has to be restarted for another folder.
-
-        Raises:
-            ServerError: it cannot load the wanted folder.
-        """
+        """Watch the server until it has to be restarted for another folder; ServerError if it cannot load that."""
         while True:
             if load != self._wanted:
                 if self._program.reload is None:
@@ -290,7 +286,6 @@ class _Process:
             raise RequestError(str(answer.get("message")))
 
     def close(self) -> None:
-        """Kill the process group."""
         kill_group(self.pid)
         self._process.wait()
         self._reaper.close()

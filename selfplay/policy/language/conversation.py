@@ -50,7 +50,6 @@ class Conversation:
         self.logprob.extend([0.0] * len(ids))
 
     def start_row(self, ids: Sequence[int]) -> None:
-        """Start a new row with the prompt ``ids``."""
         self.before.append((self.ids, self.sampled, self.logprob))
         self.ids, self.sampled, self.logprob = [], [], []
         self.read(ids)
