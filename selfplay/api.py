@@ -75,7 +75,7 @@ def train(
     Args:
         config: Settings by group, such as ``{"run": {"timesteps": 100_000}}``; others have their defaults.
         game: ``game.type``, or the class or function itself; it must lie at the top level of a module.
-        network: Makes what stands before the layer of logits and value, see ``selfplay.policy.bodies``; or its name
+        network: Makes what stands before the layer of logits and value, see ``policy.network.make_body``; or its name
             ``module:attribute``. Like ``game`` it must lie in a module.
         opponents: Chooses the opponents of new games, see ``selfplay.league.matchmaker.Choose``; asked before each
             iteration. To be given again with ``resume``.

@@ -42,13 +42,13 @@ def main() -> int:
 def build(name: str | None, out: Path) -> list[Path]:
     """Write the pages and ``index.html``; their paths, the index last."""
     from selfplay.checkpoint import RunDir, read_policy_meta
-    from selfplay.checkpoint.named_runs import resolve_run
+    from selfplay.checkpoint.run_dir import named_run
     from selfplay.commands.play.content import find_home
     from selfplay.commands.play.pages import write_play_pages
     from selfplay.report.fight.saving import save_text
     from selfplay.report.standalone_page import standalone_page
 
-    run = RunDir(resolve_run(name))
+    run = RunDir(named_run(name))
     chosen = find_home(str(run.path), GENERATIONS).policies
     pages = write_play_pages(run, list(chosen), out, lambda text: print(text, file=sys.stderr), CHARACTERS)
     items = []

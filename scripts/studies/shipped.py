@@ -23,7 +23,7 @@ from scripts.studies.command_line import Command, chosen, notify
 from scripts.studies.pages import interval, measured_here
 from scripts.studies.pages import table as markdown
 from selfplay.checkpoint import RunDir, list_generations, load_generation, save_policy
-from selfplay.checkpoint.shipped import FOLDER, shipped_policies
+from selfplay.checkpoint.policies import SHIPPED_FOLDER, shipped_policies
 from selfplay.checkpoint.store import write_file
 from selfplay.commands.players import contender, home_rules
 from selfplay.commands.rate import BATCH, ON_ALL_CORES, save_table
@@ -52,7 +52,7 @@ GAMES: Final = 100  # of a figure of a card
 RATING_GAMES: Final = 6000  # of a table
 PARTS: Final = ("rate", "cards")
 OUT: Final = ROOT / "docs" / "data" / "shipped.json"
-CARDS: Final = FOLDER / "README.md"
+CARDS: Final = SHIPPED_FOLDER / "README.md"
 ABOUT_GAME: Final = ("game", "reward", "ppo", "league")  # settings that a shipped policy keeps; none is of a machine
 SEED: Final = 10
 STEPS: Final = {"mewtwo": 24_000_000, "fox": 12_000_000, "marth": 12_000_000}
@@ -161,7 +161,7 @@ def install(character: str, runs: Path, cell: Cell, cells: Cells) -> None:
         hashes[name] = str(meta.weights_hash)
         config = {part: values for part, values in meta.config.items() if part in ABOUT_GAME}
         meta = meta.model_copy(update={"id": name, "parent": None, "config": config})
-        save_policy(FOLDER / name, meta, params, replace=(FOLDER / name).exists())
+        save_policy(SHIPPED_FOLDER / name, meta, params, replace=(SHIPPED_FOLDER / name).exists())
         cells.remove(name)  # the card of other weights
     shipped_policies.cache_clear()
     for settings, rated in tables.items():

@@ -1,12 +1,13 @@
 """Everything that a run saves: written atomically, verified on reading, and never executed. No torch.
 
 Arrays go in and out as numpy arrays by name. Failures are ``CheckpointError`` or ``ConfigError`` (``selfplay.errors``)
-with the file and the reason. See ``run_dir`` for the layout of a run folder, ``schema`` for the JSON documents,
+with the file and the reason. See ``run_dir`` for the layout of a run folder, ``documents`` for the JSON documents,
 ``generations`` for frozen policies, ``learner_state`` for the state of training, and ``store`` for the file format.
 """
 
 from __future__ import annotations
 
+from selfplay.checkpoint.documents import ActionHeads, LearnerMeta, NetworkSpec, PolicyMeta
 from selfplay.checkpoint.generations import (
     Generation,
     list_generations,
@@ -18,6 +19,7 @@ from selfplay.checkpoint.generations import (
 )
 from selfplay.checkpoint.learner_state import (
     LearnerState,
+    Retention,
     group,
     has_state,
     load_latest_learner,
@@ -26,9 +28,14 @@ from selfplay.checkpoint.learner_state import (
     save_learner,
     write_learner,
 )
-from selfplay.checkpoint.loading import Checkpoint, load_checkpoint
-from selfplay.checkpoint.policies import find_policies, is_policy, resolve_policy
-from selfplay.checkpoint.retention import Retention
+from selfplay.checkpoint.policies import (
+    Checkpoint,
+    find_policies,
+    is_policy,
+    load_checkpoint,
+    resolve_policy,
+    shipped_policies,
+)
 from selfplay.checkpoint.run_dir import (
     RunDir,
     check_folder,
@@ -37,40 +44,3 @@ from selfplay.checkpoint.run_dir import (
     create_run,
     resolve_run,
 )
-from selfplay.checkpoint.schema import ActionHeads, LearnerMeta, NetworkSpec, PolicyMeta
-from selfplay.checkpoint.shipped import shipped_policies
-
-__all__ = [
-    "ActionHeads",
-    "Checkpoint",
-    "Generation",
-    "LearnerMeta",
-    "LearnerState",
-    "NetworkSpec",
-    "PolicyMeta",
-    "Retention",
-    "RunDir",
-    "check_folder",
-    "check_new_run",
-    "check_writable_folder",
-    "create_run",
-    "find_policies",
-    "group",
-    "has_state",
-    "is_policy",
-    "list_generations",
-    "load_checkpoint",
-    "load_generation",
-    "load_latest_learner",
-    "named_by_states",
-    "read_policy_meta",
-    "resolve_policy",
-    "resolve_run",
-    "retain",
-    "save_learner",
-    "save_policy",
-    "set_aside_newer",
-    "shipped_policies",
-    "weights_hash",
-    "write_learner",
-]

@@ -1,11 +1,18 @@
-"""Strict JSON encoding and decoding, with size limits."""
+"""The JSON documents of a checkpoint: strict encoding and decoding with size limits, schemas, and migrations.
+
+A document has a ``format_version``. This code writes one more than the number of migrations; migration i converts
+version i + 1 to i + 2. Newer versions are refused.
+"""
 
 from __future__ import annotations
 
 import json
-from typing import Final, TypeVar, cast
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Final, Self, TypeVar, cast
 
-from pydantic import BaseModel, JsonValue, ValidationError
+from pydantic import AwareDatetime, BaseModel, Field, JsonValue, StringConstraints, ValidationError, model_validator
 
 from envs.files import MAX_TEXT_BYTES, parse_json
 from selfplay.errors import CheckpointError, CorruptError, IncompatibleError, boundary
@@ -14,6 +21,117 @@ JsonObject = dict[str, JsonValue]
 Model = TypeVar("Model", bound=BaseModel)
 
 MAX_JSON_BYTES: Final = MAX_TEXT_BYTES
+
+Migration = Callable[[JsonObject], JsonObject]
+POLICY_MIGRATIONS: Final[tuple[Migration, ...]] = ()
+LEARNER_MIGRATIONS: Final[tuple[Migration, ...]] = ()
+
+GENERATION_ID: Final = re.compile(r"gen_(0|[1-9][0-9]{0,11})")
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,99}$")]
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Width = Annotated[int, Field(ge=1, le=2**20)]
+Count = Annotated[int, Field(ge=0, le=2**53)]
+Scalar = bool | int | float | str
+
+
+class _Document(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):
+    """Frozen; unknown fields are errors."""
+
+
+class NetworkSpec(_Document):
+    """The structure of a network, from which it can be rebuilt."""
+
+    kind: Name = "mlp"
+    obs_width: Width
+    hidden: Annotated[tuple[Width, ...], Field(max_length=64)] = (128, 128)
+    activation: Name = "tanh"
+    options: dict[Name, Scalar] = Field(default={}, max_length=64, description="settings of other kinds")
+
+
+class ActionHeads(_Document):
+    """The heads of one action: ``binary`` buttons, then one categorical per entry of ``sizes``."""
+
+    binary: Annotated[int, Field(ge=0, le=1024)]
+    sizes: Annotated[tuple[Width, ...], Field(max_length=1024)]
+
+
+class PolicyMeta(_Document):
+    """Content of ``policy.json``.
+
+    ``iteration`` and ``total_steps`` are the position in training; ``frame_skip`` and ``delay`` are in frames. The
+    first of ``characters`` is its own, the last its opponent's. ``weights_hash`` is set on saving. ``config`` is the
+    training configuration.
+    """
+
+    id: Name
+    parent: Name | None = None
+    iteration: Count = 0
+    total_steps: Count = 0
+    weights_hash: Sha256 | None = None
+    network: NetworkSpec
+    actions: ActionHeads
+    encoder_version: Count
+    frame_skip: Annotated[int, Field(ge=1, le=3600)]
+    delay: Annotated[int, Field(ge=0, le=3600)]
+    characters: Annotated[tuple[Name, ...], Field(min_length=1, max_length=64)]
+    stage: Name
+    created: AwareDatetime
+    config: dict[str, JsonValue] = {}
+
+    @model_validator(mode="after")
+    def _generation_is_named_after_its_iteration(self) -> Self:
+        match = GENERATION_ID.fullmatch(self.id)
+        if match and int(match[1]) != self.iteration:
+            raise ValueError(f"{self.id} must be of iteration {match[1]}, not {self.iteration}")
+        return self
+
+
+class LearnerMeta(_Document):
+    """Content of ``learner.json``: the state of training without arrays.
+
+    ``elapsed_s`` is the training time over all sessions. ``ledger_position`` counts the ledger rows at this state.
+    ``rng`` has the states of random generators by name, ``opponents`` the current opponents by runner id, ``extra``
+    other data of the trainer.
+    """
+
+    iteration: Count
+    total_steps: Count
+    elapsed_s: Annotated[float, Field(ge=0)]
+    created: AwareDatetime
+    config: dict[str, JsonValue] = {}
+    rng: dict[str, JsonValue] = {}
+    matchmaker: dict[str, JsonValue] = {}
+    opponents: dict[str, JsonValue] = {}
+    ledger_position: Count = 0
+    generations: tuple[Name, ...] = ()
+    extra: dict[str, JsonValue] = {}
+
+
+def to_document(meta: BaseModel, migrations: Sequence[Migration]) -> JsonObject:
+    """Convert to a JSON object of the current version."""
+    return {"format_version": len(migrations) + 1, **meta.model_dump(mode="json")}
+
+
+def encode_meta(meta: BaseModel, migrations: Sequence[Migration], path: Path) -> bytes:
+    """The content of the file ``path``, in the current version."""
+    return encode_json(to_document(meta, migrations), str(path))
+
+
+def from_document(model: type[Model], document: JsonObject, migrations: Sequence[Migration], what: str) -> Model:
+    """Load a document of this or an older version.
+
+    Raises:
+        IncompatibleError: missing or newer version, or an invalid field.
+    """
+    document = dict(document)
+    version = document.pop("format_version", None)
+    newest = len(migrations) + 1
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise IncompatibleError(f"{what}: format_version is {version!r}, valid: an integer of at least 1")
+    refuse_newer(version, newest, what)
+    for migrate in migrations[version - 1 :]:
+        document = migrate(document)
+    return parse(model, document, what, IncompatibleError)
 
 
 def encode_json(document: JsonObject, what: str) -> bytes:

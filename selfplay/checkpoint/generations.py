@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from selfplay.checkpoint.documents import MAX_JSON_BYTES, decode_json, encode_json
-from selfplay.checkpoint.schema import GENERATION_ID, POLICY_MIGRATIONS, PolicyMeta, from_document, to_document
+from selfplay.checkpoint.documents import GENERATION_ID, POLICY_MIGRATIONS, PolicyMeta, encode_meta
 from selfplay.checkpoint.store import MANIFEST, make_folder, open_folder, write_folder
 from selfplay.checkpoint.tensors import Array, Arrays, decode_arrays, encode_arrays
 from selfplay.errors import CheckpointError, CorruptError, ImmutableError, boundary
@@ -71,9 +70,9 @@ def save_policy(path: Path, meta: PolicyMeta, params: Arrays, replace: bool = Fa
         if saved.weights_hash != digest:
             raise ImmutableError(f"{path} holds other weights; a saved policy is never changed")
         return path
-    document = to_document(meta.model_copy(update={"weights_hash": digest}), POLICY_MIGRATIONS)
+    meta = meta.model_copy(update={"weights_hash": digest})
     files = {
-        POLICY_FILE: encode_json(document, str(path / POLICY_FILE)),
+        POLICY_FILE: encode_meta(meta, POLICY_MIGRATIONS, path / POLICY_FILE),
         PARAMS_FILE: encode_arrays(params, str(path / PARAMS_FILE)),
     }
     return write_folder(path, files, replace)
@@ -92,9 +91,7 @@ def list_generations(run: RunDir) -> list[Generation]:
 
 def read_policy_meta(path: Path) -> PolicyMeta:
     """The verified ``policy.json`` of a policy folder, without its weights."""
-    text = open_folder(path).read(POLICY_FILE, MAX_JSON_BYTES)
-    place = str(path / POLICY_FILE)
-    return from_document(PolicyMeta, decode_json(text, place), POLICY_MIGRATIONS, place)
+    return open_folder(path).document(POLICY_FILE, PolicyMeta, POLICY_MIGRATIONS)
 
 
 def load_generation(path: Path) -> tuple[PolicyMeta, dict[str, Array]]:

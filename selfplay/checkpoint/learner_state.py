@@ -7,17 +7,17 @@ A state has a ``learner.json`` and arrays with path-like names, in one safetenso
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from selfplay.checkpoint.documents import MAX_JSON_BYTES, decode_json, encode_json
-from selfplay.checkpoint.retention import LAST_TWO, Retention
-from selfplay.checkpoint.schema import LEARNER_MIGRATIONS, LearnerMeta, from_document, to_document
+from selfplay.checkpoint.documents import LEARNER_MIGRATIONS, LearnerMeta, encode_meta
 from selfplay.checkpoint.store import StoredFolder, open_folder, recover, remove_folder, write_folder
 from selfplay.checkpoint.tensors import Array, Arrays, decode_arrays, encode_arrays
-from selfplay.errors import CorruptError, DiskError, IncompatibleError, NotARunError, boundary
+from selfplay.errors import CheckpointError, CorruptError, DiskError, IncompatibleError, NotARunError, boundary
 
 if TYPE_CHECKING:
     from selfplay.checkpoint.run_dir import RunDir
@@ -27,6 +27,41 @@ ARRAYS_SUFFIX: Final = ".safetensors"
 Named = dict[tuple[str, int, int], frozenset[str]]
 """Policies that states refer to, by name, inode and mtime of the state folder; a rewritten folder has a new inode."""
 _FOLDER: Final = re.compile(r"iter_(0|[1-9][0-9]{0,11})")
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """A state is kept if any of these rules applies.
+
+    Args:
+        newest: number of newest valid states, at least one.
+        every: keep the first state in every block of so many iterations; 0: off.
+        best: iterations to keep.
+    """
+
+    newest: int = 2
+    every: int = 0
+    best: Collection[int] = ()
+
+    def __post_init__(self) -> None:
+        if self.newest < 1:
+            raise CheckpointError(f"at least one state must be kept, not {self.newest}")
+
+    def kept(self, iterations: Collection[int], verified: Iterable[int]) -> set[int]:
+        """The iterations to keep of all on disk; ``verified`` are the valid ones, newest first, evaluated lazily."""
+        good = list(islice(verified, self.newest))
+        if len(good) < self.newest:
+            return set(iterations)
+        kept = {number for number in iterations if number >= good[-1] or number in self.best}
+        if self.every:
+            first: dict[int, int] = {}
+            for number in sorted(iterations):
+                first.setdefault(number // self.every, number)
+            kept |= set(first.values())
+        return kept
+
+
+_LAST_TWO: Final = Retention()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +80,7 @@ def group(arrays: Arrays, prefix: str) -> dict[str, Array]:
     return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
 
 
-def save_learner(run: RunDir, meta: LearnerMeta, arrays: Arrays, retention: Retention = LAST_TWO) -> Path:
+def save_learner(run: RunDir, meta: LearnerMeta, arrays: Arrays, retention: Retention = _LAST_TWO) -> Path:
     path = write_learner(run, meta, arrays)
     retain(run, meta.iteration, retention)
     return path
@@ -59,7 +94,7 @@ def write_learner(run: RunDir, meta: LearnerMeta, arrays: Arrays) -> Path:
         CorruptError: verification failed.
     """
     path = run.learner / f"iter_{meta.iteration}"
-    files = {LEARNER_FILE: encode_json(to_document(meta, LEARNER_MIGRATIONS), str(path / LEARNER_FILE))}
+    files = {LEARNER_FILE: encode_meta(meta, LEARNER_MIGRATIONS, path / LEARNER_FILE)}
     for part in sorted({name.split("/", 1)[0] for name in arrays}):
         file = f"{part}{ARRAYS_SUFFIX}"
         files[file] = encode_arrays({n: a for n, a in arrays.items() if n.split("/", 1)[0] == part}, str(path / file))
@@ -87,9 +122,7 @@ def retain(run: RunDir, newest: int, retention: Retention) -> None:
 def named_by_states(run: RunDir, known: Named | None = None) -> set[str]:
     """Generations and exploiters that the saved states refer to. Damaged states are skipped.
 
-    Args:
-        run: folder of the run.
-        known: cache of earlier calls, which this call updates.
+    ``known`` is a cache of earlier calls, which this call updates.
 
     Raises:
         DiskError: a state cannot be read at the moment.
@@ -160,9 +193,7 @@ def load_learner(path: Path) -> tuple[LearnerMeta, dict[str, Array]]:
 
 def read_meta(folder: StoredFolder) -> LearnerMeta:
     """The verified ``learner.json`` of a state; the folder may have been renamed."""
-    place = str(folder.path / LEARNER_FILE)
-    document = decode_json(folder.read(LEARNER_FILE, MAX_JSON_BYTES), place)
-    return from_document(LearnerMeta, document, LEARNER_MIGRATIONS, place)
+    return folder.document(LEARNER_FILE, LearnerMeta, LEARNER_MIGRATIONS)
 
 
 def _folders(run: RunDir) -> list[Path]:

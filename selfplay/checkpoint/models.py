@@ -9,18 +9,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Final
 
-from pydantic import AwareDatetime, BaseModel, Field, JsonValue
+from pydantic import AwareDatetime, BaseModel, JsonValue
 
-from selfplay.checkpoint.documents import MAX_JSON_BYTES, decode_json, encode_json
-from selfplay.checkpoint.schema import Migration, Name, from_document, to_document
+from selfplay.checkpoint.documents import Count, Migration, Name, encode_meta
 from selfplay.checkpoint.store import MANIFEST, fill_folder, open_folder, write_file
 
 MODEL_FILE: Final = "selfplay.json"
 WEIGHTS: Final = ".safetensors"
 MODEL_MIGRATIONS: Final[tuple[Migration, ...]] = ()
-Count = Annotated[int, Field(ge=0, le=2**53)]
 
 
 class ModelMeta(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):
@@ -48,7 +46,7 @@ def save_model(path: Path, meta: ModelMeta, write: Callable[[Path], object], rep
     def fill(folder: Path) -> None:
         write(folder)
         place = folder / MODEL_FILE
-        write_file(place, encode_json(to_document(meta, MODEL_MIGRATIONS), str(place)))
+        write_file(place, encode_meta(meta, MODEL_MIGRATIONS, place))
 
     return fill_folder(path, fill, replace)
 
@@ -69,9 +67,7 @@ def read_model_meta(path: Path) -> ModelMeta:
     Raises:
         CheckpointError: not a model folder, or a damaged ``selfplay.json``.
     """
-    place = str(path / MODEL_FILE)
-    document = decode_json(open_folder(path).read(MODEL_FILE, MAX_JSON_BYTES), place)
-    return from_document(ModelMeta, document, MODEL_MIGRATIONS, place)
+    return open_folder(path).document(MODEL_FILE, ModelMeta, MODEL_MIGRATIONS)
 
 
 def weights_of(path: Path) -> str:

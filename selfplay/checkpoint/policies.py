@@ -1,23 +1,64 @@
-"""Finds the policy folder for a path given by the user."""
+"""Finds and reads the policy folder for a path or a name given by the user."""
 
 from __future__ import annotations
 
 import difflib
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from selfplay.checkpoint.generations import POLICY_FILE, list_generations
+from selfplay.checkpoint.generations import POLICY_FILE, list_generations, load_generation
 from selfplay.checkpoint.run_dir import CHECKPOINTS, RunDir, modified_ns, walk
-from selfplay.checkpoint.shipped import shipped_policies
 from selfplay.checkpoint.store import MANIFEST
 from selfplay.errors import ConfigError, NotARunError, boundary
 
+if TYPE_CHECKING:
+    from selfplay.checkpoint.documents import JsonObject, NetworkSpec, PolicyMeta
+    from selfplay.checkpoint.tensors import Array
+
+SHIPPED_FOLDER: Final = Path(__file__).parents[1] / "shipped"
+"""Policies that come with the project; ``python -m scripts.studies.shipped`` trains and rates them."""
+SHIPPED: Final = "strong"
+"""The policy that commands take where none is named and there is no run."""
+NO_RUN_YET: Final = "There is no run yet: selfplay train --game-type mock --preset laptop trains one."
 BEST: Final = "best"
 OWN_NAME: Final = "{}_policy"  # exported by imitation, in its own folder
 SHARED_NAME: Final = "imitation_{}_policy"  # copy in the folder above
 PREDECESSOR_SUFFIXES: Final = (".bin", ".axon")
 SHOWN: Final = 12  # generations that a message lists
 _SEARCH_DEPTH: Final = 5  # root/group/run/generations/gen_N and one level more
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """Parameters by name, network structure, position in training, and configuration of a policy."""
+
+    params: dict[str, Array]
+    model: NetworkSpec
+    iteration: int
+    total_steps: int
+    config: JsonObject
+    meta: PolicyMeta
+    path: Path
+
+
+def load_checkpoint(path: str | Path) -> Checkpoint:
+    """Read and verify a policy folder, or the newest generation of a run. No code is executed.
+
+    Raises:
+        NotARunError, ConfigError: no policy at this path, or a file of the predecessor.
+        CorruptError, IncompatibleError: a damaged file, or one of another format.
+    """
+    folder = resolve_policy(Path(path))
+    meta, params = load_generation(folder)
+    return Checkpoint(params, meta.network, meta.iteration, meta.total_steps, meta.config, meta, folder)
+
+
+@cache
+def shipped_policies() -> dict[str, Path]:
+    """Folders of the policies that come with the project, by name: opponents, and fixed points of the ratings."""
+    return {path.name: path for path in sorted(SHIPPED_FOLDER.glob("*")) if (path / MANIFEST).is_file()}
 
 
 def resolve_policy(path: Path, root: Path = CHECKPOINTS) -> Path:

@@ -6,14 +6,13 @@ import fcntl
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from selfplay.checkpoint.documents import MAX_JSON_BYTES, JsonObject, decode_json, encode_json
-from selfplay.checkpoint.schema import GENERATION_ID
+from selfplay.checkpoint.documents import GENERATION_ID, MAX_JSON_BYTES, JsonObject, decode_json, encode_json
 from selfplay.checkpoint.store import make_folder, recover, write_file
 from selfplay.errors import CheckpointError, ConfigError, NotARunError, RunExistsError, RunLockedError, boundary
 from selfplay.files import read_file
@@ -21,6 +20,7 @@ from selfplay.verbs import quoted
 
 CHECKPOINTS: Final = Path("checkpoints")
 LOCK: Final = ".lock"
+RUN_FILE: Final = "run.json"
 _SEARCH_DEPTH: Final = 3
 
 
@@ -40,7 +40,7 @@ class RunDir:
 
     path: Path
 
-    run_json = _Below("run.json")  # configuration and versions
+    run_json = _Below(RUN_FILE)  # configuration and versions
     summary_json = _Below("summary.json")  # written when the run ends
     log = _Below("log.txt")  # rotated
     metrics = _Below("metrics.jsonl")  # one JSON object per iteration
@@ -255,12 +255,37 @@ def resolve_run(path: Path | None = None, root: Path = CHECKPOINTS) -> RunDir:
     newest = next(iter(find_runs(root)), None)
     if path is None and newest is not None:
         return newest
-    hint = (
-        f"; the newest run is {newest.path}"
-        if newest
-        else f"; there is no run below {root} yet, selfplay train starts one"
-    )
-    raise NotARunError((f"{path} holds no run" if path is not None else "no run was named") + hint)
+    hint = f"there is no run below {root} yet, selfplay train starts one"
+    if newest is not None:
+        hint = f"the newest run is {newest.path}"
+    raise NotARunError(f"{'no run was named' if path is None else f'{path} holds no run'}; {hint}")
+
+
+def runs_under(root: Path = CHECKPOINTS) -> list[Path]:
+    """Run folders directly under ``root``, most recently written first."""
+    runs = [RunDir(path.parent) for path in root.glob(f"*/{RUN_FILE}")]
+    runs.sort(key=lambda run: (-max(modified_ns(run.run_json), modified_ns(run.ledger)), run.path.name))
+    return [run.path for run in runs]
+
+
+def named_run(name: str | None, files: Sequence[str] = (RUN_FILE,), root: Path = CHECKPOINTS) -> Path:
+    """The folder for a path, a name under ``root``, or None for the newest run.
+
+    A named folder must contain one of ``files``.
+
+    Raises:
+        NotARunError: no such run; the message lists existing ones.
+    """
+    runs = runs_under(root)
+    if name is None:
+        if not runs:
+            raise NotARunError(f"no run under {root}; train one first")
+        return runs[0]
+    for folder in (Path(name), root / name):
+        if any((folder / file).is_file() for file in files):
+            return folder
+    there = ", ".join(run.name for run in runs[:8]) or "none"
+    raise NotARunError(f"{name} holds no run (no {' or '.join(files)} in it); runs under {root}: {there}")
 
 
 def walk(root: Path, depth: int) -> Iterator[Path]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,17 @@ from typing import Annotated, Final
 from pydantic import BaseModel, Field, StringConstraints
 
 from envs.files import chunks
-from selfplay.checkpoint.documents import decode_json, encode_json, parse, refuse_newer
+from selfplay.checkpoint.documents import (
+    MAX_JSON_BYTES,
+    Migration,
+    Model,
+    Sha256,
+    decode_json,
+    encode_json,
+    from_document,
+    parse,
+    refuse_newer,
+)
 from selfplay.errors import (
     CheckpointError,
     CorruptError,
@@ -45,7 +55,6 @@ FOLDER: Final = os.O_DIRECTORY | os.O_NOFOLLOW
 _TMP, _OLD, _TRASH = ".tmp-", ".old-", ".tmp-trash-"
 
 FileName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$")]
-Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
 class FileEntry(BaseModel, frozen=True, extra="forbid"):
@@ -80,6 +89,11 @@ class StoredFolder:
             data = b"".join(chunks(handle, entry.bytes))
         _check(self.path / name, entry, hashlib.sha256(data).hexdigest())
         return data
+
+    def document(self, name: str, model: type[Model], migrations: Sequence[Migration]) -> Model:
+        """Read and verify a JSON document of the current or an older version."""
+        place = str(self.path / name)
+        return from_document(model, decode_json(self.read(name, MAX_JSON_BYTES), place), migrations, place)
 
     def verify(self) -> None:
         """Check all files; CorruptError names the first bad one."""

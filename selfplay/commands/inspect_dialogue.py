@@ -12,7 +12,7 @@ from selfplay.commands.dialogue_files.settings import FileSettings, read_setting
 from selfplay.errors import ConfigError
 from selfplay.machine import usable_cores
 from selfplay.policy.language.loading import open_tokenizer
-from selfplay.rollout.token_columns import columns_of
+from selfplay.rollout.dialogue import columns_of
 from selfplay.train.dialogue.players import open_model
 
 if TYPE_CHECKING:

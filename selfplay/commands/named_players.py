@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from envs.errors import UnknownNameError
 from envs.registry import GAMES, find_character, find_game, find_stage
 from selfplay.checkpoint import resolve_policy, shipped_policies
+from selfplay.checkpoint.documents import GENERATION_ID
 from selfplay.checkpoint.generations import read_policy_meta
 from selfplay.checkpoint.policies import generations_of
-from selfplay.checkpoint.schema import GENERATION_ID
 from selfplay.config.fighting import GameConfig
 from selfplay.errors import ConfigError
 from selfplay.policy.played_game import can_play, game_of

@@ -16,7 +16,7 @@ from envs.vector import SyncVectorGame
 from selfplay.commands.replay import BECAUSE, Replayer
 from selfplay.errors import IncompatibleError, boundary
 from selfplay.league.schedule import Matchup
-from selfplay.runner.match import play_on
+from selfplay.runner.match import play_in
 
 if TYPE_CHECKING:
     from envs.api import Actions, Bool
@@ -51,7 +51,7 @@ class StepReplayer(Replayer):
         with boundary(IncompatibleError, "played again it fails"):
             recorder = Recorder(self._single(True))
             try:
-                score = play_on(recorder, matchup, players, self.settings.rules).score
+                score = play_in(recorder, [matchup], players, self.settings.rules)[0].score
             finally:
                 recorder.close()
         if score != game.rewards:

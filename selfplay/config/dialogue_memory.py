@@ -58,7 +58,7 @@ def dialogue_estimate(config: DialogueConfig, entry: DialogueEntry, rules: Any) 
 
 def _kept_keys_and_values(conversations: int) -> int:
     """Bytes of keys and values that the embedded model keeps for so many conversations, at their initial size."""
-    from selfplay.policy.language.kv_store import FIRST_COLUMNS, STORE_BYTES  # here: they need an extra
+    from selfplay.policy.language.decoding import FIRST_COLUMNS, STORE_BYTES  # here: they need an extra
     from selfplay.policy.language.tiny import TinySpec
 
     spec = TinySpec()

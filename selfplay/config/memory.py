@@ -27,8 +27,8 @@ from selfplay.memory_limits import as_size, available_memory, resident_memory
 from selfplay.policy.network import ActorCritic
 from selfplay.rollout.rollout import LEARNED, Fields, segment_fields
 from selfplay.runner.block import MIRROR
+from selfplay.runner.game_process import layout
 from selfplay.runner.segment import Episode
-from selfplay.runner.shared_block import layout
 
 if TYPE_CHECKING:
     from envs.api import ScriptedGame

@@ -30,8 +30,7 @@ from selfplay.config.resume import resumed_fighting, saved_config, with_changes
 from selfplay.errors import ConfigError, IncompatibleError
 from selfplay.learner.advantages import refuse_single_games
 from selfplay.machine import be_deterministic, pick_device
-from selfplay.policy.bodies import make_body
-from selfplay.policy.network import check_spec
+from selfplay.policy.network import check_spec, make_body
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import LearnerState

@@ -126,11 +126,7 @@ def _climb(strength: Floats, met: Floats, won: Floats, ties: Floats, free: Bools
 def response(strength: Floats, met: Floats, ties: Floats, free: Bools) -> Floats:
     """[f, n - f] change of each ``free`` player's fitted strength with the strength of each fixed one.
 
-    Args:
-        strength: [n] result of ``maximise``.
-        met: [n, n] games between two players.
-        ties: [n, n] virtual draws.
-        free: [n] the players that were fitted.
+    Arguments as of ``maximise``; ``strength`` [n] is its result.
     """
     gap = strength[:, None] - strength[None, :]
     weights = met * information(gap) + ties * information(gap, 0.0)

@@ -89,12 +89,9 @@ class Diagnosis:
 
 
 def diagnose(ratings: Ratings, games: GameTable, rule: ResultRule = "stocks_percent") -> Diagnosis:
-    """Test how well ``ratings`` explain the games. Those with people are among the encounters, and not in the tests.
+    """Test how well the ratings of these games, fitted with this rule, explain them.
 
-    Args:
-        ratings: result of ``rate`` with these games and this rule.
-        games: the rated games (see ``GameTable.comparable``).
-        rule: decides the winner of a game.
+    Games with people are among the encounters, and not in the tests.
     """
     if not len(games):
         return Diagnosis((), None, (), None)

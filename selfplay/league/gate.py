@@ -42,11 +42,7 @@ class Gate:
         self.state = GateState()
 
     def challenge(self, generations: Sequence[str]) -> tuple[str, str] | None:
-        """The next pair (candidate, best) to play; None if no generation is newer than the last decision.
-
-        Args:
-            generations: saved generations, oldest first.
-        """
+        """The next pair (candidate, best) to play; None if none of the generations, oldest first, awaits a decision."""
         candidate = self.state.candidate
         if candidate not in generations:
             newest = generations[-1] if generations else START
@@ -55,12 +51,7 @@ class Gate:
         return None if candidate is None else (candidate, self.state.best)
 
     def decide(self, games: GameTable, rule: ResultRule = "stocks_percent") -> tuple[str, SprtResult] | None:
-        """Update the test with all games so far; returns the candidate and its test, or None without a candidate.
-
-        Args:
-            games: comparable games (see ``GameTable.comparable``).
-            rule: decides the winner of a game.
-        """
+        """Update the test with all comparable games; returns the candidate and its test; None without one."""
         candidate = self.state.candidate
         if candidate is None:
             return None

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from envs.files import read_plain
 from selfplay.appending import Appender
-from selfplay.errors import LeagueError, boundary, describe
+from selfplay.errors import LeagueError, boundary
 from selfplay.files import sync
 from selfplay.league.games import GameTable, TableBuilder
 from selfplay.league.records import MatchRecord, first_problem
@@ -44,11 +44,7 @@ def read_games(*paths: Path) -> GameTable:
 
 
 def read_records(path: Path, kind: type[AnyRecord] = MatchRecord) -> Iterator[AnyRecord]:  # type: ignore[assignment]
-    """Read the rows of a ledger as validated records, in order. Slow: about 20 us per row.
-
-    Args:
-        path: the file.
-        kind: type of the records; ``RewardRecord`` for games with rewards.
+    """Read the rows of a ledger as validated records of a kind, in order. Slow: about 20 us per row.
 
     Raises:
         LeagueError: as for ``read_games``, and for any invalid field.
@@ -70,10 +66,8 @@ def read_records(path: Path, kind: type[AnyRecord] = MatchRecord) -> Iterator[An
 
 
 def _content(path: Path) -> bytes:
-    try:
+    with boundary(LeagueError, f"cannot read the ledger {path}"):
         return read_plain(path, MAX_BYTES)
-    except OSError as error:
-        raise LeagueError(f"cannot read the ledger {path}: {describe(error)}") from error
 
 
 def _fold(path: Path, data: bytes, columns: TableBuilder) -> list[int]:

@@ -39,11 +39,11 @@ def nash_weights(ratings: Ratings) -> Floats:
     return weights
 
 
-def equilibrium(payoff: Floats, rounds: int = ROUNDS) -> Floats:
+def equilibrium(payoff: Floats) -> Floats:
     """Symmetric equilibrium [n] of the zero-sum game with antisymmetric ``payoff`` [n, n] of the row player."""
     size = len(payoff)
     regret, average, ahead = np.zeros(size), np.zeros(size), np.zeros(size)
-    for number in range(1, rounds + 1):
+    for number in range(1, ROUNDS + 1):
         hoped = np.maximum(regret + ahead, 0.0)
         total = hoped.sum()
         mixture = hoped / total if total > 0.0 else np.full(size, 1.0 / size)

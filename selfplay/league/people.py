@@ -59,12 +59,7 @@ def run_games(run: Path) -> GameTable:
 
 
 def record_game(run: Path, game: MatchRecord, wait_s: float = WAIT_S) -> bool:
-    """Append a game to the people's ledger of a run; returns whether it is new. Blocks.
-
-    Args:
-        run: the run's folder.
-        game: a game with a person in one seat.
-        wait_s: seconds to wait for another writer.
+    """Append a game with a person in one seat to the people's ledger of a run; returns whether it is new. Blocks.
 
     Raises:
         LeagueError: no seat is a person's, the file has an invalid row, or another program keeps it open.

@@ -67,10 +67,7 @@ def _interpolated(names: Sequence[str], ages: Mapping[str, float], strengths: Ma
 def inactive(players: Sequence[str], seats: Ints, keep: Iterable[str]) -> Bools:
     """[players] generations that are no longer rated: ``LADDER`` others have played more recently.
 
-    Args:
-        players: all names.
-        seats: [N, 2] players of each game, in the order of the games.
-        keep: players that are always rated, in addition to the start.
+    ``seats`` [N, 2] are the players of each game, in order. Those in ``keep``, and the start, are always rated.
     """
     dropped = np.zeros(len(players), dtype=bool)
     if len(players) <= LADDER:

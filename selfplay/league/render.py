@@ -9,8 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from selfplay.league.alarms import MISFIT_ALARM
-from selfplay.league.leaderboard import REWARDS
+from selfplay.league.leaderboard import MISFIT_ALARM, REWARDS
 from selfplay.league.records import START, ladder_key
 
 if TYPE_CHECKING:
@@ -62,10 +61,7 @@ def to_csv(board: Leaderboard) -> str:
 def to_text(board: Leaderboard, show_all: bool = False, width: int | None = None) -> str:
     """Title, Markdown table and notes, without a final newline.
 
-    Args:
-        board: Of a run.
-        show_all: Whether all players are shown.
-        width: Of the terminal; tables without room leave out columns. None: there is no limit.
+    Tables leave out columns that do not fit into ``width``; None: there is no limit.
     """
     rows = [_cells(row, board) for row in _shown(board, show_all)]
     lines = [TITLE, *_table(*_fitting(head(board), rows, _OPTIONAL, width, between=3))]
@@ -191,12 +187,7 @@ def _fitting(
 ) -> tuple[Row, Sequence[Row]]:
     """A table without the optional columns that do not fit, the first of them first; then names of players are clipped.
 
-    Args:
-        head: Names of the columns.
-        rows: Their cells.
-        optional: Columns that may be left out.
-        width: Of the terminal; None: all fit.
-        between: Characters between two columns.
+    ``between`` are the characters between two columns; with ``width`` None all fit.
     """
     if width is None:
         return head, rows

@@ -65,12 +65,7 @@ def make_rows(
 ) -> tuple[LeaderboardRow, ...]:
     """Rows of all players with games and of all pinned players; none for a ledger without games.
 
-    Args:
-        ratings: ratings of all players.
-        games: rated games.
-        rule: decides the winner of a game.
-        elo: [n] rating to sort by, in the order of ``ratings.players``.
-        intervals: whether the intervals of ``ratings`` apply to ``elo``.
+    They are sorted by ``elo`` [n], to which the intervals of ``ratings`` apply or not.
     """
     order = np.argsort(-elo, kind="stable")
     listed = ratings.games > 0

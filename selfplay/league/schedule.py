@@ -9,6 +9,8 @@ A generation without games is assumed to be as strong as the interpolation in ti
 ``bradley_terry``, is averaged over the posterior of the rating difference: one that is one-sided at the estimated
 strengths still tells much while the estimate is uncertain. The games of one pair give less and less, because a pair's
 results differ from what the ratings of its two players predict (``PAIR_SPREAD``).
+
+Recent generations also play pinned players, scripted ones and policies, often enough that their results can be shown.
 """
 
 from __future__ import annotations
@@ -24,15 +26,20 @@ import numpy as np
 from selfplay.errors import LeagueError
 from selfplay.league.bradley_terry import information
 from selfplay.league.ratings import ELO, Ratings, gap_variance
-from selfplay.league.records import ANCHOR, OUTSIDE, START, check_player, generation_number, ladder_key
+from selfplay.league.records import ANCHOR, OUTSIDE, START, check_player, generation_number, ladder_key, scores
+from selfplay.league.statistics import ScoreInterval, score_interval
 
 if TYPE_CHECKING:
-    from selfplay.league.games import Bools, Floats, Ints
+    from selfplay.league.games import Bools, Floats, GameTable, Ints
 
 _SEEDS: Final = 2**53  # seeds below this number are exact in every JSON reader
 NEWEST_WEIGHT: Final = 0.5  # of the newest generation, in the sum of variances that the games are to reduce
 LAST_WEIGHT: Final = 0.9  # the same when training has ended
 PAIR_SPREAD: Final = 0.3  # standard deviation of a pair's own deviation from its rating difference, in strength
+GAMES_PER_RESULT: Final = 16  # games of a result that is shown
+STRONGEST: Final = 2  # scripted players that the last generation itself plays
+MIN_SCORE: Final = 0.1
+"""Score of recent generations below which the last generation does not play a pinned player: the games tell little."""
 
 
 @final
@@ -106,14 +113,11 @@ def repeat(a: str, b: str, budget: int, rng: np.random.Generator, games_each: in
 
 
 def kinds_of_opponents(place: int, names: Sequence[str]) -> dict[str, Ints]:
-    """Opponents that a player should meet, as indices by kind; empty kinds are left out.
+    """Opponents that the player at ``place`` should meet, as indices by kind; empty kinds are left out.
 
     A generation meets the anchors, the start, recent generations (the newer half of those before it) and old ones (the
-    older half without the start). A scripted player meets the other scripted players.
-
-    Args:
-        place: index of the player in ``names``.
-        names: scripted players first, then generations by age.
+    older half without the start). A scripted player meets the other scripted players. ``names`` are scripted players,
+    then generations by age.
     """
     scripted = bisect_left(names, 0, key=_age)
     kinds = {"anchor": np.arange(scripted)}
@@ -215,3 +219,63 @@ def _argmax(values: Floats, rng: np.random.Generator) -> int:
     """Index of the largest value; ties (to a millionth) are broken at random."""
     best = np.flatnonzero(values >= values.max() - 1e-6 * abs(values.max()))
     return int(rng.choice(best))
+
+
+def results(games: GameTable, scripted: str, since: float = 0) -> tuple[Floats, Ints]:
+    """Scores [K] of generations against a scripted player in comparable games, and the pair label [K] of each game.
+
+    The newest generations count, as few as have ``GAMES_PER_RESULT`` games together, and none older than ``since``.
+    """
+    if scripted not in games.players:
+        return np.zeros(0), np.zeros(0, np.int64)
+    ages = np.array([-1 if (n := generation_number(name)) is None else n for name in games.players], np.int64)
+    theirs = games.seats == games.players.index(scripted)
+    age = np.where(theirs[:, 0], ages[games.seats[:, 1]], ages[games.seats[:, 0]])
+    counts = theirs.any(axis=1) & (age >= since)
+    if counts.sum() > GAMES_PER_RESULT:
+        counts &= age >= np.sort(age[counts])[-GAMES_PER_RESULT]
+    first = scores(games.stocks, games.percents)
+    return np.where(theirs[:, 0], 1.0 - first, first)[counts], games.pairs[counts]
+
+
+def scores_against(games: GameTable, scripted: Sequence[str]) -> dict[str, tuple[int, ScoreInterval]]:
+    """Number of games and score of the newest generations by scripted player, of those met often enough.
+
+    ``scripted`` has the weakest player first, the result the strongest.
+    """
+    found = {name: results(games, name) for name in reversed(scripted)}
+    return {
+        name: (len(each[0]), score_interval(*each)) for name, each in found.items() if len(each[0]) >= GAMES_PER_RESULT
+    }
+
+
+def plan_scripted(
+    games: GameTable,
+    scripted: Sequence[str],
+    newest: str,
+    budget: int,
+    rng: np.random.Generator,
+    games_each: int = 2,
+    *,
+    last: bool = False,
+) -> list[Matchup]:
+    """Matchups of the newest generation with scripted players that generations have not met often enough.
+
+    While training, scripted players with too few games in total come first, from the weakest to the strongest, so that
+    wins show early. Those with too few games in the second half of the training follow, from the strongest to the
+    weakest. At the ``last`` ``newest`` itself plays the ``STRONGEST`` strongest against which the score is at least
+    ``MIN_SCORE``, and no others. ``scripted`` has the weakest player first.
+    """
+    number, strongest = generation_number(newest) or 0, scripted[::-1]
+    order = [(name, 0.0) for name in scripted] + [(name, number / 2) for name in strongest]
+    if last:
+        recent = {name: results(games, name)[0] for name in strongest}
+        near = [name for name in strongest if len(recent[name]) < GAMES_PER_RESULT or recent[name].mean() >= MIN_SCORE]
+        order = [(name, float(number)) for name in near[:STRONGEST]]
+    found: list[Matchup] = []
+    for name, since in order:
+        planned = games_each * sum(name in matchup.players for matchup in found)
+        missing = GAMES_PER_RESULT - planned - len(results(games, name, since)[0])
+        if (count := min(missing, budget - len(found) * games_each)) >= games_each:
+            found += repeat(newest, name, count, rng, games_each)
+    return found

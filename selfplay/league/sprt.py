@@ -29,7 +29,11 @@ _COIN: Final = 0.25  # variance of the score of an even game without draws
 @final
 @dataclass(frozen=True, slots=True)
 class SprtBounds:
-    """Hypotheses and error rates: A is stronger by at least ``elo1`` (accept) or by at most ``elo0`` (reject)."""
+    """Hypotheses and error rates: A is stronger by at least ``elo1`` (accept) or by at most ``elo0`` (reject).
+
+    Raises:
+        ConfigError: ``elo0`` is not below ``elo1``, or an error rate is outside (0, 0.5).
+    """
 
     elo0: float = 0.0
     elo1: float = 30.0
@@ -37,11 +41,6 @@ class SprtBounds:
     beta: float = 0.05  # probability to reject although elo1 is true
 
     def __post_init__(self) -> None:
-        """Validate the values.
-
-        Raises:
-            ConfigError: ``elo0`` is not below ``elo1``, or an error rate is outside (0, 0.5).
-        """
         if not self.elo0 < self.elo1:
             raise ConfigError(f"elo0 must be below elo1, got {self.elo0:g} and {self.elo1:g}")
         if not (0.0 < self.alpha < 0.5 and 0.0 < self.beta < 0.5):
@@ -80,13 +79,7 @@ class SprtResult:
 
 
 def sprt(scores: ArrayLike, pairs: ArrayLike | None = None, bounds: SprtBounds | None = None) -> SprtResult:
-    """Test whether A is stronger.
-
-    Args:
-        scores: [N] of A: 1 a win, 0.5 a draw, 0 a loss.
-        pairs: [N] label of games that share a seed; default: all games are independent.
-        bounds: hypotheses and error rates.
-    """
+    """Test whether A is stronger, by its scores [N]. Games with one label in ``pairs`` [N] share a seed."""
     bounds = bounds or SprtBounds()
     points = np.asarray(scores, dtype=np.float64).ravel()
     games = points.size

@@ -65,11 +65,9 @@ class ScoreInterval:
 
 
 def score_interval(scores: ArrayLike, pairs: ArrayLike | None = None) -> ScoreInterval:
-    """Wilson's 95% interval for the mean of ``scores``, which is valid near 0 and 1 too.
+    """Wilson's 95% interval for the mean of one player's ``scores`` [N], which is valid near 0 and 1 too.
 
-    Args:
-        scores: [N] of one player, one per game: 1 a win, 0.5 a draw, 0 a loss.
-        pairs: [N] label of games that share a seed. Correlated games widen the interval.
+    Games with one label in ``pairs`` [N] share a seed. Correlated games widen the interval.
 
     Raises:
         LeagueError: no games, or a score outside [0, 1].

@@ -14,7 +14,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor, distributed
 
-from selfplay.learner.clip_and_step import add_gradients, clip_and_step
+from selfplay.learner.optimizers import add_gradients, clip_and_step
 
 Micro = TypeVar("Micro")
 Result = TypeVar("Result")

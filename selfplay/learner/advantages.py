@@ -73,7 +73,6 @@ class RoleEMA:
         return {str(seat): mean for seat, mean in sorted(self._means.items())}
 
     def restore(self, state: Mapping[str, float]) -> None:
-        """Put ``state`` back."""
         self._means = {int(seat): mean for seat, mean in state.items()}
 
     def advantages(self, groups: Sequence[DialogueGroup]) -> list[Floats]:

@@ -55,11 +55,8 @@ class Dense:
     def backward(self, kept: Sequence[Tensor], along: Tensor, layers: int, workspace: Workspace) -> list[Tensor]:
         """Gradients of the weight and the bias of each of the last ``layers``.
 
-        Args:
-            kept: the result of ``forward``.
-            along: gradient with respect to the outputs, [N, L + 1].
-            layers: number of layers.
-            workspace: may be the one of ``forward``.
+        ``kept`` is the result of ``forward``, whose workspace may be given again, and ``along`` [N, L + 1] the gradient
+        with respect to the outputs.
         """
         ones, found, top = along.new_ones(len(along)), [], len(self._weights) - 1
         for i in range(top, top - layers, -1):

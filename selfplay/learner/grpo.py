@@ -9,7 +9,7 @@ Letters in shapes: B rows, T tokens of the longest, N tokens that train, n those
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -18,7 +18,6 @@ from torch import Tensor, nn
 
 from selfplay.errors import LearnerError
 from selfplay.learner.accumulator import Accumulator
-from selfplay.learner.adamw import adamw
 from selfplay.learner.advantages import RoleEMA, with_advantages
 from selfplay.learner.dialogue_batch import (
     F32,
@@ -38,6 +37,7 @@ from selfplay.learner.grpo_loss import (
     truncated_importance,
     whole_of,
 )
+from selfplay.learner.optimizers import StepSums, adamw
 
 if TYPE_CHECKING:
     from selfplay.policy.language.sampling import Sampling
@@ -104,14 +104,9 @@ class GRPOLearner:
         reference: TokenModel | None = None,
         threads: int = 1,
     ) -> None:
-        """Create the optimizer and the worker threads.
+        """Create the optimizer and the worker threads, which share micro-batches on the CPU.
 
-        Args:
-            model: to train.
-            settings: of the update.
-            sampling: of the replies.
-            reference: frozen model for the KL divergence, which has the weight ``settings.kl``.
-            threads: for micro-batches on the CPU.
+        ``reference`` is a frozen model for the KL divergence, which has the weight ``settings.kl``.
 
         Raises:
             LearnerError: ``settings.kl`` without a reference.
@@ -130,7 +125,6 @@ class GRPOLearner:
         self.optimizer = optimizer
 
     def close(self) -> None:
-        """End the worker threads."""
         self._work.close()
 
     def logprobs(self, instances: Sequence[Instance]) -> list[F32]:
@@ -147,11 +141,9 @@ class GRPOLearner:
         return found
 
     def update(self, groups: Iterable[DialogueGroup], generator: torch.Generator) -> GRPOStatistics:
-        """Learn from the games of an iteration.
+        """Learn from the games of an iteration; the generator draws the order of the rows.
 
-        Args:
-            groups: of games; single games and equal rewards train only with a baseline across states.
-            generator: for the order of the rows.
+        Single games and equal rewards train only with a baseline across states.
 
         Raises:
             LearnerError: an invalid row (``row_of``), or a reward is not finite.
@@ -235,34 +227,21 @@ class GRPOLearner:
 
 
 @dataclass(slots=True)
-class _Totals:
-    """Sums over the steps with a finite gradient."""
+class _Totals(StepSums):
+    """The sums of ``LOSS_PARTS`` over the tokens, and what is measured once an update."""
 
-    sums: Tensor  # float64 [len(LOSS_PARTS)]
-    norms: list[float] = field(default_factory=list)
-    tokens: int = 0
-    skipped: int = 0  # the other steps
     drift: float | None = None  # None: not measured yet
     importance: float = 1.0
 
-    def add(self, sums: Tensor, norm: Tensor, tokens: int) -> None:
-        """Count one step."""
-        if not bool(torch.isfinite(norm)):
-            self.skipped += 1
-            return
-        self.sums += sums
-        self.norms.append(float(norm))
-        self.tokens += tokens
-
     def statistics(self, **counts: int) -> GRPOStatistics:
         loss, *sums = self.sums.tolist()
-        means = {name: value / max(self.tokens, 1) for name, value in zip(LOSS_PARTS[1:], sums, strict=True)}
+        means = {name: value / max(self.count, 1) for name, value in zip(LOSS_PARTS[1:], sums, strict=True)}
         steps = len(self.norms)
         return GRPOStatistics(
             **counts,
             **means,
             loss=loss / max(steps, 1),
-            grad_norm=sum(self.norms) / max(steps, 1),
+            grad_norm=sum(map(float, self.norms)) / max(steps, 1),
             drift=self.drift or 0.0,
             importance=self.importance,
             steps=steps + self.skipped,

@@ -18,7 +18,7 @@ from selfplay.learner.parallel_step import ParallelStep, differentiated
 from selfplay.policy.heads import masked
 
 if TYPE_CHECKING:
-    from selfplay.learner.baselines import ActionCounts
+    from selfplay.learner.imitation_metrics import ActionCounts
     from selfplay.policy.heads import Heads
     from selfplay.policy.network import ActorCritic
 
@@ -127,11 +127,7 @@ def _lifted(classes: Tensor, before: Tensor, by: float) -> Tensor:
 
 def part_losses(heads: Heads, logits: Tensor, action: Tensor) -> Tensor:
     """Negative log-likelihood of each part of the actions, float [R, A]."""
-    return plain_emphasis(heads).losses(heads, logits, action, action)
-
-
-def plain_emphasis(heads: Heads) -> Emphasis:
-    return Emphasis(torch.ones(heads.binary))
+    return Emphasis(torch.ones(heads.binary)).losses(heads, logits, action, action)
 
 
 def begin_with(network: ActorCritic, action_counts: ActionCounts) -> None:

@@ -7,7 +7,7 @@ per minibatch instead of one per operation, which is faster and stays fast on a 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from threading import Barrier
@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import torch
 from torch import Tensor
 
-from selfplay.learner.adam import Adam
-from selfplay.learner.clip_and_step import add_gradients, clip_and_step
+from selfplay.learner.optimizers import Adam, add_gradients, clip_and_step
 
 if TYPE_CHECKING:
     from selfplay.policy.network import ActorCritic
@@ -46,11 +45,6 @@ class ParallelStep:
         workers = max(1, self._helpers)  # a pool without workers is an error
         self._pool = ThreadPoolExecutor(workers, "learner", initializer=torch.set_num_threads, initargs=(1,))
         self._begun = False
-
-    def begin(self, weights: Mapping[str, Tensor]) -> None:
-        """Load weights and reset the optimizer state."""
-        self.network.load_state_dict(dict(weights))
-        self.optimizer.state.clear()
 
     def chunks(self, rows: int, width: int = 1) -> list[slice]:
         """Split rows of ``width`` decisions into short slices, equally many for each thread."""

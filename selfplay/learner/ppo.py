@@ -18,15 +18,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 import torch
 from torch import Tensor
 
 from selfplay.learner import dense
-from selfplay.learner.adam import State
 from selfplay.learner.dense import Dense
+from selfplay.learner.optimizers import State, StepSums
 from selfplay.learner.parallel_step import ParallelStep
 from selfplay.learner.ppo_kernel import add_teacher_gradient, compiled_gradient
 from selfplay.policy.heads import divergence, logprob_entropy, masked
@@ -86,11 +86,7 @@ class PPOSettings:
 def surrogate_terms(heads: Heads, out: Tensor, batch: Batch, settings: PPOSettings) -> Terms:
     """Policy loss, value loss and entropy, and what is measured beside them.
 
-    Args:
-        heads: Layout of the logits.
-        out: Logits and, beside them, the value, [N, L + 1], of all decisions of the batch.
-        batch: Decisions.
-        settings: Clip ranges.
+    ``out`` [N, L + 1] are the logits and, beside them, the value of all decisions of the batch.
     """
     logprob, entropy = logprob_entropy(heads, out[:, :-1], batch.action)
     value, advantage = out[:, -1], batch.advantage
@@ -182,7 +178,8 @@ class PPO:
 
     def begin(self, weights: Mapping[str, Tensor]) -> None:
         """Load weights and reset the optimizer state."""
-        self._step.begin(weights)
+        self.network.load_state_dict(dict(weights))
+        self.forget_gradients()
 
     def forget_gradients(self) -> None:
         """Reset the optimizer state: with the step count of a policy at rest, its first steps would be too large."""
@@ -205,13 +202,10 @@ class PPO:
         *,
         critic_only: bool = False,
     ) -> UpdateMetrics:
-        """Learn from one batch.
+        """Learn from one batch; the generator draws the order of the items.
 
-        Args:
-            batch: of an iteration.
-            generator: draws the order of the items.
-            stop: called before each minibatch; True ends the update early.
-            critic_only: train the value alone, by the network's last layer: the policy does not change.
+        ``stop`` is called before each minibatch; True ends the update early. With ``critic_only`` the value alone is
+        trained, by the network's last layer: the policy does not change.
         """
         given, explained = self.settings, batch.flat().explained_variance()
         decisions = batch.decisions
@@ -220,7 +214,7 @@ class PPO:
         size = max(1, min(given.batch_size * len(batch) // max(decisions, 1), len(batch)))
         weight = given.entropy_weight(self._entropy(batch, size)) if given.entropy_floor else given.entropy_coefficient
         self.settings = settings = replace(given, entropy_coefficient=weight)
-        tally = _MinibatchSums(torch.zeros(len(PER_DECISION), dtype=torch.float64, device=self.device))
+        tally = StepSums(torch.zeros(len(PER_DECISION), dtype=torch.float64, device=self.device))
         epochs = 0
         while epochs < settings.epochs:
             kl = self._epoch(batch, size, generator, stop, tally, critic_only=critic_only)
@@ -229,8 +223,8 @@ class PPO:
                 break
         step_kl, reverted = self._guard(batch, before, size) if before is not None else (0.0, 0)
         self.settings = given
-        return tally.metrics(
-            settings, explained_variance=explained, epochs=epochs, step_kl=step_kl, reverted=reverted,
+        return _metrics(
+            tally, settings, explained_variance=explained, epochs=epochs, step_kl=step_kl, reverted=reverted,
             critic_only=critic_only,
         )  # fmt: skip
 
@@ -240,13 +234,13 @@ class PPO:
         size: int,
         generator: torch.Generator,
         stop: Callable[[], bool],
-        tally: _MinibatchSums,
+        tally: StepSums,
         *,
         critic_only: bool,
     ) -> float:
         """Visit every item once, ``size`` at a time; returns the mean KL from the behaviour policy."""
         order = torch.randperm(len(batch), generator=generator).to(self.device)
-        epoch = _MinibatchSums(torch.zeros_like(tally.sums))
+        epoch = StepSums(torch.zeros_like(tally.sums))
         for start in range(0, len(batch), size):
             if stop():
                 break
@@ -255,7 +249,7 @@ class PPO:
             sums, norm = self._minibatch(batch, index, count, critic_only=critic_only)
             for each in (tally, epoch):
                 each.add(sums, norm, count)
-        return float(epoch.sums[PER_DECISION.index("approx_kl")]) / max(epoch.decisions, 1)
+        return float(epoch.sums[PER_DECISION.index("approx_kl")]) / max(epoch.count, 1)
 
     def _minibatch(self, batch: Batch, index: Tensor, decisions: int, *, critic_only: bool) -> tuple[Tensor, Tensor]:
         """One optimizer step on the items ``index``; the sums of the terms, and the norm of the gradient."""
@@ -273,17 +267,9 @@ class PPO:
     def gradients(
         self, batch: Batch, index: Tensor, trainable: Sequence[Tensor], *, share: float, critic_only: bool = False
     ) -> tuple[list[Tensor], Tensor]:
-        """Gradients of ``share`` times the summed loss of some items. Safe for threads.
+        """Gradients of ``share`` times the summed loss of the items ``index``; the summed terms [len(PER_DECISION)].
 
-        Args:
-            batch: of an update.
-            index: the items.
-            trainable: all parameters, or those of the last layers.
-            share: factor of the loss.
-            critic_only: the value's term alone.
-
-        Returns:
-            Gradients of the trainable parameters, and the summed terms [len(PER_DECISION)].
+        ``trainable`` are all parameters, or those of the last layers. Safe for threads.
         """
         if not hasattr(self._local, "workspace"):
             self._local.workspace = Workspace()
@@ -326,34 +312,17 @@ class PPO:
         return kl, 1
 
 
-@dataclass(slots=True)
-class _MinibatchSums:
-    """Sums over minibatches whose gradient was finite."""
-
-    sums: Tensor  # float64 [len(PER_DECISION)]
-    norms: list[Tensor] = field(default_factory=list)  # of gradients
-    decisions: int = 0
-    skipped: int = 0  # the other minibatches
-
-    def add(self, sums: Tensor, norm: Tensor, decisions: int) -> None:
-        if not bool(torch.isfinite(norm)):
-            self.skipped += 1
-            return
-        self.sums += sums
-        self.norms.append(norm)
-        self.decisions += decisions
-
-    def metrics(self, settings: PPOSettings, **others: float) -> UpdateMetrics:
-        """Means over what was counted, together with the other metrics."""
-        means = dict(zip(PER_DECISION, (self.sums / max(self.decisions, 1)).tolist(), strict=True))
-        return UpdateMetrics.model_validate(
-            {
-                **means,
-                **others,
-                "loss": settings.loss(means),
-                "grad_norm": float(torch.stack(self.norms).mean()) if self.norms else 0.0,
-                "learning_rate": settings.learning_rate,
-                "minibatches": len(self.norms) + self.skipped,
-                "skipped": self.skipped,
-            }
-        )
+def _metrics(tally: StepSums, settings: PPOSettings, **others: float) -> UpdateMetrics:
+    """Means over what was counted, together with the other metrics."""
+    means = dict(zip(PER_DECISION, (tally.sums / max(tally.count, 1)).tolist(), strict=True))
+    return UpdateMetrics.model_validate(
+        {
+            **means,
+            **others,
+            "loss": settings.loss(means),
+            "grad_norm": float(torch.stack(tally.norms).mean()) if tally.norms else 0.0,
+            "learning_rate": settings.learning_rate,
+            "minibatches": len(tally.norms) + tally.skipped,
+            "skipped": tally.skipped,
+        }
+    )

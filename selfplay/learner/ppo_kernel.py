@@ -67,12 +67,7 @@ def add_teacher_gradient(
 ) -> dict[str, Tensor]:
     """Add the gradient of the weighted ``ppo.teacher_terms`` to ``grad`` [N, L + 1]; these terms.
 
-    Args:
-        heads: Layout of the logits.
-        out: Logits and the value, [N, L + 1], on the CPU in single precision.
-        teacher: The teacher's logits [N, L].
-        settings: Weights of the terms.
-        grad: Gradient with respect to ``out`` so far.
+    The outputs [N, L + 1] are on the CPU in single precision; ``teacher`` are the teacher's logits [N, L].
     """
     weights = (settings.teacher_kl, settings.teacher_kl_reverse)
     sums = compiled_heads.add_divergences(

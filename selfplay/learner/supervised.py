@@ -12,8 +12,8 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from selfplay.learner.accumulator import Accumulator
-from selfplay.learner.adamw import adamw
 from selfplay.learner.dialogue_batch import by_length, padded, row_of, token_weights
+from selfplay.learner.optimizers import adamw
 
 if TYPE_CHECKING:
     from torch import nn
@@ -57,9 +57,7 @@ class SupervisedLearner:
     def step(self, lessons: Sequence[Instance], done: float) -> float:
         """Train on some rows; returns the mean loss of their tokens, in nats.
 
-        Args:
-            lessons: a batch.
-            done: share of the training that is done. It sets the learning rate: a linear rise, then half a cosine.
+        ``done``, the share of the training that is done, sets the learning rate: a linear rise, then half a cosine.
         """
         settings = self._settings
         rise = min(1.0, (done + 1e-9) / settings.warmup) if settings.warmup else 1.0

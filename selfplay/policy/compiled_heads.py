@@ -88,15 +88,9 @@ def layout(binary: int, sizes: tuple[int, ...]) -> Layout:
 
 
 def draw(parts: Layout, logits: F32, uniform: F32) -> tuple[NDArray[np.int8], F32]:
-    """Draw an action for each row by the inverse of its cumulative distribution.
+    """Draw an action int8 [N, A] for each row by the inverse of its cumulative distribution; its log-probability [N].
 
-    Args:
-        parts: Of an action.
-        logits: [N, L]; what must not be drawn has ``heads.NEVER``.
-        uniform: [N, A] in [0, 1), one random number for each part.
-
-    Returns:
-        Actions int8 [N, A] and the logarithm of their probability [N].
+    ``uniform`` [N, A] in [0, 1) has a random number for each part. What must not be drawn has ``heads.NEVER``.
     """
     actions = np.empty(uniform.shape, np.int8)
     logprob = np.empty(len(logits), np.float32)
@@ -138,14 +132,8 @@ def gradient(
 ) -> None:
     """Write the gradient with respect to the logits into ``grad`` [N, L].
 
-    Args:
-        parts: Of an action.
-        logits: [N, L], the same as for ``distributions``.
-        actions: [N, A], the same as for ``distributions``.
-        found: What ``distributions`` returned; overwritten.
-        along_logprob: [N] gradient with respect to the log-probability of each row.
-        along_entropy: Gradient with respect to the entropy of every row.
-        grad: Output.
+    Arguments as of ``distributions``, whose result ``found`` is overwritten. ``along_logprob`` [N] and
+    ``along_entropy`` are the gradients with respect to the log-probability and the entropy of every row.
     """
     _gradient(parts, logits, actions, found.tiles, along_logprob, np.float32(along_entropy), grad)
 
@@ -153,12 +141,7 @@ def gradient(
 def add_divergences(parts: Layout, logits: F32, others: F32, weights: tuple[float, float], grad: F32) -> F64:
     """Sums of KL(Q, P) and KL(P, Q) over all rows, [2]; adds the gradient of their weighted sum to ``grad`` [N, L].
 
-    Args:
-        parts: Of an action.
-        logits: [N, L] of P, by which the gradient is.
-        others: [N, L] of Q.
-        weights: Of KL(Q, P) and of KL(P, Q).
-        grad: Gradient with respect to ``logits`` so far.
+    ``logits`` [N, L], by which the gradient is, are of P, and ``others`` of Q.
     """
     sums = np.zeros(2)
     _divergences(parts, logits, others, np.array(weights, np.float32), grad, sums)

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Final, cast
 import torch
 from torch import Tensor, nn
 
-from envs.plugins import is_code
-from selfplay.errors import IncompatibleError, boundary
+from envs.plugins import is_code, load
+from selfplay.errors import ConfigError, IncompatibleError, boundary
 from selfplay.policy.backbones import HEAD_WIDTH, LAYERS, OPTIONS, make_layer
-from selfplay.policy.bodies import make_body
 from selfplay.policy.heads import Heads
 
 if TYPE_CHECKING:
-    from selfplay.checkpoint.schema import ActionHeads, NetworkSpec
+    from selfplay.checkpoint.documents import ActionHeads, NetworkSpec
     from selfplay.policy.backbones import Remembering
 
 ACTIVATIONS: Final[dict[str, type[nn.Module]]] = {"tanh": nn.Tanh, "relu": nn.ReLU, "silu": nn.SiLU}
@@ -25,6 +24,7 @@ KINDS: Final = ("mlp", *LAYERS)
 MOST: Final = 4096  # decisions or numbers in an option of a backbone
 FIRST_PRESS: Final = -2.0  # logit of a button at the start: pressed 12% of the time
 FIRST_REST: Final = 0.8  # initial probability of the neutral class
+_ROWS: Final = 2  # of the observations with which a network of the user's own is tried
 
 
 class ActorCritic(nn.Module):
@@ -90,14 +90,44 @@ class ActorCritic(nn.Module):
         return torch.zeros(rows, self.memory_width, device=self.out.weight.device)
 
     def _read_out(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        logits, value = torch.split(
-            self.out.forward(x), [self.heads.logits, 1], -1
-        )  # one copy where gradients come back
+        # split: one copy where gradients come back
+        logits, value = torch.split(self.out.forward(x), [self.heads.logits, 1], -1)
         return logits, value.squeeze(-1)
 
     @property
     def _layers(self) -> Iterable[Remembering]:
         return cast("Iterable[Remembering]", self.memory)
+
+
+def make_body(name: str, obs_width: int, seed: int = 0) -> tuple[nn.Module, int]:
+    """A network of the user's own between the observations and the layer of logits and value, and its width.
+
+    ``module:name`` is called with the width of the observations and gives a module that maps float [N, obs_width] to
+    float [N, width]. It has no memory, and must give the same outputs in play as in training: no dropout, no batch
+    normalization. Several threads may call it at once. Its first weights follow from the seed.
+
+    Raises:
+        ConfigError: it is not allowed to be imported, cannot be made, or cannot be trained.
+    """
+    with (
+        torch.device("cpu"),  # on the meta device, where weights are only counted, code of others may not run
+        torch.inference_mode(mode=False),
+        torch.random.fork_rng(devices=[]),
+        boundary(ConfigError, f"--backbone {name}"),
+    ):
+        torch.default_generator.manual_seed(seed)
+        body = load(name, "--backbone")(obs_width)
+        if not isinstance(body, nn.Module):
+            raise ConfigError(f"--backbone {name}: it made {type(body).__name__}; a torch.nn.Module is needed")
+        out: Tensor = body(torch.zeros(_ROWS, obs_width))
+        if out.dtype != torch.float32 or out.shape[:-1] != (_ROWS,):
+            raise ConfigError(
+                f"--backbone {name}: it made {out.dtype} {list(out.shape)} of observations [{_ROWS}, {obs_width}]; "
+                f"torch.float32 [{_ROWS}, width] is needed"
+            )
+        if parameters := list(body.parameters()):
+            torch.autograd.grad(out.sum(), parameters)  # fails where one cannot be trained
+    return body, out.shape[-1]
 
 
 def check_spec(spec: NetworkSpec) -> None:

@@ -35,12 +35,7 @@ class NetworkGroup:
     """
 
     def __init__(self, members: Sequence[Member], memory: RecurrentState) -> None:
-        """Stack the networks.
-
-        Args:
-            members: at least one.
-            memory: of all seats; it also runs the networks that are not stacked.
-        """
+        """Stack at least one network; ``memory``, of all seats, also runs those that are not stacked."""
         stacks: dict[object, list[Member]] = {}
         self._alone: list[Member] = []
         for network, rows in members:

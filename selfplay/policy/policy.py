@@ -53,8 +53,7 @@ class Policy:
             mask = None if legal is None else _tensor("legal", legal, np.bool_, (len(obs), heads.logits))
             luck = None if uniform is None else _tensor("uniform", uniform, np.float32, (len(obs), heads.width))
             drawn, _ = sample(self.network.heads, logits, generator, mask, greedy=greedy, uniform=luck)
-            actions: NDArray[np.int8] = drawn.numpy()
-            return actions
+            return drawn.numpy()
 
     def probabilities(self, obs: NDArray[np.float32], legal: NDArray[np.bool_] | None = None) -> NDArray[np.float32]:
         """Probability of each button and of each class, [N, logits], of a policy without memory."""
@@ -63,16 +62,14 @@ class Policy:
             heads = self.network.heads
             mask = None if legal is None else _tensor("legal", legal, np.bool_, (len(obs), heads.logits))
             logits = masked(logits, mask)
-            shares: NDArray[np.float32] = probabilities(self.network.heads, logits).numpy()
-            return shares
+            return probabilities(self.network.heads, logits).numpy()
 
     def value(
         self, obs: NDArray[np.float32], memory: RecurrentState | None = None, rows: Rows = slice(None)
     ) -> NDArray[np.float32]:
         """The discounted reward to come, [N], as the network estimates it for observations [N, D]; see ``act``."""
         with torch.inference_mode():
-            estimates: NDArray[np.float32] = self._decide(obs, memory, rows)[1].numpy()
-            return estimates
+            return self._decide(obs, memory, rows)[1].numpy()
 
     def _decide(
         self, obs: NDArray[np.float32], memory: RecurrentState | None = None, rows: Rows = slice(None)
@@ -85,11 +82,7 @@ class Policy:
 
 
 def _tensor(name: str, array: object, dtype: type[np.generic], shape: tuple[int | None, int]) -> torch.Tensor:
-    """An array of a caller as a tensor; ``shape`` has None where any length will do.
-
-    Raises:
-        ValueError: another shape or dtype, or no array.
-    """
+    """An array of a caller as a tensor, or ValueError; ``shape`` has None where any length will do."""
     rows, width = shape
     if isinstance(array, np.ndarray):
         fits = array.ndim == 2 and array.shape[1] == width and rows in (None, len(array))

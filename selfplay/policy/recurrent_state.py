@@ -42,17 +42,13 @@ class RecurrentState:
     """
 
     def __init__(self, seats: int, infer: Infer = infer_directly) -> None:
-        """``infer``: runs the networks."""
         self._rows = torch.zeros(seats, 0)
         self.infer = infer
 
     def step(self, network: ActorCritic, obs: Tensor, rows: Rows) -> tuple[Tensor, Tensor]:
         """Logits and values of a network for some seats, on the CPU in float32; their state advances by one decision.
 
-        Args:
-            network: plays these seats.
-            obs: float [N, D], of these seats.
-            rows: which seats: N numbers, or a slice.
+        ``obs``, float [N, D], are of the seats ``rows``: N numbers, or a slice.
         """
         width = network.memory_width
         logits, value, after = self.infer(network, obs, self.read(width, rows) if width else None)

@@ -70,13 +70,7 @@ def frames(
 
 
 def windows(
-    library: Loader,
-    games: Sequence[Game],
-    lanes: int,
-    length: int,
-    seed: int,
-    epoch: int,
-    shuffle: bool = True,
+    library: Loader, games: Sequence[Game], lanes: int, length: int, seed: int, epoch: int, shuffle: bool = True
 ) -> Iterator[WindowBatch]:
     """Yield every decision once, in windows of ``length`` decisions for truncated back-propagation.
 

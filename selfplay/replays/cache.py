@@ -26,8 +26,8 @@ from envs.melee.examples import EXAMPLES_VERSION, Examples
 from envs.melee.observation import ENCODER_VERSION, OBS_WIDTH
 from envs.melee.replay import READER_VERSION
 from envs.melee.state import NUM_SEATS
-from selfplay.checkpoint.documents import MAX_JSON_BYTES, JsonObject, decode_json, encode_json, parse
-from selfplay.checkpoint.store import Sha256, open_folder, write_file, write_folder
+from selfplay.checkpoint.documents import MAX_JSON_BYTES, JsonObject, Sha256, decode_json, encode_json, parse
+from selfplay.checkpoint.store import open_folder, write_file, write_folder
 from selfplay.checkpoint.tensors import Array, decode_arrays, encode_arrays
 from selfplay.errors import CheckpointError, CorruptError
 from selfplay.files import read_file

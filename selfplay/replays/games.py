@@ -1,8 +1,9 @@
-"""Metadata of replay files, known before their examples are loaded."""
+"""Metadata of replay files, known before their examples are loaded, and their split into training and validation."""
 
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -12,6 +13,8 @@ from envs.melee.slp.scan import MAX_FRAMES
 from envs.melee.slp.start import NUM_PORTS, recordable
 from envs.melee.state import NUM_SEATS
 from envs.melee.tables import CHARACTERS, STAGES
+from selfplay.errors import ConfigError
+from selfplay.seeding import derive
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -89,3 +92,23 @@ def note_of(replay: Replay, rows: tuple[int, ...]) -> Note:
         for i, seat in enumerate(replay.seats)
     )
     return Note(stage=_STAGE_NAMES[replay.stage], seats=seats)
+
+
+def split(
+    games: Sequence[Game], seed: int, folds: int = 10, fold: int = 0
+) -> tuple[tuple[Game, ...], tuple[Game, ...]]:
+    """Training games and validation games: every ``folds``-th game of an order given by seed and content.
+
+    All frames and seats of a game are on the same side. Paths and the order of ``games`` do not matter. Over all folds
+    each game validates once. A single game is used for training.
+
+    Raises:
+        ConfigError: ``folds`` is less than 2, or ``fold`` is out of range.
+    """
+    if folds < 2 or not 0 <= fold < folds:
+        raise ConfigError(f"folds must be at least 2 and fold from 0 to folds - 1, got {folds} and {fold}")
+    ranked = sorted(games, key=lambda game: (derive(seed, "imitation", "split", game.hash), game.hash))
+    if len(ranked) == 1:
+        return tuple(ranked), ()
+    train = tuple(game for i, game in enumerate(ranked) if i % folds != fold)
+    return train, tuple(ranked[fold::folds])

@@ -23,16 +23,9 @@ LEARNED: Final = ("obs", "action", "logprob", "value", "legal", "teacher")
 def segment_fields(
     steps: int, columns: int, obs_width: int, action_width: int, logits: int, *, masked: bool, taught: bool
 ) -> Fields:
-    """The arrays of a segment with as many rows as steps and columns.
+    """The arrays of a segment of T steps and S columns.
 
-    Args:
-        steps: T.
-        columns: S.
-        obs_width: D.
-        action_width: A.
-        logits: of a decision.
-        masked: whether the game says what may be chosen.
-        taught: whether there is a teacher.
+    ``masked`` says whether the game tells what may be chosen, ``taught`` whether there is a teacher.
     """
     rows, f32, flag = (steps, columns), np.dtype(np.float32), np.dtype(np.bool_)
     return {
@@ -111,12 +104,8 @@ def outcome_known(decides: Bool, boundary: Bool, decides_next: Bool) -> Bool:
     """[T, S] whether a decision of the segment is followed by the seat's next one or by the end of the episode.
 
     Of seats that sometimes wait, none is known in the last step: there only actions that end the game would be, and to
-    learn from these alone would favour them.
-
-    Args:
-        decides: [T, S] where the seat has a choice.
-        boundary: [T, S] where the episode ends.
-        decides_next: [S] whether the seat has a choice in the step after the segment.
+    learn from these alone would favour them. ``decides`` [T, S] says where the seat has a choice, ``decides_next`` [S]
+    whether it has one in the step after the segment.
     """
     known, ahead = np.empty_like(decides), decides_next
     for t in range(len(decides) - 1, -1, -1):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from envs.errors import GameError
 from selfplay.errors import RunnerError
 from selfplay.policy.recurrent_state import Infer, infer_directly
-from selfplay.runner.match import game_options, play_on
+from selfplay.runner.match import game_options, play_in
 
 if TYPE_CHECKING:
     from envs.api import ScriptedGame
@@ -147,7 +147,7 @@ class Arena:
         stop: Callable[[], bool],
     ) -> MatchResult:
         with _killed_after(self._limit_s, game):
-            result = play_on(game, matchup, contenders, rules, stop, self._infer)
+            result = play_in(game, [matchup], contenders, rules, stop, self._infer)[0]
         for note in game.notes:
             self._notify(f"rating games: {note}")
         game.notes.clear()

@@ -37,13 +37,7 @@ class Block:
     """Owns the games, who sits where, and the randomness of the block."""
 
     def __init__(self, game: ScriptedGame, seed: int, infer: Infer = infer_directly) -> None:
-        """A block of games that has not begun.
-
-        Args:
-            game: The games.
-            seed: Starts them and the sampling of actions; two blocks with one seed play alike.
-            infer: Runs the networks.
-        """
+        """A block of games that has not begun. Two blocks with one seed play alike."""
         self.game = game
         seats = self._num_seats = game.num_seats
         self._infer = infer
@@ -239,9 +233,11 @@ class _Segment:
             masked=game.legal is not None, taught=order.teacher is not None,
         )  # fmt: skip
         made = {name: np.zeros(*field) for name, field in fields.items() if name != "obs"}
+        made["obs"] = buffers.take(*fields["obs"])
+        self._arrays = made  # by the names of the fields of a rollout
         self._num_seats = game.num_seats
         self._network = order.network
-        self.obs: F32 = buffers.take(*fields["obs"])
+        self.obs: F32 = made["obs"]
         self.action: NDArray[np.int8] = made["action"]
         self.logprob: F32 = made["logprob"]
         self.value: F32 = made["value"]
@@ -296,29 +292,19 @@ class _Segment:
         if not all(_finite(array) for array in numbers):
             raise RunnerError("a game gave observations or rewards that are not finite; the segment is dropped")
         return Rollout(
-            order.version,
-            self.obs,
-            self.action,
-            self.logprob,
-            self.value,
-            self.reward,
-            next_value,
-            self.boundary,
-            mine,
-            last_obs,
-            ended_at,
-            final_obs,
-            terminated,
-            self.legal,
-            self.decides,
-            self._first if order.network.memory_width else None,
-            self.teacher,
+            version=order.version,
+            **self._arrays,
+            next_value=next_value,
+            last_obs=last_obs,
+            ended_at=ended_at,
+            final_obs=final_obs,
+            terminated=terminated,
+            memory=self._first if order.network.memory_width else None,
         )
 
     def _remembered(self, memory: RecurrentState, columns: torch.Tensor | slice) -> F32:
         """Recurrent state of the learner in some columns, [N, M]; undefined for columns the learner does not play."""
-        kept: F32 = memory.read(self._network.memory_width, columns).numpy().copy()
-        return kept
+        return memory.read(self._network.memory_width, columns).numpy().copy()
 
 
 def _finite(array: F32) -> bool:
@@ -330,5 +316,4 @@ def _values(network: ActorCritic, obs: F32, memory: F32, infer: Infer) -> F32:
     """V of observations [N, D], each with its memory [N, M]."""
     rows = RecurrentState(len(obs), infer)
     rows.restore(torch.from_numpy(memory))
-    values: F32 = rows.step(network, torch.from_numpy(obs), slice(None))[1].numpy()
-    return values
+    return rows.step(network, torch.from_numpy(obs), slice(None))[1].numpy()

@@ -79,11 +79,7 @@ class LinkClient:
         self._link = link
 
     def _reach(self) -> None:
-        """Wait for the other end, which must be of the same code.
-
-        Raises:
-            RunnerError: it cannot be there, or is not.
-        """
+        """Wait for the other end; RunnerError where it cannot be there, or is of other code."""
         self._link.ready()
         refuse_other_code(self._link.call("code"))
 

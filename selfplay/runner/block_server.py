@@ -53,11 +53,8 @@ def open_block(
 ) -> Block:
     """Make a block of games, new or from a snapshot.
 
-    Args:
-        opening: How.
-        infer: Runs the networks.
-        on_fault: Called when a planned fault strikes.
-        pid: Process that faults stop or kill where the games have none of their own.
+    ``on_fault`` is called when a planned fault strikes; ``pid`` is stopped or killed where the games have no process of
+    their own.
 
     Raises:
         GameError: the game refuses its options.

@@ -35,14 +35,7 @@ def keys_of(matchups: Sequence[Matchup]) -> NDArray[np.uint64]:
 
 
 def uniforms(keys: NDArray[np.uint64], decision: int, width: int) -> NDArray[np.float32]:
-    """Numbers in [0, 1), multiples of 2^-24: [N, width] for the keys [N] of the seats that decide.
-
-    Args:
-        keys: of seats, from ``keys_of``.
-        decision: how many the seat has made before this one.
-        width: numbers a decision.
-    """
+    """Numbers in [0, 1), multiples of 2^-24: [N, width] for the keys [N] of seats, whose decisions count from 0."""
     count = np.uint64(decision * _WIDEST + 1) + np.arange(width, dtype=np.uint64)
     drawn = words(keys[:, None], count)
-    numbers: NDArray[np.float32] = (drawn >> np.uint64(40)).astype(np.float32) * np.float32(2.0**-24)
-    return numbers
+    return (drawn >> np.uint64(40)).astype(np.float32) * np.float32(2.0**-24)

@@ -19,6 +19,7 @@ from selfplay.policy.language.conversation import Conversation, Reply, Writer
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
+    from envs.dialogue.contract import DialogueEntry, Rules
     from selfplay.rollout.dialogue import Instance
 
 NOT_FINITE: Final = "a reward or a log-probability is not finite"
@@ -88,12 +89,10 @@ class _RunningGame:
         return self.seats[self.game.mover]
 
     def observe(self) -> str:
-        """Read the observation of the mover."""
         self.seat.read.append(self.game.observe(self.game.mover))
         return self.seat.read[-1]
 
     def take(self, reply: Reply) -> None:
-        """Play the reply of a writer."""
         if reply.lost is not None:
             self.lost = reply.lost
         elif not reply.room:
@@ -181,3 +180,55 @@ def _guarded(game: _RunningGame, step: Callable[[], object]) -> None:
         raise
     except Exception as error:
         game.lost = describe(error)
+
+
+@dataclass(frozen=True, slots=True)
+class DialogueOrder:
+    """Games to play: a number of them on each initial state."""
+
+    indices: tuple[int, ...]  # of the states in the run
+    seeds: tuple[int, ...]  # of the states
+    games_each: int
+
+
+def game_specs(
+    entry: DialogueEntry, rules: Rules, order: DialogueOrder, players: tuple[Player, Player], *names: str | int
+) -> list[GameSpec]:
+    """The games of an order. A game's seed is a hash of the state's seed, the names and its number on the state."""
+    states = entry.states(rules, order.seeds)
+    return [
+        GameSpec(index, f"{index}-{game}", entry.start(rules, state), derive(seed, "game", *names, game), players)
+        for index, seed, state in zip(order.indices, order.seeds, states, strict=True)
+        for game in range(order.games_each)
+    ]
+
+
+class DialogueCollector:
+    """Plays orders with one writer in both seats (``Resource``)."""
+
+    def __init__(self, entry: DialogueEntry, rules: Rules, writer: Writer) -> None:
+        self._entry = entry
+        self._rules = rules
+        self._writer = writer
+        self._cancelled = False
+
+    @property
+    def progress(self) -> int:
+        return self._writer.progress
+
+    def collect(self, order: DialogueOrder) -> list[Played | Lost]:
+        """Play an order to its end. Blocks."""
+        games = game_specs(self._entry, self._rules, order, (self._writer, self._writer))
+        return play_games(games, lambda: self._cancelled)
+
+    def cancel(self) -> None:
+        self._cancelled = True
+        self._writer.cancel()
+
+    def kill(self) -> bool:
+        """A thread cannot be killed: it stops at its next round, or at once if it waits for a server."""
+        self.cancel()
+        return self._writer.interruptible
+
+    def close(self) -> None:
+        self._writer.disconnect()

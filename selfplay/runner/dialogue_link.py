@@ -27,8 +27,7 @@ from selfplay.policy.policy import set_parameters
 from selfplay.rollout.dialogue import Instance
 from selfplay.runner.block_client import LinkClient
 from selfplay.runner.chaos import FaultPlan
-from selfplay.runner.dialogue import Lost, Played
-from selfplay.runner.dialogue_collector import DialogueCollector, DialogueOrder
+from selfplay.runner.dialogue import DialogueCollector, DialogueOrder, Lost, Played
 from selfplay.runner.faulty_dialogue import faulty
 from selfplay.runner.game_runner import Resource
 from selfplay.runner.serialization import Arrays, Document, Packed, code_hash
@@ -53,7 +52,6 @@ class DialogueGames(Resource, Protocol):
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
-    """The files of a model folder by name."""
     return {file.name: file.read_bytes() for file in sorted(folder.iterdir()) if file.is_file()}
 
 
@@ -78,11 +76,7 @@ class PublishedWeights:
 class DialogueClient(LinkClient):
     """Plays on the other end of a link (``DialogueGames``), served by a ``DialogueServer``.
 
-    Args:
-        link: to the server.
-        weights: published before the first order.
-        document: argument of ``DialogueServer.open``.
-        files: reference to the model's files.
+    The weights must be published before the first order; ``document`` and ``files`` are for ``DialogueServer.open``.
     """
 
     def __init__(self, link: Link, weights: PublishedWeights, document: Document, files: object) -> None:

@@ -17,13 +17,9 @@ if TYPE_CHECKING:
 
 
 def faulty(entry: DialogueEntry, plan: FaultPlan, on_fault: OnFault, pid: int | None = None) -> DialogueEntry:
-    """An entry whose games have planned faults: at most one for each order of games.
+    """An entry whose games have planned faults: at most one an order of games, for which ``states`` is called once.
 
-    Args:
-        entry: The game.
-        plan: Its faults; ``entry.states`` is called once for each order.
-        on_fault: Called when a fault strikes.
-        pid: Process that ``hang`` stops and ``kill`` kills.
+    ``on_fault`` is called when a fault strikes. ``hang`` stops the process ``pid``, ``kill`` kills it.
     """
     orders = _Orders(entry, plan, lambda fault: _strike(fault, on_fault, pid))
     return replace(entry, states=orders.states, start=orders.start)

@@ -10,29 +10,89 @@ from __future__ import annotations
 import ctypes
 import json
 import logging
+import mmap
 import os
 import resource
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.lib.format import descr_to_dtype, dtype_to_descr
+from numpy.typing import NDArray
 
 from envs.errors import GameError
 from envs.plugins import allow
 from envs.registry import make_game
 from envs.snapshots import put_back
 from selfplay.errors import out_of_memory
-from selfplay.runner.shared_block import layout, map_arrays, size_of, snapshot_of
 
 if TYPE_CHECKING:
     from envs.api import ScriptedGame, StepBatch
 
 STEP, STEP_SOME, DONE = b"S\n", b"A\n", b"{}\n"  # a step of all seats, a step of those in ``acts``, and an empty answer
+Fields = dict[str, tuple[tuple[int, ...], np.dtype[Any]]]  # name -> (shape, type)
+ALIGN = 64
+PREFIX = "snapshot "
+
+
+def layout(
+    seats: tuple[int, int],
+    obs_width: int,
+    action_width: int,
+    stats: np.dtype[Any],
+    mask_width: int = 0,
+    snapshot: Fields | None = None,
+) -> Fields:
+    """Shapes and types of everything that is exchanged by games with ``seats`` [B, P]; ``mask_width`` 0: no legal mask.
+
+    The arrays of a ``snapshot`` have its prefix (``snapshot_of``).
+    """
+    b = seats[0]
+    mask: Fields = {"legal": ((*seats, mask_width), np.dtype(np.bool_))} if mask_width else {}
+    return {
+        "seeds": ((b,), np.dtype(np.uint64)),
+        "bots": (seats, np.dtype(np.int8)),
+        "actions": ((*seats, action_width), np.dtype(np.int8)),
+        "acts": (seats, np.dtype(np.bool_)),
+        "obs": ((*seats, obs_width), np.dtype(np.float32)),
+        "reward": (seats, np.dtype(np.float32)),
+        "terminated": ((b,), np.dtype(np.bool_)),
+        "truncated": ((b,), np.dtype(np.bool_)),
+        "final_obs": ((*seats, obs_width), np.dtype(np.float32)),
+        "score": (seats, np.dtype(np.float32)),
+        "stats": (seats, stats),
+        **mask,
+        **{PREFIX + name: field for name, field in (snapshot or {}).items()},
+    }
+
+
+def snapshot_of(shared: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """The arrays of a snapshot among the shared ones."""
+    return {name.removeprefix(PREFIX): array for name, array in shared.items() if name.startswith(PREFIX)}
+
+
+def size_of(fields: Fields) -> int:
+    return sum(_padded(shape, dtype) for shape, dtype in fields.values())
+
+
+def _padded(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
+    size = int(np.prod(shape)) * dtype.itemsize
+    return -(-size // ALIGN) * ALIGN
+
+
+def map_arrays(file: int, fields: Fields) -> dict[str, NDArray[Any]]:
+    """Map an open file (its descriptor) and give a writable array for each field; they keep the mapping alive."""
+    memory = mmap.mmap(file, size_of(fields))
+    arrays: dict[str, NDArray[Any]] = {}
+    offset = 0
+    for name, (shape, dtype) in fields.items():
+        arrays[name] = np.ndarray(shape, dtype, memory, offset)
+        offset += _padded(shape, dtype)
+    return arrays
 
 
 def parse_dtype(description: Any) -> np.dtype[Any]:  # noqa: ANN401

@@ -39,12 +39,7 @@ T = TypeVar("T")
 
 
 class Turns:
-    """Limits how many runners do something expensive at once. A slow one does not block the others for ever.
-
-    Args:
-        at_once: How many.
-        longest_s: Seconds after which the next one has its turn, although the one before is not done.
-    """
+    """Limits how many runners do something expensive at once, and for how long one keeps the others waiting."""
 
     def __init__(self, at_once: int, longest_s: float) -> None:
         self._free = asyncio.Semaphore(at_once)

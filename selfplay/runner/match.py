@@ -111,7 +111,7 @@ def play(
     compile_rules(find_game(rules.game))
     game = make_game(rules.game, num_games=len(matchups), **options)
     seen = None if watch is None else lambda: watch(game)
-    return _play(game, options, matchups, contenders, rules, stop, watch=seen)
+    return play_in(game, matchups, contenders, rules, stop, watch=seen, frame_skip=options.get("frame_skip", 1))
 
 
 def play_in_threads(
@@ -134,30 +134,6 @@ def play_in_threads(
     return [result for result in results if result is not None]
 
 
-def play_on(
-    game: ScriptedGame,
-    matchup: Matchup,
-    contenders: Mapping[str, Contender],
-    rules: Rules,
-    stop: Callable[[], bool] = lambda: False,
-    infer: Infer = infer_directly,
-) -> MatchResult:
-    """Play one matchup to its end in a block of one that was made with ``game_options``. Blocks.
-
-    Raises:
-        RunnerError: ``stop`` said so, or the game's process has ended.
-        GameError: the game failed.
-    """
-    return _play(game, game_options([matchup], contenders, rules), [matchup], contenders, rules, stop, infer)[0]
-
-
-def play_in(
-    game: ScriptedGame, matchups: Sequence[Matchup], contenders: Mapping[str, Contender], rules: Rules
-) -> list[MatchResult]:
-    """``play`` in a block that the caller made, of one game for each matchup. Blocks."""
-    return _play(game, game_options(matchups, contenders, rules), matchups, contenders, rules, lambda: False)
-
-
 def game_options(matchups: Sequence[Matchup], contenders: Mapping[str, Contender], rules: Rules) -> dict[str, Any]:
     """Arguments of the game that matchups are played in, JSON-able."""
     seats = [[rules.traits(contenders[name]) for name in matchup.players] for matchup in matchups]
@@ -173,16 +149,25 @@ def game_options(matchups: Sequence[Matchup], contenders: Mapping[str, Contender
     )
 
 
-def _play(
+def play_in(
     game: ScriptedGame,
-    options: Mapping[str, Any],
     matchups: Sequence[Matchup],
     contenders: Mapping[str, Contender],
     rules: Rules,
-    stop: Callable[[], bool],
+    stop: Callable[[], bool] = lambda: False,
     infer: Infer = infer_directly,
     watch: Callable[[], None] | None = None,
+    frame_skip: int | None = None,
 ) -> list[MatchResult]:
+    """``play`` in a block that the caller made with ``game_options``, of one game for each matchup. Blocks.
+
+    ``watch`` is called before each step, which takes ``frame_skip`` frames: by default those of the options.
+
+    Raises:
+        RunnerError: ``stop`` said so, or the game's process has ended.
+        GameError: the game failed.
+    """
+    frame_skip = frame_skip or game_options(matchups, contenders, rules).get("frame_skip", 1)
     torch.set_num_threads(1)  # on batches as small as these threads would only wait for each other
     players = _seat(game, matchups, contenders)  # before the games begin: real ones choose computer players then
     policies = PolicyGroup(players, keys_of(matchups), greedy=rules.greedy, infer=infer)
@@ -206,7 +191,7 @@ def _play(
             stats[ended], score[ended] = batch.stats[ended], batch.score[ended]
             left &= ~ended
             policies.leave(left)
-        frame += options.get("frame_skip", 1)
+        frame += frame_skip
     return [MatchResult(m, (float(s[0]), float(s[1])), row) for m, s, row in zip(matchups, score, stats, strict=True)]
 
 

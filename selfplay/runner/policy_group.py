@@ -45,14 +45,7 @@ class PolicyGroup:
         greedy: bool = False,
         infer: Infer = infer_directly,
     ) -> None:
-        """Set up the policies.
-
-        Args:
-            players: Policies with their seats.
-            keys: [G, 2] of the seats, see ``counter_rng.keys_of``.
-            greedy: Whether the likeliest action is chosen.
-            infer: Runs the networks.
-        """
+        """Policies with their seats, whose ``keys`` [G, 2] are those of ``counter_rng.keys_of``."""
         self._players = players
         self._keys = keys.reshape(-1)
         self._greedy = greedy
@@ -71,14 +64,10 @@ class PolicyGroup:
         actions: NDArray[np.int8],
         acts: NDArray[np.bool_],
     ) -> None:
-        """Compute the actions of the policies that decide on this frame.
+        """Compute the actions [G, 2, A] of the policies that decide on this frame, counted from 0.
 
-        Args:
-            obs: of every seat, [G, 2, D].
-            legal: what each seat may choose, [G, 2, logits]; None: everything.
-            frame: of the games, from 0.
-            actions: [G, 2, A], written where a policy decides.
-            acts: [G, 2] bool, overwritten: whether the seat decided.
+        Observations [G, 2, D] and legal choices [G, 2, logits] are of every seat. ``actions`` are written where a
+        policy decides; ``acts`` [G, 2], whether the seat decided, is overwritten.
         """
         acts[:] = False
         flat, width = torch.from_numpy(obs.reshape(-1, obs.shape[-1])), actions.shape[-1]

@@ -21,9 +21,8 @@ from envs.errors import GameError
 from envs.snapshots import copied, put_back
 from selfplay.errors import RunnerError, boundary
 from selfplay.runner import PROCESS_MB
-from selfplay.runner.game_process import DONE, STEP, STEP_SOME, parse_dtype
+from selfplay.runner.game_process import DONE, STEP, STEP_SOME, layout, map_arrays, parse_dtype, snapshot_of
 from selfplay.runner.process_reaper import ProcessReaper, kill_group
-from selfplay.runner.shared_block import layout, map_arrays, snapshot_of
 
 ROOT = Path(__file__).resolve().parents[2]
 LINE_BYTES: Final = 1 << 20
@@ -75,11 +74,7 @@ class ProcessGame:
     ) -> None:
         """Start the child and wait until its games exist.
 
-        Args:
-            name: Of the game.
-            options: Of its constructor, JSON-able.
-            start_timeout_s: Seconds that this may take; by default as long as it takes.
-            process_mb: Megabytes that the child may allocate (Linux); 0: as many as there are.
+        ``options`` of the game are JSON-able. The child may allocate ``process_mb`` megabytes (Linux); 0: no limit.
 
         Raises:
             GameError: the game refuses the options.
@@ -90,7 +85,8 @@ class ProcessGame:
         self.notes: list[str] = []
         self._number = 0  # of the last command
         self._reaper = ProcessReaper()
-        with tempfile.TemporaryFile(dir=_shared_folder()) as file:
+        memory = "/dev/shm" if Path("/dev/shm").is_dir() else None  # None: the usual folder for temporary files
+        with tempfile.TemporaryFile(dir=memory) as file:
             try:
                 self._process = subprocess.Popen(
                     [sys.executable, "-m", "selfplay.runner.game_process"],
@@ -145,8 +141,7 @@ class ProcessGame:
     def reset(self, seeds: Seeds) -> F32:
         self._shared["seeds"][:] = seeds
         self._ask({"do": "reset"})
-        obs: F32 = self._shared["obs"]
-        return obs
+        return self._shared["obs"]
 
     def step(self, actions: Actions, acts: Bool | None = None) -> StepBatch:
         shared = self._shared
@@ -171,8 +166,7 @@ class ProcessGame:
     def restore(self, arrays: dict[str, NDArray[Any]]) -> F32:
         put_back(self._kept, arrays)
         self._ask({"do": "restore"})
-        obs: F32 = self._shared["obs"]
-        return obs
+        return self._shared["obs"]
 
     def close(self) -> None:
         """End the child and everything that it has started."""
@@ -192,11 +186,7 @@ class ProcessGame:
 
     @contextlib.contextmanager
     def _deadline(self, seconds: float | None) -> Iterator[None]:
-        """Kill the child where what is done here takes longer.
-
-        Raises:
-            RunnerError: it did.
-        """
+        """Kill the child where what is done here takes longer; RunnerError says so."""
         late = threading.Event()
 
         def end() -> None:
@@ -245,11 +235,7 @@ class ProcessGame:
         return answer
 
     def _understand(self, line: bytes, number: bytes) -> Answer:
-        """The answer in a line.
-
-        Raises:
-            RunnerError: there is none, or not to this command.
-        """
+        """The answer in a line; RunnerError where there is none, or not to this command."""
         said = f"game process {self.pid} was expected to answer command {self._number}, but said {line[:SHOWN]!r}"
         if not line.startswith(number):
             raise RunnerError(said)
@@ -261,8 +247,3 @@ class ProcessGame:
             problem = error.errors(include_url=False, include_input=False)[0]
             where = ".".join(map(str, problem["loc"]))
             raise RunnerError(f"{said}: {where or 'the answer'}: {problem['msg']}") from error
-
-
-def _shared_folder() -> str | None:
-    """Memory where there is a folder for it, else the usual place for temporary files."""
-    return "/dev/shm" if Path("/dev/shm").is_dir() else None

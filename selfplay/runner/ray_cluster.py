@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import secrets
 import socket
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, InvalidStateError, wait
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
 from envs.distribution import install_command
-from selfplay.errors import ConfigError, describe
+from envs.errors import GameError
+from selfplay.errors import ConfigError, RunnerError, SelfPlayError, describe
 from selfplay.runner.process_game import ROOT
 from selfplay.runner.process_reaper import ProcessReaper
-from selfplay.runner.ray_link import RayLink
 
 CONNECT_S: Final = 20.0  # until a cluster that is there must have answered
 START_S: Final = 120.0  # until one of our own must be up, on a busy machine, too
@@ -30,6 +32,8 @@ STOP_S: Final = 15.0  # for letting go of it
 REACH_S: Final = 5.0  # for a first connection to an address
 STORE_BYTES: Final = 512 * 2**20  # of our own cluster's objects; orders and segments stay for less than an iteration
 TOKEN_FILE: Final = Path(".ray") / "auth_token"  # in the home folder: where Ray looks
+ROOM_S: Final = 5.0  # in which a CPU must be found for an actor
+_LONGEST: Final = 300  # characters of Ray's message about a dead actor
 
 
 class Cluster:
@@ -84,7 +88,11 @@ def connected(address: str | None, actors: int) -> Iterator[Cluster]:
                 ray = stack.enter_context(_Session(options, START_S, "a cluster on this machine"))
             yield Cluster(ray)
         return
-    _check_token()
+    if _token() is None:
+        raise ConfigError(
+            "--ray-address needs the token of the cluster: in RAY_AUTH_TOKEN, in a file that RAY_AUTH_TOKEN_PATH "
+            f"names, or in ~/{TOKEN_FILE} (ray get-auth-token --generate makes one, for all nodes the same)"
+        )
     _check_reachable(address)
     with _Session({"address": address}, CONNECT_S, f"--ray-address {address}") as ray:
         cluster = Cluster(ray)
@@ -151,14 +159,6 @@ def _token() -> str | None:
             return name
     file = Path(os.path.expanduser("~")) / TOKEN_FILE
     return str(file) if file.is_file() else None
-
-
-def _check_token() -> None:
-    if _token() is None:
-        raise ConfigError(
-            "--ray-address needs the token of the cluster: in RAY_AUTH_TOKEN, in a file that RAY_AUTH_TOKEN_PATH "
-            f"names, or in ~/{TOKEN_FILE} (ray get-auth-token --generate makes one, for all nodes the same)"
-        )
 
 
 def _check_reachable(address: str) -> None:
@@ -242,3 +242,82 @@ _EXPLANATIONS: Final = {
     "Could not find any running Ray instance": "no cluster runs here; start one (ray start --head), or leave "
     "--ray-address out",
 }
+
+
+class RayLink:
+    """An actor of its own in a cluster (``block_client.Link``), as long-lived: Ray restarts none, supervision does.
+
+    Args:
+        ray: The module, connected.
+        kind: Class of the actor; made without arguments, which must not fail.
+        name: What it is for, in messages.
+    """
+
+    def __init__(self, ray: Any, kind: type, name: str) -> None:  # noqa: ANN401
+        self._ray = ray
+        self._kind = kind
+        self._name = name
+        self._severed: Future[None] = Future()
+        self._actor: Any = None
+        with _runner_error(name):
+            # Without one, an actor that waits for a CPU could not be told from one that starts slowly.
+            self._place = ray.util.placement_group([{"CPU": 1}])
+
+    def ready(self) -> None:
+        """See ``Link``; blocks until the actor has begun."""
+        with _runner_error(self._name):
+            free = 0.0 if (placed := self._place.wait(ROOM_S)) else self._ray.available_resources().get("CPU", 0.0)
+        if not placed:
+            raise RunnerError(
+                f"{self._name}: no node of the cluster has had room for its actor within {ROOM_S:g} s: it needs 1 CPU "
+                f"of one node; {free:g} are free on all together"
+            )
+        with _runner_error(self._name):
+            there = self._ray.util.scheduling_strategies.PlacementGroupSchedulingStrategy(self._place)
+            remote = self._ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0, scheduling_strategy=there)
+            self._actor = remote(self._kind).remote()
+        self.call("__ray_ready__")
+
+    def call(self, method: str, *arguments: object, **named: object) -> Any:  # noqa: ANN401
+        with _runner_error(self._name):
+            answer: Future[Any] = getattr(self._actor, method).remote(*arguments, **named).future()
+        wait([answer, self._severed], return_when=FIRST_COMPLETED)
+        if not answer.done():
+            raise RunnerError(f"{self._name}: its actor is no longer waited for")
+        with _runner_error(self._name):
+            return answer.result()
+
+    def sever(self) -> None:
+        with suppress(InvalidStateError):  # it was already
+            self._severed.set_result(None)
+
+    def close(self) -> None:
+        self.sever()
+        with suppress(Exception):  # theirs: the cluster is gone, and the actor with it
+            self._ray.util.remove_placement_group(self._place)  # and whatever is in it
+
+
+@contextmanager
+def _runner_error(name: str) -> Iterator[None]:
+    """Convert errors of an actor to RunnerError with the first cause."""
+    try:
+        yield
+    except Exception as error:  # theirs; what an actor raised is in it, and may be of its class, with a page of text
+        cause = getattr(error, "cause", None)
+        if isinstance(error, SelfPlayError) and cause is None:
+            raise
+        if isinstance(cause, SelfPlayError | GameError):
+            raise RunnerError(str(cause)) from None
+        if isinstance(cause, Exception):
+            raise RunnerError(describe(cause)) from None
+        raise RunnerError(f"{name}: its actor is gone: {first_cause(str(error))}") from None
+
+
+def first_cause(text: str) -> str:
+    """The reason in Ray's message about a dead actor."""
+    line = " ".join(text.split())
+    found = re.search(
+        r"(?:is dead|died) because (.+)|unavailable: (?:The actor is temporarily unavailable: )?(.+)", line
+    )
+    reason = next(filter(None, found.groups())) if found else line
+    return re.split(r"\.? (?:Worker exit type|Some common causes|The task may)", reason)[0].rstrip(". ")[:_LONGEST]

@@ -37,6 +37,7 @@ NAME: Final = "selfplay"
 RESERVED: Final = ("--host", "--port", "--trust-remote-code")
 """Flags that users may not set: who can reach the server, and whether it runs code of a model folder."""
 POLL_S: Final = 0.25  # between two checks of the process
+HEALTH: Final = "/health"  # path that responds with 200 once the server is ready
 HEALTH_S: Final = 5.0  # timeout of the health check
 SHUTDOWN_S: Final = 20.0  # for killing it and its temporary files
 DEATHS, DEATHS_WITHIN_S = 5, 3600.0
@@ -51,7 +52,6 @@ class ServerProgram:
     name: str
     command: tuple[str, ...]  # with {folder}, {host}, {port} and {name}
     wire: ApiFormat
-    health: str = "/health"  # path that responds with 200 once it is ready
     reload: str | None = None  # path that loads another folder; None: restart instead
 
     def line(self, folder: Path, port: int, arguments: Sequence[str]) -> list[str]:
@@ -100,11 +100,8 @@ class ReplyServer:
     All methods but ``where`` are called on the event loop.
 
     Args:
-        program: of the server.
-        folder: of the initial model.
         log: output is appended to this file.
         start_timeout_s: time to start, or to load another folder.
-        arguments: appended to the command line.
     """
 
     def __init__(
@@ -191,17 +188,13 @@ class ReplyServer:
 
     async def _until_healthy(self, ctx: Context, process: _Process) -> None:
         deadline = ctx.clock.time() + self._start_timeout_s
-        while not await process.healthy(self._program.health):
+        while not await process.healthy():
             if ctx.clock.time() > deadline:
                 raise self._error(f"was not ready within {self._start_timeout_s:g} s")
             await sleep(ctx.clock, POLL_S)
 
     async def _serve(self, process: _Process, load: _Load) -> None:
-        """Watch the server until it has to be restarted for another folder.
-
-        Raises:
-            ServerError: it cannot load the wanted folder.
-        """
+        """Watch the server until it has to be restarted for another folder; ServerError if it cannot load that."""
         while True:
             if load != self._wanted:
                 if self._program.reload is None:
@@ -271,7 +264,7 @@ class _Process:
         if code is not None:
             raise _Ended(f"signal {-code}" if code < 0 else f"exit code {code}")
 
-    async def healthy(self, path: str) -> bool:
+    async def healthy(self) -> bool:
         """Return True if the server is ready.
 
         Raises:
@@ -279,7 +272,7 @@ class _Process:
         """
         self.check()
         with suppress(RequestError):
-            return (await exchange(self.client, "GET", self.url + path, within_s=HEALTH_S))[0] == httpx.codes.OK
+            return (await exchange(self.client, "GET", self.url + HEALTH, within_s=HEALTH_S))[0] == httpx.codes.OK
         return False
 
     async def load(self, path: str, folder: Path) -> None:
@@ -293,7 +286,6 @@ class _Process:
             raise RequestError(str(answer.get("message")))
 
     def close(self) -> None:
-        """Kill the process group."""
         kill_group(self.pid)
         self._process.wait()
         self._reaper.close()

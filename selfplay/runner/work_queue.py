@@ -73,12 +73,10 @@ class WorkQueue(Generic[R]):
     """Jobs and results of some runners. Used from the event loop only.
 
     Args:
-        runners: Ids that are expected to deliver.
         timeout_s: ``--collect-timeout``, or between two signs of progress; None follows the median.
         limits: Bounds of the deadline that follows the median.
         leave_behind: Whether slow runners are left behind with jobs that are timed.
         patience: How long all may be given up.
-        clock: Of tests.
     """
 
     def __init__(

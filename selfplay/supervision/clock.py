@@ -29,11 +29,9 @@ class MonotonicClock:
     """Real time: `time.monotonic` and the running loop's timers."""
 
     def time(self) -> float:
-        """Current time, in seconds from an arbitrary start."""
         return time.monotonic()
 
     def call_later(self, delay_s: float, callback: Callable[[], None]) -> asyncio.TimerHandle:
-        """Calls `callback` on the running loop after `delay_s` seconds."""
         return asyncio.get_running_loop().call_later(delay_s, callback)
 
 

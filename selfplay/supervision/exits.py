@@ -146,11 +146,9 @@ def reason_of(error: BaseException, *, asked: bool, killed: bool) -> ExitReason:
 
 
 def _chain(error: BaseException) -> list[BaseException]:
-    """An error and those that led to it, the first one last."""
+    """An error and those that led to it, the first one last; their chain can be cyclic."""
     chain = [error]
-    while (cause := chain[-1].__cause__) is not None and not any(
-        cause is link for link in chain
-    ):  # chains can be cyclic
+    while (cause := chain[-1].__cause__) is not None and not any(cause is link for link in chain):
         chain.append(cause)
     return chain
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypedDict, TypeVar
@@ -21,6 +21,7 @@ from selfplay.supervision.tree import TreeState
 if TYPE_CHECKING:
     from selfplay.supervision.child import Context, Watcher
     from selfplay.supervision.clock import Clock
+    from selfplay.supervision.park import ChildSlot
 
 T = TypeVar("T")
 NodeT = TypeVar("NodeT", bound="Node")
@@ -158,13 +159,17 @@ class Node(ABC):
     @abstractmethod
     async def _add(self, spec: ChildSpec) -> ChildRef | None: ...
 
-    @abstractmethod
     def which_children(self) -> tuple[ChildInfo, ...]:
-        """The children in start order; never blocks.
+        """The children in start order, in a pool by the start of their current incarnation; never blocks.
 
         Raises:
             NotRunningError: this supervisor does not run.
         """
+        self._check_alive()
+        return tuple(slot.info for slot in self._children())
+
+    @abstractmethod
+    def _children(self) -> Iterable[ChildSlot]: ...
 
     def count_children(self) -> ChildCounts:
         """Counts the children by kind and state; raises like `which_children`."""

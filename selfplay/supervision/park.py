@@ -1,15 +1,20 @@
-"""Limits on restarts: of a supervisor within a time window, and of one child, which is parked when it exceeds them."""
+"""The place of a child in its supervisor, and limits on restarts.
+
+A supervisor gives up when it exceeds its limit within a time window; a child that exceeds its own is parked.
+"""
 
 from __future__ import annotations
 
 from collections import deque
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from selfplay.supervision.clock import Timer
-    from selfplay.supervision.exits import Cause
-    from selfplay.supervision.spec import ParkPolicy
+from selfplay.supervision.exits import ChildInfo
 
+if TYPE_CHECKING:
+    from selfplay.supervision.child import Child
+    from selfplay.supervision.clock import Timer
+    from selfplay.supervision.exits import Cause, ChildState
+    from selfplay.supervision.spec import ChildSpec, ParkPolicy
 
 EDGE_S = 1e-9  # tolerance for float rounding at the edge of the window
 
@@ -83,3 +88,30 @@ class FailureRecord:
         delay_s = self.policy.delay_s(self.times_parked)
         self.times_parked += 1
         return delay_s
+
+
+class ChildSlot:
+    """One child over all its incarnations; compared by identity, since ids are not unique in a pool."""
+
+    __slots__ = ("child", "down_since", "record", "restarting", "restarts", "spec")
+
+    def __init__(self, spec: ChildSpec, record: FailureRecord | None) -> None:
+        self.spec = spec
+        self.record = record
+        self.child: Child | None = None
+        self.restarting = False  # a restart is under way, failed and is tried again, or waits in the park
+        self.restarts = 0
+        self.down_since: float | None = None
+
+    @property
+    def state(self) -> ChildState:
+        if self.child is not None:
+            return "running"
+        if self.record is not None and self.record.timer is not None:
+            return "parked"
+        return "restarting" if self.restarting else "stopped"
+
+    @property
+    def info(self) -> ChildInfo:
+        ref = None if self.child is None else self.child.ref
+        return ChildInfo(self.spec.id, ref, self.state, self.spec.kind, self.restarts)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
 from selfplay.supervision import errors
 from selfplay.supervision.node import Node, TreeOptions
 from selfplay.supervision.nursery import Failure, build
-from selfplay.supervision.slot import ChildSlot
+from selfplay.supervision.park import ChildSlot
 from selfplay.supervision.spec import PoolSpec
 from selfplay.supervision.tasks import spawn
 
 if TYPE_CHECKING:
     from selfplay.supervision.child import Child
-    from selfplay.supervision.exits import Cause, ChildInfo, ChildRef, ExitReason
+    from selfplay.supervision.exits import Cause, ChildRef, ExitReason
     from selfplay.supervision.spec import ChildSpec
     from selfplay.supervision.tree import TreeState
 
@@ -41,14 +42,8 @@ class Pool(Node):
         """
         await self._call(partial(self._terminate, which))
 
-    def which_children(self) -> tuple[ChildInfo, ...]:
-        """The children by the start of their current incarnation; never blocks.
-
-        Raises:
-            NotRunningError: this pool does not run.
-        """
-        self._check_alive()
-        return tuple(slot.info for slot in self._slots)
+    def _children(self) -> Iterable[ChildSlot]:
+        return self._slots
 
     async def _add(self, spec: ChildSpec) -> ChildRef | None:
         if spec.significant:

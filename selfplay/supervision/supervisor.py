@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
@@ -9,12 +10,12 @@ from selfplay.supervision import errors
 from selfplay.supervision.exits import ExitReason
 from selfplay.supervision.node import Node, TreeOptions
 from selfplay.supervision.nursery import Failure, build
-from selfplay.supervision.slot import ChildSlot
+from selfplay.supervision.park import ChildSlot
 from selfplay.supervision.spec import SupervisorSpec, check_significance
 
 if TYPE_CHECKING:
     from selfplay.supervision.child import Child
-    from selfplay.supervision.exits import Cause, ChildInfo, ChildRef
+    from selfplay.supervision.exits import Cause, ChildRef
     from selfplay.supervision.spec import ChildSpec
     from selfplay.supervision.tree import TreeState
 
@@ -63,14 +64,8 @@ class Supervisor(Node):
             if slot.state == "parked":
                 self._post(partial(self._leave_park, slot))
 
-    def which_children(self) -> tuple[ChildInfo, ...]:
-        """The children in start order; never blocks.
-
-        Raises:
-            NotRunningError: this supervisor does not run.
-        """
-        self._check_alive()
-        return tuple(slot.info for slot in self._slots.values())
+    def _children(self) -> Iterable[ChildSlot]:
+        return self._slots.values()
 
     async def _add(self, spec: ChildSpec) -> ChildRef | None:
         check_significance(spec, self._spec.auto_shutdown)
@@ -145,9 +140,8 @@ class Supervisor(Node):
         group = self._group_of(slot)
         for other in reversed(group):
             await self._stop(other)
-        group = [
-            member for member in group if member.spec.id in self._slots
-        ]  # without temporary children, which were removed
+        # Without temporary children, which were removed.
+        group = [member for member in group if member.spec.id in self._slots]
         for member in group:
             member.restarts += 1
             member.restarting = True

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from torch import nn
     from torch.optim import Optimizer
 
-    from selfplay.learner.adam import Adam
+    from selfplay.learner.optimizers import Adam
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -12,8 +12,7 @@ import numpy as np
 from selfplay.checkpoint.store import writing
 from selfplay.league.gate import SHARE, Gate, GateState
 from selfplay.league.leaderboard import Leaderboard, build
-from selfplay.league.schedule import repeat
-from selfplay.league.scripted_results import plan_scripted, scores_against
+from selfplay.league.schedule import plan_scripted, repeat, scores_against
 from selfplay.report.metrics import GateReport, RatingReport, ScoreAgainst
 from selfplay.report.rating_events import write_ratings
 from selfplay.runner.work_queue import Job, WorkQueue

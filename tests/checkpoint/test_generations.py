@@ -11,9 +11,8 @@ from selfplay.checkpoint import (
     set_aside_newer,
     weights_hash,
 )
-from selfplay.checkpoint.documents import encode_json
+from selfplay.checkpoint.documents import encode_json, to_document
 from selfplay.checkpoint.generations import read_policy_meta
-from selfplay.checkpoint.schema import to_document
 from selfplay.errors import CheckpointError, CorruptError, ImmutableError, IncompatibleError, NotARunError
 from tests.checkpoint.samples import (
     Crash,

@@ -18,8 +18,7 @@ from selfplay.checkpoint import (
     named_by_states,
     save_learner,
 )
-from selfplay.checkpoint.documents import encode_json
-from selfplay.checkpoint.schema import to_document
+from selfplay.checkpoint.documents import encode_json, to_document
 from selfplay.errors import CheckpointError, CorruptError, DiskError, IncompatibleError, NotARunError
 from tests.checkpoint.samples import Crash, crash_at, files_of, forge, full_disk, learner_arrays, learner_meta, same
 from tests.support.processes import finish

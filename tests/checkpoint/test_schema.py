@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from selfplay.checkpoint import LearnerMeta, NetworkSpec, PolicyMeta, RunDir, load_generation, load_latest_learner
-from selfplay.checkpoint.documents import MAX_JSON_BYTES, decode_json, encode_json
-from selfplay.checkpoint.schema import from_document, to_document
+from selfplay.checkpoint.documents import MAX_JSON_BYTES, decode_json, encode_json, from_document, to_document
 from selfplay.errors import CheckpointError, CorruptError, IncompatibleError
 from tests.checkpoint.samples import learner_arrays, learner_meta, params, policy_meta, same
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from selfplay.league.games import GameTable
-from selfplay.league.scripted_results import GAMES_PER_RESULT, plan_scripted, results, scores_against
+from selfplay.league.schedule import GAMES_PER_RESULT, plan_scripted, results, scores_against
 from tests.league.pools import series
 
 SCRIPTED = ("random", "walker", "rusher")  # the weakest first

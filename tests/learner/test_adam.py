@@ -3,7 +3,7 @@ import sys
 
 import torch
 
-from selfplay.learner.adam import Adam
+from selfplay.learner.optimizers import Adam
 from tests.support.processes import finish
 
 
@@ -63,7 +63,7 @@ def test_gradients_are_forgotten():
 def test_the_update_does_not_import_the_compiler_of_torch():
     code = (
         "import sys, torch\n"
-        "from selfplay.learner.adam import Adam\n"
+        "from selfplay.learner.optimizers import Adam\n"
         "p = torch.nn.Parameter(torch.ones(3)); p.grad = torch.ones(3)\n"
         "Adam([p], 1e-3).step()\n"
         "sys.exit('torch._dynamo' in sys.modules)"

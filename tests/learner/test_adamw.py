@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from selfplay.learner.adamw import adamw
+from selfplay.learner.optimizers import adamw
 from tests.learner.token_models import TinyTransformer, games_of, learning, weights
 
 RATE = 1e-3

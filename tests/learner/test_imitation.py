@@ -5,9 +5,8 @@ import pytest
 import torch
 
 from selfplay.checkpoint import ActionHeads, NetworkSpec
-from selfplay.learner.baselines import ActionCounts, Baselines
 from selfplay.learner.imitation import Emphasis, Lesson, begin_with, decide, look, part_losses
-from selfplay.learner.imitation_metrics import imitation_metrics
+from selfplay.learner.imitation_metrics import ActionCounts, Baselines, imitation_metrics
 from selfplay.policy.heads import Heads, logprob_entropy, sample
 from tests.learner.batches import seeded, weights
 from tests.learner.lessons import actions, cut, imitator, plain, rows, windows

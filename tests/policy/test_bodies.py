@@ -7,8 +7,7 @@ from envs import plugins
 from selfplay.checkpoint import ActionHeads, NetworkSpec
 from selfplay.errors import ConfigError, IncompatibleError
 from selfplay.learner import dense
-from selfplay.policy.bodies import make_body
-from selfplay.policy.network import build_network, check_weights
+from selfplay.policy.network import build_network, check_weights, make_body
 from selfplay.policy.network_group import NetworkGroup
 from selfplay.policy.policy import frozen_copy
 from selfplay.policy.recurrent_state import RecurrentState

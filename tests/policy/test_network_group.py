@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from selfplay.checkpoint.schema import ActionHeads, NetworkSpec
+from selfplay.checkpoint.documents import ActionHeads, NetworkSpec
 from selfplay.policy.network import build_network
 from selfplay.policy.network_group import NetworkGroup
 from selfplay.policy.recurrent_state import RecurrentState, infer_directly

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from selfplay.errors import ConfigError
-from selfplay.replays.games import Game
-from selfplay.replays.split import split
+from selfplay.replays.games import Game, split
 
 
 def games_of(hashes, folder="a"):

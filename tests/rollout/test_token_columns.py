@@ -4,8 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from selfplay.rollout.dialogue import Instance
-from selfplay.rollout.token_columns import columns_of
+from selfplay.rollout.dialogue import Instance, columns_of
 
 
 def instance(sampled):

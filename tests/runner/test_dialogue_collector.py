@@ -9,8 +9,7 @@ from selfplay.policy.language.endpoint import Endpoint
 from selfplay.policy.language.remote import RemoteWriter, RequestLimits
 from selfplay.policy.language.wire import SGLang
 from selfplay.policy.language.writer import LocalWriter
-from selfplay.runner.dialogue import Played
-from selfplay.runner.dialogue_collector import DialogueCollector, DialogueOrder
+from selfplay.runner.dialogue import DialogueCollector, DialogueOrder, Played
 from tests.policy.language.stub_server import SGLANG, Stub
 from tests.policy.language.taught import GREEDY, kuhn, taught_model
 from tests.support.processes import LIMIT_S

@@ -11,8 +11,7 @@ from selfplay.errors import RunnerError
 from selfplay.policy.language.writer import LocalWriter
 from selfplay.policy.policy import parameters_of
 from selfplay.runner import dialogue_link
-from selfplay.runner.dialogue import Lost, Played
-from selfplay.runner.dialogue_collector import DialogueCollector, DialogueOrder
+from selfplay.runner.dialogue import DialogueCollector, DialogueOrder, Lost, Played
 from selfplay.runner.dialogue_link import (
     DialogueClient,
     DialogueServer,

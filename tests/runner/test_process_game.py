@@ -17,9 +17,8 @@ from envs.errors import GameError
 from envs.melee.mock import STATS, MockMelee, neutral_actions
 from selfplay.errors import RunnerError
 from selfplay.runner import PROCESS_MB
-from selfplay.runner.game_process import parse_dtype
+from selfplay.runner.game_process import ALIGN, layout, map_arrays, parse_dtype, size_of
 from selfplay.runner.process_game import LINE_BYTES, ProcessGame
-from selfplay.runner.shared_block import ALIGN, layout, map_arrays, size_of
 from tests.scripts.commands import is_alive, wait_for
 from tests.support.cases import first_alone
 from tests.support.processes import LIMIT_S, Process

@@ -9,8 +9,7 @@ import pytest
 
 from selfplay.errors import ConfigError, RunnerError
 from selfplay.runner import ray_cluster
-from selfplay.runner.ray_cluster import connected
-from selfplay.runner.ray_link import RayLink, first_cause
+from selfplay.runner.ray_cluster import RayLink, connected, first_cause
 from tests.support.processes import LIMIT_S
 
 

@@ -26,8 +26,7 @@ from selfplay.machine import usable_cores
 from selfplay.policy.language.conversation import Conversation, Reply, Writer
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.writer import LocalWriter
-from selfplay.runner.dialogue import Played, play_games
-from selfplay.runner.dialogue_collector import DialogueOrder, game_specs
+from selfplay.runner.dialogue import DialogueOrder, Played, game_specs, play_games
 from selfplay.seeding import derive
 from selfplay.train.dialogue.embedded import Recipe, embedded_model
 from selfplay.train.dialogue.players import EMBEDDED_REPLY

@@ -44,7 +44,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def show(options: argparse.Namespace) -> None:
-    from selfplay.checkpoint.named_runs import resolve_run
+    from selfplay.checkpoint.run_dir import named_run
     from selfplay.league.external_games import default_anchor, read_csv
     from selfplay.league.leaderboard import analyse
     from selfplay.league.people import run_games
@@ -61,7 +61,7 @@ def show(options: argparse.Namespace) -> None:
     elif options.anchor is not None:
         raise ConfigError("--anchor goes with --games; in a run's ledger random stands at 1500")
     else:
-        run = resolve_run(options.run)
+        run = named_run(options.run)
         if not len(games := run_games(run)):
             raise ConfigError(f"{run} has no rating games yet; train it with --track-elo")
         found = analyse(games, options.elo, options.result_rule, options.settings, run)

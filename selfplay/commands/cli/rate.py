@@ -28,7 +28,7 @@ def parser() -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> None:
     from selfplay.checkpoint import RunDir, list_generations
-    from selfplay.checkpoint.named_runs import resolve_run
+    from selfplay.checkpoint.run_dir import named_run
     from selfplay.config.family import is_dialogue_run
 
     if options.games is not None and not options.calibrate:
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> None:
     for flag, games in (("--budget", options.budget), ("--games", options.games)):
         if games is not None and games < 1:
             raise ConfigError(f"{flag} {games}: at least 1 is needed")
-    folder = RunDir(resolve_run(options.run))
+    folder = RunDir(named_run(options.run))
     is_dialogue = is_dialogue_run(folder)
     from selfplay.commands.rate import GAMES, calibrate, match_player_of, rate_run, save_table
     from selfplay.league.anchors import FILE_NAME

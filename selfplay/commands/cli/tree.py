@@ -42,12 +42,11 @@ def _count(text: str) -> int:
 def show(options: argparse.Namespace) -> None:
     from rich.console import Console
 
-    from selfplay.checkpoint.named_runs import resolve_run
-    from selfplay.checkpoint.run_dir import RunDir
+    from selfplay.checkpoint.run_dir import RunDir, named_run
     from selfplay.commands.run_status import examine
     from selfplay.report.tree import view
 
-    run = RunDir(resolve_run(options.run))
+    run = RunDir(named_run(options.run))
     console = Console(width=None if sys.stdout.isatty() else WIDE, highlight=False)
     if options.watch:
         with suppress(KeyboardInterrupt):

@@ -58,8 +58,8 @@ def film_and_path(options: argparse.Namespace) -> tuple[Film, Path, list[str]]:
     """Return the film, the file to write (unused in the terminal), and lines that say why this film was chosen."""
     from selfplay.checkpoint import is_policy, shipped_policies
     from selfplay.checkpoint.generations import POLICY_FILE
-    from selfplay.checkpoint.named_runs import RUN_FILE, resolve_run, runs_under
-    from selfplay.checkpoint.shipped import NO_RUN_YET, SHIPPED
+    from selfplay.checkpoint.policies import NO_RUN_YET, SHIPPED
+    from selfplay.checkpoint.run_dir import RUN_FILE, named_run, runs_under
     from selfplay.report.fight.choices import MOMENT_S, check, is_game, is_replay, seconds_for
     from selfplay.report.fight.saving import check_writable
 
@@ -75,7 +75,7 @@ def film_and_path(options: argparse.Namespace) -> tuple[Film, Path, list[str]]:
     what, lines = options.what, []
     if what is None and not runs_under():
         what, lines = SHIPPED, [NO_RUN_YET]
-    folder = shipped_policies().get(what or "") or resolve_run(what, (RUN_FILE, POLICY_FILE))
+    folder = shipped_policies().get(what or "") or named_run(what, (RUN_FILE, POLICY_FILE))
     from envs.melee.drawing.highlight import best_moment
     from selfplay.commands.watch import fixture, highlight
 

@@ -19,7 +19,7 @@ from selfplay.commands.dialogue_files.parquet import Shape, from_parquet, to_par
 from selfplay.commands.dialogue_files.settings import FileSettings, read_settings
 from selfplay.commands.game_init import STATE_COLUMNS, state_row
 from selfplay.errors import ConfigError, CorruptError
-from selfplay.rollout.token_columns import columns_of
+from selfplay.rollout.dialogue import columns_of
 
 TRAIN, VAL, STATES = "train.parquet", "val.parquet", "states.parquet"
 SOURCE: Final = "selfplay_games"  # metadata key of a table: the sha256 of its games

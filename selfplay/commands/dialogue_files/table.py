@@ -15,8 +15,7 @@ from selfplay.commands.dialogue_files.parquet import from_parquet
 from selfplay.commands.dialogue_files.rows import SOURCE
 from selfplay.config.base import Group
 from selfplay.errors import CorruptError
-from selfplay.rollout.dialogue import Instance
-from selfplay.rollout.token_columns import TokenColumns, columns_of
+from selfplay.rollout.dialogue import Instance, TokenColumns, columns_of
 
 Bit = Literal[0, 1]
 Token = Annotated[int, Field(ge=0, lt=2**31)]

@@ -14,8 +14,8 @@ from envs.melee.tables import STAGES
 from envs.registry import find_character, find_game
 from selfplay.checkpoint import RunDir, is_policy, list_generations, shipped_policies
 from selfplay.checkpoint.generations import POLICY_FILE
-from selfplay.checkpoint.named_runs import RUN_FILE, resolve_run, runs_under
-from selfplay.checkpoint.shipped import NO_RUN_YET, SHIPPED
+from selfplay.checkpoint.policies import NO_RUN_YET, SHIPPED
+from selfplay.checkpoint.run_dir import RUN_FILE, named_run, runs_under
 from selfplay.commands.named_players import MOCK, policy_folder
 from selfplay.commands.players import home_rules
 from selfplay.errors import ConfigError, NotARunError
@@ -79,7 +79,7 @@ def find_home(what: str | None, generations: str | None = None) -> Home:
         what, hint = SHIPPED, NO_RUN_YET
     if what in shipped:
         return Home(str(what), None, _named(generations, {str(what): shipped[str(what)]}, None), hint)
-    folder = resolve_run(what, (RUN_FILE, POLICY_FILE))
+    folder = named_run(what, (RUN_FILE, POLICY_FILE))
     if is_policy(folder):
         return Home(folder.name, None, _named(generations, {folder.name: folder}, None))
     run = RunDir(folder)

@@ -8,7 +8,7 @@ from typing import Final
 
 from selfplay.checkpoint import RunDir, is_policy, list_generations, shipped_policies
 from selfplay.checkpoint.generations import POLICY_FILE, read_policy_meta
-from selfplay.checkpoint.named_runs import RUN_FILE, resolve_run, runs_under
+from selfplay.checkpoint.run_dir import RUN_FILE, named_run, runs_under
 from selfplay.commands.named_players import MOCK
 from selfplay.errors import ConfigError, LeagueError
 from selfplay.league.people import person_id
@@ -51,6 +51,6 @@ def played_game(what: str | None) -> tuple[Path | None, str]:
     """
     if what in shipped_policies() or (what is None and not runs_under()):
         return None, MOCK
-    folder = resolve_run(what, (RUN_FILE, POLICY_FILE))
+    folder = named_run(what, (RUN_FILE, POLICY_FILE))
     policies = [folder] if is_policy(folder) else [generation.path for generation in list_generations(RunDir(folder))]
     return folder, game_of(read_policy_meta(policies[-1])) if policies else MOCK

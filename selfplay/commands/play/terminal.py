@@ -18,7 +18,7 @@ from envs.vector import RANDOM, SyncVectorGame
 from selfplay.commands.players import home_rules
 from selfplay.errors import ConfigError
 from selfplay.league.schedule import Matchup
-from selfplay.runner.match import Contender, play_on
+from selfplay.runner.match import Contender, play_in
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def play_in_terminal(game: str, opponent: Contender, read: Read, write: Write, *
             write(f"Game {number}: you have seat {seat}, {name} has seat {1 - seat}. Type quit any time.")
             table.seat = seat
             pair = (YOU, name) if seat == 0 else (name, YOU)
-            played = play_on(table, Matchup(pair, characters, derive(seed, "game", number)), players, rules)
+            played = play_in(table, [Matchup(pair, characters, derive(seed, "game", number))], players, rules)[0]
             mine, others = (played.stats["reward_payoff"][s] for s in (seat, 1 - seat))
             result = "won" if mine > others else "lost" if mine < others else "drew"
             results[result] += 1

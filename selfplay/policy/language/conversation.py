@@ -50,7 +50,6 @@ class Conversation:
         self.logprob.extend([0.0] * len(ids))
 
     def start_row(self, ids: Sequence[int]) -> None:
-        """Start a new row with the prompt ``ids``."""
         self.before.append((self.ids, self.sampled, self.logprob))
         self.ids, self.sampled, self.logprob = [], [], []
         self.read(ids)
@@ -76,11 +75,7 @@ class Conversation:
 
 
 class Writer:
-    """Base of writers, which reply with a local model or ask a server. Calls block.
-
-    Args:
-        chat: of the model.
-    """
+    """Base of writers, which reply with a local model or ask a server. Calls block."""
 
     interruptible: bool = False  # ``cancel`` frees a thread that is blocked in a call
 
@@ -121,14 +116,7 @@ class Writer:
 def demonstration(
     chat: Chat, system: str, observations: Sequence[str], replies: Sequence[str], targets: int | None = None
 ) -> Instance:
-    """A row for supervised learning: a conversation with given replies.
-
-    Args:
-        chat: of the model that learns.
-        system: the rules.
-        observations: texts before each reply.
-        replies: as texts.
-        targets: how many of them are learned, the last ones; by default all.
+    """A row for supervised learning: a conversation with given replies, of which the last ``targets`` are learned.
 
     Raises:
         ConfigError: the tokenizer has no token for a part of the text.

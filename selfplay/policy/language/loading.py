@@ -40,16 +40,10 @@ class Lora:
 def load_model(
     where: str, device: str = "cpu", *, rows: Rows = "conversation", lora: Lora | None = None, bf16: bool = False
 ) -> LanguageModel:
-    """Load a model by name or folder, or an adapter with its base model.
+    """Load a model by name or folder, or an adapter with its base model; see ``LanguageModel``.
 
-    Trained parameters are float32. With an adapter, the others are bfloat16, except on the CPU.
-
-    Args:
-        where: name at the hub, or folder.
-        device: of the model.
-        rows: see ``Chat``.
-        lora: a new adapter; an adapter in the folder takes precedence.
-        bf16: run forward passes in bfloat16.
+    Trained parameters are float32. With an adapter, the others are bfloat16, except on the CPU. An adapter in the
+    folder takes precedence over a new one, ``lora``.
 
     Raises:
         ConfigError: the model does not exist, cannot be loaded or is not supported.

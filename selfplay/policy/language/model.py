@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 import torch
 from torch import Tensor, nn
 
-from selfplay.policy.language.cache_check import CacheShape, check_cache
+from selfplay.policy.language.attention import CacheShape, check_cache
 from selfplay.policy.language.chat import Chat, Rows
 
 if TYPE_CHECKING:
@@ -26,11 +26,8 @@ if TYPE_CHECKING:
 
     from selfplay.policy.language.attention import ColumnCache
 
-_OF_LOGITS: Final = (
-    "final_logit_softcapping",
-    "logits_scaling",
-    "logit_scale",
-)  # of heads that do more than a linear layer
+# of heads that do more than a linear layer
+_OF_LOGITS: Final = ("final_logit_softcapping", "logits_scaling", "logit_scale")
 SLIDING: Final = "sliding_attention"  # kind of a layer that sees only the last ``sliding_window`` tokens
 
 
@@ -40,7 +37,6 @@ class LanguageModel:
 
     Args:
         module: causal model of transformers with the attention ``attention.NAME``.
-        tokenizer: of the model.
         rows: see ``Chat``.
         adapter: PEFT wrapper of the module, if only an adapter is trained.
         bf16: run forward passes in bfloat16.
@@ -78,11 +74,9 @@ class LanguageModel:
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.bf16)
 
     def logits(self, ids: Tensor, where: Tensor) -> Tensor:
-        """[N, V] logits that predict the tokens at the N marked places, in the order of the rows.
+        """[N, V] logits that predict the tokens at the N places marked in ``where`` [B, T], in the order of the rows.
 
-        Args:
-            ids: [B, T] conversations, padded at their ends.
-            where: [B, T] the marked places; never the first of a row.
+        Conversations ``ids`` [B, T] are padded at their ends. The first token of a row is never marked.
         """
         before = where[:, 1:]
         with self.autocast():
@@ -133,13 +127,10 @@ class LanguageModel:
 
 @final
 class FrozenReference:
-    """A model with a copy of its current trainable parameters, which later training does not change.
+    """A model with a copy of its current trainable parameters, or of the adapter in the folder ``first``.
 
-    The copy is swapped in while the reference is scored; no other thread may use the model meanwhile.
-
-    Args:
-        model: keeps training.
-        first: folder of an adapter to use instead of the current one.
+    Training of the model does not change the copy. It is swapped in while the reference is scored; no other thread may
+    use the model meanwhile.
     """
 
     def __init__(self, model: LanguageModel, first: Path | None = None) -> None:

@@ -48,18 +48,10 @@ class RequestLimits:
 
 @final
 class RemoteWriter(Writer):
-    """Writes with a model on a server. ``disconnect`` when done.
+    """Writes with a model on a server, in conversations of at most ``context`` tokens. ``disconnect`` when done.
 
     One thread at a time, without a running event loop: requests run in a loop of its own. The random numbers are the
-    server's, so a seed does not reproduce a game.
-
-    Args:
-        chat: of the server's model.
-        context: maximum number of tokens of a conversation.
-        sampling: of the replies.
-        endpoint: of the server.
-        limits: of the requests.
-        sleep: replaced in tests.
+    server's, so a seed does not reproduce a game. Tests replace ``sleep``.
     """
 
     interruptible = True

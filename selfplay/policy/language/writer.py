@@ -18,8 +18,7 @@ from torch import Tensor
 
 from envs.splitmix import words
 from selfplay.policy.language.conversation import NO_ROOM, Conversation, Reply, Writer
-from selfplay.policy.language.decoding import DecodingBatch, DecodingRow, shared
-from selfplay.policy.language.kv_store import STORE_BYTES, KVStore
+from selfplay.policy.language.decoding import STORE_BYTES, DecodingBatch, DecodingRow, KVStore, shared
 from selfplay.policy.language.sampling import Sampling, log_distribution
 
 if TYPE_CHECKING:
@@ -30,14 +29,10 @@ KEEP_SHARE: Final = 0.75  # the batch is compacted if at most this share of its 
 
 @final
 class LocalWriter(Writer):
-    """Writes with a local model. One thread at a time.
+    """Writes with a local model, in batches of at most ``rows``. One thread at a time.
 
-    Args:
-        model: its weights may change only while no conversation is open.
-        sampling: of the tokens.
-        rows: maximum size of a batch.
-        keep_share: see ``KEEP_SHARE``.
-        store_bytes: limit for keys and values of open conversations.
+    The model's weights may change only while no conversation is open. ``store_bytes`` limits the keys and values of
+    open conversations.
     """
 
     def __init__(

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from envs.dialogue.contract import AGREED, CONTEXT, CUT_OFF, FAILED, REFUSED
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.writer import LocalWriter
-from selfplay.runner.dialogue import Played, Player, play_games
-from selfplay.runner.dialogue_collector import DialogueOrder, game_specs
+from selfplay.runner.dialogue import DialogueOrder, Played, Player, game_specs, play_games
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from selfplay.policy.policy import parameters_of
 from selfplay.report.dialogue_health import DialogueHealth
 from selfplay.rollout.dialogue import grouped, scored
 from selfplay.runner.chaos import CountedFaults
-from selfplay.runner.dialogue import NOT_FINITE, Lost, Played
-from selfplay.runner.dialogue_collector import DialogueCollector
+from selfplay.runner.dialogue import NOT_FINITE, DialogueCollector, Lost, Played
 from selfplay.runner.dialogue_link import DialogueGames, PublishedWeights
 from selfplay.runner.faulty_dialogue import faulty
 from selfplay.runner.work_queue import FIRST_TIMEOUT_S, Job, Limits, WorkQueue
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
     from selfplay.report.dialogue import DialogueReport
     from selfplay.report.reporter import Feed
     from selfplay.runner.chaos import Chaos
-    from selfplay.runner.dialogue_collector import DialogueOrder
+    from selfplay.runner.dialogue import DialogueOrder
     from selfplay.train.dialogue.session import DialogueSession
     from selfplay.train.disk import DiskWatch
     from selfplay.train.rater import Rater

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from selfplay.config.defaults import update_threads
 from selfplay.machine import usable_cores
 from selfplay.policy.language.sampling import Sampling
-from selfplay.runner.dialogue_collector import DialogueOrder
+from selfplay.runner.dialogue import DialogueOrder
 from selfplay.seeding import derive
 from selfplay.train.dialogue.rating import DialogueRating
 

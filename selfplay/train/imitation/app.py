@@ -39,7 +39,7 @@ from selfplay.verbs import quoted, respelled
 if TYPE_CHECKING:
     from selfplay.checkpoint import LearnerState
     from selfplay.config.imitation import DataConfig, ImitationConfig, LearnConfig
-    from selfplay.learner.baselines import ActionCounts
+    from selfplay.learner.imitation_metrics import ActionCounts
     from selfplay.replays.library import Library
 
 HIDDEN: Final = ("data.game", "data.replays", "run.seed", "run.device", "run.checkpoint")

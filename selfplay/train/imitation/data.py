@@ -14,12 +14,12 @@ import torch
 from envs.melee.tables import CHARACTERS
 from envs.registry import find_game
 from selfplay.errors import ConfigError
-from selfplay.learner.baselines import ActionCounts
 from selfplay.learner.imitation import Lesson
+from selfplay.learner.imitation_metrics import ActionCounts
 from selfplay.replays.batches import frames, windows
+from selfplay.replays.games import split
 from selfplay.replays.library import Library
 from selfplay.replays.recorded_games import NO_CHARACTER, RecordedGames
-from selfplay.replays.split import split
 
 if TYPE_CHECKING:
     from envs.melee.examples import Examples

@@ -34,8 +34,7 @@ from selfplay.errors import CheckpointError, RunnerError, SelfPlayError
 from selfplay.policy.heads import Heads
 from selfplay.policy.policy import Policy, load_policy, parameters_of
 from selfplay.replays.cache import format_key
-from selfplay.replays.games import Game, note_of
-from selfplay.replays.split import split
+from selfplay.replays.games import Game, note_of, split
 from selfplay.runner.match import Contender, Rules
 from selfplay.train.imitation.data import Games
 from selfplay.train.imitation.export import GAME, LATEST, exported, network_of

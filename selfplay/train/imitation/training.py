@@ -14,9 +14,8 @@ import torch
 from envs.melee.controller import C_X, CENTRE, MAIN_X
 from envs.registry import find_game
 from selfplay.checkpoint.policies import BEST
-from selfplay.learner.baselines import ActionCounts, Baselines
 from selfplay.learner.imitation import Emphasis, Imitator, Lesson, begin_with, look
-from selfplay.learner.imitation_metrics import ImitationMetrics, Stick, imitation_metrics
+from selfplay.learner.imitation_metrics import ActionCounts, Baselines, ImitationMetrics, Stick, imitation_metrics
 from selfplay.policy.network import build_network
 from selfplay.seeding import derive
 from selfplay.train.imitation.export import LATEST, export, network_of

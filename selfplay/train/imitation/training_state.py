@@ -20,7 +20,7 @@ from selfplay.checkpoint.documents import encode_json
 from selfplay.checkpoint.run_dir import modified_ns
 from selfplay.checkpoint.store import make_folder, write_file
 from selfplay.errors import IncompatibleError, NotARunError, boundary
-from selfplay.learner.baselines import ActionCounts
+from selfplay.learner.imitation_metrics import ActionCounts
 from selfplay.train.learner_state import learner_arrays, restore_learner
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from selfplay.commands.dialogue_files.parquet import from_parquet, to_parquet
 from selfplay.commands.dialogue_files.rows import COLUMNS, SOURCE, STATES, TRAIN, VAL, convert
 from selfplay.commands.dialogue_files.table import check_tables, read_table
 from selfplay.errors import ConfigError, CorruptError
-from selfplay.rollout.token_columns import columns_of
+from selfplay.rollout.dialogue import columns_of
 from tests.commands.dialogue_files.written import lines, written
 
 

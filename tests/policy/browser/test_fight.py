@@ -20,7 +20,7 @@ from selfplay.league.schedule import Matchup
 from selfplay.policy.browser.weights import browser_policy
 from selfplay.policy.recurrent_state import RecurrentState
 from selfplay.runner.counter_rng import keys_of
-from selfplay.runner.match import Contender, Rules, game_options, play, play_on
+from selfplay.runner.match import Contender, Rules, game_options, play, play_in
 from tests.envs.melee.browser import test_live_film as films
 from tests.envs.melee.browser.recording import arrays_of
 from tests.policy.browser.test_browser_policy import HERE, MODULES
@@ -128,7 +128,7 @@ def test_a_fight_in_a_page_is_that_of_python(tmp_path, players, matchup, frames,
     options = game_options([matchup], players, rules)
     policies = [players[name].policy for name in matchup.players]
     game = Filmed(policies, **options)
-    result = play_on(game, matchup, players, rules)
+    result = play_in(game, [matchup], players, rules)[0]
     (usual,) = play([matchup], players, rules)
     assert result.score == usual.score
     assert ENDED_BY[result.stats["ended"][0]] == ENDED_BY[usual.stats["ended"][0]] == ending

@@ -5,8 +5,7 @@ from transformers import LlamaForCausalLM
 
 from scripts.studies.bench.dialogue import GenerateWriter
 from selfplay.policy.language.conversation import Conversation
-from selfplay.policy.language.decoding import shared, shared_prefixes
-from selfplay.policy.language.kv_store import KVStore
+from selfplay.policy.language.decoding import KVStore, shared, shared_prefixes
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.writer import LocalWriter
 from tests.policy.language.models import converse, recomputed, sampled, texts, tiny

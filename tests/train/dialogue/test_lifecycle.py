@@ -9,7 +9,7 @@ import pytest
 
 from selfplay.checkpoint import RunDir, load_latest_learner
 from selfplay.errors import HangingError
-from selfplay.runner.dialogue_collector import DialogueCollector
+from selfplay.runner.dialogue import DialogueCollector
 from selfplay.runner.work_queue import WorkQueue
 from selfplay.runner.worker import Worker
 from selfplay.supervision import ParkPolicy

@@ -11,7 +11,7 @@ from envs.dialogue.registry import MATCHING
 from envs.dialogue.states import LAPTOP, assignment
 from selfplay.commands.inspect_dialogue import described
 from selfplay.learner.dialogue_batch import padded, row_of
-from selfplay.rollout.token_columns import columns_of
+from selfplay.rollout.dialogue import columns_of
 from tests.train.dialogue.chats import byte_chat, tiny_chat
 from tests.train.dialogue.writers import Said, in_turn, played
 

@@ -8,7 +8,7 @@ from envs.melee.controller import ACTION_SPEC
 from selfplay.checkpoint import RunDir, load_generation, load_latest_learner
 from selfplay.config.imitation import ImitationConfig
 from selfplay.config.imitation_cli import parse
-from selfplay.learner.baselines import ActionCounts
+from selfplay.learner.imitation_metrics import ActionCounts
 from selfplay.policy.heads import Heads
 from selfplay.train.imitation.app import train
 from selfplay.train.imitation.data import Games, open_library
