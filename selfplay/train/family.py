@@ -98,7 +98,7 @@ class Family(ABC, Generic[C, U]):
         park: ParkPolicy,
         feed: Feed,
         stop: asyncio.Event,
-        health: HealthMonitor[Any],
+        health: HealthMonitor,
     ) -> None:
         self.run = session.run
         self.resumed = session.resumed

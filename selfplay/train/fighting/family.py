@@ -198,6 +198,9 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
         self.progress.speeds.append(report.steps_per_s)
         return report
 
+    def observe(self, report: IterationReport) -> dict[str, Any]:
+        return {"iteration": report.iteration, "critic_only": report.update.critic_only, **report.flat()}
+
     async def after(self, report: IterationReport) -> None:
         for callback in self.session.hooks.callbacks:
             await self._ask("a callback", partial(callback, report))
