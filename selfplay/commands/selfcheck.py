@@ -20,7 +20,7 @@ import numpy as np
 from envs.registry import find_game
 from envs.solved.exact import Floats, nash_conv, payoffs
 from selfplay.checkpoint import RunDir, list_generations
-from selfplay.commands.training_progress import followed
+from selfplay.commands.train_or_resume import followed
 from selfplay.config.fighting import Config
 from selfplay.errors import ConfigError
 from selfplay.league.nash import equilibrium

@@ -5,27 +5,71 @@ from __future__ import annotations
 import json
 import math
 import os
+import socket
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, final
 
 from tensorboard.compat.proto.event_pb2 import Event, SessionLog
 from tensorboard.compat.proto.summary_pb2 import Summary
+from tensorboard.summary.writer.record_writer import RecordWriter
 
 from envs.files import NotPlain, opened, parse_json
 from selfplay.appending import Appender
 from selfplay.errors import CorruptError, DiskError, describe
-from selfplay.report.event_file import EventFile
 from selfplay.report.metrics import ELO
 
 if TYPE_CHECKING:
     from selfplay.report.metrics import Figures
 
-
 MAX_LINE_BYTES: Final = 2**20  # of a row
 WAITING: Final = 1000  # maximum number of rows that are kept while the disk is full
+VERSION: Final = "brain.Event:2"  # of the format, in the first event of a file
+_numbers: Final = count()
+
+
+@final
+class EventFile:
+    """A new event file.
+
+    Args:
+        folder: created if missing.
+
+    Raises:
+        DiskError: the file cannot be created.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise DiskError(f"cannot make {folder}: {describe(error)}") from error
+        name = f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}.{os.getpid()}"
+        self._path = folder / f"{name}.{time.time_ns()}.{next(_numbers)}"
+        self._file = Appender.open(self._path)
+        self._records = RecordWriter(self._file)
+        try:
+            self.add(Event(wall_time=time.time(), file_version=VERSION))
+        except DiskError:
+            self.discard()
+            raise
+
+    def add(self, event: Event) -> None:
+        """Append an event; on DiskError nothing is written."""
+        self._records.write(event.SerializeToString())
+
+    def discard(self) -> None:
+        self.close()
+        with suppress(OSError):
+            self._path.unlink()
+
+    def close(self) -> None:
+        """Close the file; closing twice is allowed."""
+        self._file.close()
 
 
 class _Silent:

@@ -17,7 +17,7 @@ from tensorboard.util.tensor_util import make_tensor_proto
 
 from selfplay.errors import DiskError
 from selfplay.league.render import to_text
-from selfplay.report.event_file import EventFile
+from selfplay.report.files import EventFile
 
 if TYPE_CHECKING:
     from selfplay.league.leaderboard import Leaderboard

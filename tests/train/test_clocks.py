@@ -15,7 +15,6 @@ WALL = {("time", "time"), ("time", "time_ns"), ("time", "localtime"), ("time", "
 DATED = {
     "envs/melee/slp/encode.py": "encode",
     "selfplay/report/leaderboard_page/page.py": "page",
-    "selfplay/report/event_file.py": "__init__",
     "selfplay/report/files.py": "__init__ _write",
     "selfplay/report/outputs.py": "reporters",
     "selfplay/report/plain.py": "__init__",
