@@ -17,7 +17,7 @@ from envs.compilation import compile_rules
 from envs.registry import GameEntry, find_game, make_game
 from envs.vector import RANDOM
 from selfplay.checkpoint.store import write_file
-from selfplay.commands.export_request import check_request
+from selfplay.commands.named_players import check_export
 from selfplay.errors import CheckpointError, boundary
 from selfplay.policy.formats import FORMATS
 from selfplay.policy.played_game import game_of
@@ -62,7 +62,7 @@ def export(path: str | Path, kind: str, out: Path, observations: int = OBSERVATI
         ConfigError: a file that cannot be written, no observation, or packages that are missing.
         CheckpointError: no policy there, or a copy that differs by more than ``TOLERANCE``.
     """
-    check_request(path, kind, out, observations)
+    check_export(path, kind, out, observations)
     return write(load_policy(path), kind, out, observations)
 
 

@@ -1,7 +1,8 @@
-"""The metrics of one iteration, the input of all reporters."""
+"""The metrics of one iteration, the input of all reporters, and their moving averages."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Protocol
 
@@ -12,6 +13,8 @@ from selfplay.update_metrics import Count, UpdateMetrics
 Seconds = Annotated[float, Field(ge=0)]
 ELO = "charts/elo"  # tag, before those of all other metrics, so that TensorBoard shows it first
 PHASES = ("collect", "update", "rate", "save")  # phases of an iteration, in order
+NEW = 0.25  # weight of the newest value in a moving average
+TIME_S = 60.0  # of the last minute, roughly, is how phases share the time: rating comes every few iterations
 
 
 class Figures(Protocol):
@@ -207,3 +210,46 @@ class IterationReport(BaseModel, frozen=True, extra="forbid"):
         values |= {f"league/{role}": score for role, score in self.exploiters.items()}
         values |= {f"opponents/{name}": count for name, count in self.opponents.items()}
         return {tag: value for tag, value in values.items() if value is not None}
+
+
+class Recent:
+    """Exponential moving averages, since one iteration has few episodes.
+
+    They start at the first value; missing values are skipped.
+    """
+
+    def __init__(self) -> None:
+        self.steps_per_s = 0.0
+        self.play: dict[str, float] = {}  # means of ``Play`` by name, those that are known
+        self.win_rate: dict[str, float] = {}  # by opponent, most recent last
+        self.pace: dict[str, dict[str, float]] = {}  # figures of ``Pace`` by name, by kind of opponent
+
+    def add(self, report: IterationReport) -> None:
+        self.steps_per_s += (NEW if self.steps_per_s else 1.0) * (report.steps_per_s - self.steps_per_s)
+        _blend(self.play, {name: value for name, value in report.play if isinstance(value, float)})
+        _blend(self.win_rate, report.play.win_rate)
+        for kind, pace in report.play.pace.items():
+            _blend(self.pace.setdefault(kind, {}), dict(pace))
+
+
+class TimeShares:
+    """Shares of the phases in the time of about the last ``TIME_S`` seconds."""
+
+    def __init__(self) -> None:
+        self._seconds: dict[str, float] = {}
+
+    def add(self, phase_s: Mapping[str, float]) -> None:
+        faded = math.exp(-sum(phase_s.values()) / TIME_S)
+        names = {**self._seconds, **phase_s}
+        self._seconds = {name: faded * self._seconds.get(name, 0.0) + phase_s.get(name, 0.0) for name in names}
+
+    @property
+    def shares(self) -> dict[str, float]:
+        total = sum(self._seconds.values()) or 1.0
+        return {name: seconds / total for name, seconds in self._seconds.items()}
+
+
+def _blend(means: dict[str, float], values: Mapping[str, float]) -> None:
+    for name, value in values.items():
+        mean = means.pop(name, value)
+        means[name] = mean + NEW * (value - mean)

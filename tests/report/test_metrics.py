@@ -1,8 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from selfplay.report.metrics import Play
-from selfplay.report.recent import NEW, Recent
+from selfplay.report.metrics import NEW, Play, Recent
 from tests.report.make import PACE, PLAY, rating, report
 from tests.report.talks import dialogue_report
 

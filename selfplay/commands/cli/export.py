@@ -31,9 +31,9 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> None:
-    from selfplay.commands.export_request import check_request
+    from selfplay.commands.named_players import check_export
 
-    check_request(options.policy, options.format, options.out, options.check)
+    check_export(options.policy, options.format, options.out, options.check)
     from selfplay.commands.export import TOLERANCE, export
 
     done = export(options.policy, options.format, options.out, options.check)

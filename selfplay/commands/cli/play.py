@@ -7,6 +7,7 @@ Policies of games that are no fights are played in the terminal.
 from __future__ import annotations
 
 import argparse
+import getpass
 import os
 import sys
 import webbrowser
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from envs.errors import GameError
 from envs.files import printable
 from selfplay.config.command_line import Parser, add_own_code, run_command
-from selfplay.errors import ConfigError, CorruptError, SelfPlayError
+from selfplay.errors import ConfigError, CorruptError, LeagueError, SelfPlayError
 from selfplay.verbs import program, respelled
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 _FOR_PAGES: Final = ("generations", "characters", "max_episode_frames", "out", "no_open", "name", "serve", "port")
 _FOR_THE_TERMINAL: Final = ("opponent", "seat", "seed")
+_LONGEST_NAME: Final = 24  # letters, as in ``view/choices.js``
+_DEFAULT_NAME: Final = "me"  # if the login has no usable name
 
 
 def parser() -> argparse.ArgumentParser:
@@ -82,7 +85,6 @@ def check(options: argparse.Namespace) -> tuple[Path | None, str]:
         CheckpointError: the policy file is damaged.
     """
     from envs.registry import find_game
-    from selfplay.commands.play.request import check_name, played_game
 
     given = _given(options, _FOR_PAGES)
     if options.add and given:
@@ -109,11 +111,56 @@ def _given(options: argparse.Namespace, names: Sequence[str]) -> list[str]:
     return [f"--{name.replace('_', '-')}" for name in given]
 
 
+def check_name(name: str) -> None:
+    """Refuse a name that games and ratings cannot have.
+
+    Raises:
+        ConfigError: it is too long, or has letters that cannot be shown, or none from a to z and no digit.
+    """
+    if len(name) > _LONGEST_NAME or not name.isprintable():
+        raise ConfigError(f"--name: at most {_LONGEST_NAME} letters that can be shown are possible")
+    from selfplay.league.people import person_id
+
+    try:
+        person_id(name)
+    except LeagueError as error:
+        raise ConfigError(f"--name: {error}") from None
+
+
+def login_name() -> str:
+    """The name of the user's login, where it is one that games can have."""
+    try:
+        name = getpass.getuser()[:_LONGEST_NAME]
+        check_name(name)
+    except (OSError, KeyError, ImportError, ConfigError):  # a container may have users without a name
+        return _DEFAULT_NAME
+    return name
+
+
+def played_game(what: str | None) -> tuple[Path | None, str]:
+    """The run or policy that was named, by default the newest run, and its game. Shipped policies have no folder.
+
+    Raises:
+        NotARunError: there is no such run or policy.
+        CheckpointError: its newest policy file is damaged.
+    """
+    from selfplay.checkpoint import RunDir, is_policy, list_generations, shipped_policies
+    from selfplay.checkpoint.generations import POLICY_FILE, read_policy_meta
+    from selfplay.checkpoint.named_runs import RUN_FILE, resolve_run, runs_under
+    from selfplay.commands.named_players import MOCK
+    from selfplay.policy.played_game import game_of
+
+    if what in shipped_policies() or (what is None and not runs_under()):
+        return None, MOCK
+    folder = resolve_run(what, (RUN_FILE, POLICY_FILE))
+    policies = [folder] if is_policy(folder) else [generation.path for generation in list_generations(RunDir(folder))]
+    return folder, game_of(read_policy_meta(policies[-1])) if policies else MOCK
+
+
 def content_of(options: argparse.Namespace, home: Home) -> PlayContent:
     from dataclasses import replace
 
     from selfplay.commands.play.content import play_content
-    from selfplay.commands.play.request import login_name
 
     characters = options.characters.split(",") if options.characters else ()
     content = play_content(home, characters, options.max_episode_frames, served=options.serve)
@@ -142,7 +189,8 @@ def serve(options: argparse.Namespace) -> None:
     from contextlib import ExitStack
 
     from selfplay.commands.play.content import find_home
-    from selfplay.commands.play.hosting import games_folder, host, opening_file
+    from selfplay.commands.play.hosting import host, opening_file
+    from selfplay.commands.play.people import games_folder
     from selfplay.commands.play.server import PORT
 
     home = find_home(options.what, options.generations)
@@ -155,7 +203,7 @@ def serve(options: argparse.Namespace) -> None:
             if not options.no_open:
                 webbrowser.open(stack.enter_context(opening_file(address, folder)).as_uri())
 
-        host(home, content, folder, port, ready, lambda line: print(line, flush=True))
+        host(home, content, port, ready, lambda line: print(line, flush=True))
 
 
 def terminal(options: argparse.Namespace, folder: Path, game: str) -> None:
@@ -180,7 +228,6 @@ def add(options: argparse.Namespace) -> int:
     documents = {path: read_file(path, MAX_TEXT_BYTES, ConfigError, follow=True) for path in options.add}
     from selfplay.commands.play.content import find_home
     from selfplay.commands.play.games import PlayedGame
-    from selfplay.commands.play.hosting import games_folder
     from selfplay.commands.play.people import add_game
 
     for path, document in documents.items():
@@ -192,7 +239,7 @@ def add(options: argparse.Namespace) -> int:
     refused = 0
     for path, document in documents.items():
         try:
-            print(f"{path}: {add_game(home.run, document, games_folder(home.run))}", flush=True)
+            print(f"{path}: {add_game(home.run, document)}", flush=True)
         except (SelfPlayError, GameError) as error:
             print(printable(f"{program()}: {path}: {error}"), file=sys.stderr)
             refused += 1

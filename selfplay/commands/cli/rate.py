@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> None:
     from selfplay.league.people import run_games
     from selfplay.league.render import terminal_width, to_text
     from selfplay.league.statistics import Z95
-    from selfplay.report.rating_events import write_ratings
+    from selfplay.report.files import write_ratings
     from selfplay.train.fighting.rating import config_of, settings_of
 
     given = {f"game.{name}": path for name in ("dolphin", "iso") if (path := getattr(options, name)) is not None}

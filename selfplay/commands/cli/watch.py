@@ -60,10 +60,9 @@ def film_and_path(options: argparse.Namespace) -> tuple[Film, Path, list[str]]:
     from selfplay.checkpoint.generations import POLICY_FILE
     from selfplay.checkpoint.named_runs import RUN_FILE, resolve_run, runs_under
     from selfplay.checkpoint.shipped import NO_RUN_YET, SHIPPED
-    from selfplay.report.fight.choices import MOMENT_S, check, is_game, is_replay, seconds_for
-    from selfplay.report.fight.saving import check_writable
+    from selfplay.report.fight.saving import MOMENT_S, check_options, check_writable, is_game, is_replay, seconds_for
 
-    check(options.what, options.out, options.start, options.seconds, terminal=options.terminal)
+    check_options(options.what, options.out, options.start, options.seconds, terminal=options.terminal)
     if options.out is not None:
         check_writable(options.out)
     seconds = seconds_for(None if options.terminal else options.out, options.seconds)
@@ -101,7 +100,7 @@ def film_and_path(options: argparse.Namespace) -> tuple[Film, Path, list[str]]:
 
 
 def _played(name: str) -> Film:
-    from selfplay.report.fight.choices import is_game
+    from selfplay.report.fight.saving import is_game
 
     if is_game(name):
         from selfplay.commands.play.games import PlayedGame, replay

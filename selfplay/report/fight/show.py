@@ -14,10 +14,9 @@ from rich.console import Console
 from envs.melee.drawing.film import film_of
 from envs.melee.drawing.story import summary
 from envs.melee.replay import ITEM, read_replay, seat_of, write_replay
-from selfplay.report.fight.choices import FILES
-from selfplay.report.fight.keys import terminal_keys
 from selfplay.report.fight.page import write_html
-from selfplay.report.fight.terminal import play_terminal
+from selfplay.report.fight.saving import FILES
+from selfplay.report.fight.terminal import play_terminal, terminal_keys
 from selfplay.report.fight.video import write_gif, write_mp4
 
 if TYPE_CHECKING:
