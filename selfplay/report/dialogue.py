@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BaseModel, Field
 from rich.text import Text
 
 from selfplay.report.dashboard import HISTORY, LiveView, Parts, bar, sparkline
 from selfplay.report.listing import Listing
-from selfplay.report.metrics import ELO, RatingReport, rated_now
+from selfplay.report.metrics import ELO, TrainingReport, rated_now
 from selfplay.report.plain import PlainReporter, duration
+from selfplay.update_metrics import Count
 
-Count = Annotated[int, Field(ge=0)]
 
+class DialogueReport(TrainingReport):
+    """One iteration of a dialogue run, whose steps are turns."""
 
-class DialogueReport(BaseModel, frozen=True, extra="forbid"):
-    """One iteration. Totals count from the start of the run, across resumptions."""
-
-    iteration: Annotated[int, Field(ge=1)]
-    iterations: int | None  # planned; None if turns or time limit the run
     games: Count  # finished in this iteration
     total_games: Count
     turns: Count
-    total_steps: Count  # turns
     tokens: Count  # sampled
-    elapsed_s: float
-    phase_s: dict[str, float]
     reward: float  # mean of all seats
     seat_rewards: tuple[float, float]
     agreement: float  # share of the games
@@ -37,12 +30,7 @@ class DialogueReport(BaseModel, frozen=True, extra="forbid"):
     rows: Count  # rows used in training
     zero_variance: float  # share of groups in which all rewards are equal
     update: dict[str, float]  # of ``GRPOStatistics``
-    restarts: Count = 0  # of runners, in the whole run
-    tasks: Count | None = None  # asyncio tasks at the end of the iteration
     shared: bool = True  # both seats share one reward
-    timesteps: int | None = None  # planned turns
-    limit_s: float | None = None  # --max-minutes
-    rating: RatingReport | None = None  # the last one
 
     @property
     def seconds(self) -> float:
@@ -51,14 +39,6 @@ class DialogueReport(BaseModel, frozen=True, extra="forbid"):
     @property
     def games_per_s(self) -> float:
         return self.games / self.seconds
-
-    @property
-    def done(self) -> float:
-        """Progress of the run in [0, 1]: the largest of iterations, turns and time."""
-        planned = (
-            (self.iteration, self.iterations), (self.total_steps, self.timesteps), (self.elapsed_s, self.limit_s)
-        )  # fmt: skip
-        return min(1.0, max(float(is_) / float(whole) if whole else 0.0 for is_, whole in planned))
 
     @property
     def remaining_s(self) -> float | None:

@@ -128,31 +128,44 @@ def rated_now(rating: RatingReport | None, iteration: int) -> float | None:
     return rating.elo if rating is not None and rating.iteration == iteration else None
 
 
-class IterationReport(BaseModel, frozen=True, extra="forbid"):
-    """One iteration of a run. Totals count from the start of the run, across resumptions."""
+class TrainingReport(BaseModel, frozen=True, extra="forbid"):
+    """What reports of all families have. Totals count from the start of the run, across resumptions."""
 
     iteration: Annotated[int, Field(ge=1)]
-    iterations: int | None  # planned; None if only time limits the run
-    steps: Count  # in this iteration
+    iterations: int | None  # planned; None if another limit ends the run
     total_steps: Count
-    timesteps: int | None  # planned; None if only time limits the run
-    experiences: Count
-    phase_s: dict[str, Seconds]  # PHASES -> seconds
+    timesteps: int | None = None  # planned
     elapsed_s: Seconds = 0.0
     limit_s: float | None = None  # --max-minutes
+    phase_s: dict[str, Seconds]  # PHASES -> seconds
+    restarts: Count = 0  # of runners, in the whole run
+    tasks: Count | None = None  # asyncio tasks at the end of the iteration
+    rating: RatingReport | None = None  # the last one
+
+    @property
+    def done(self) -> float:
+        """Progress of the run in [0, 1]: the largest of iterations, steps and time."""
+        planned = (
+            (self.iteration, self.iterations), (self.total_steps, self.timesteps), (self.elapsed_s, self.limit_s)
+        )  # fmt: skip
+        return min(1.0, max(part / whole if whole else 0.0 for part, whole in planned))
+
+
+class IterationReport(TrainingReport):
+    """One iteration of a PPO run."""
+
+    steps: Count  # in this iteration
+    experiences: Count
     update: UpdateMetrics
     play: Play = Play()
     common_gain: float | None = None  # largest sum of both seats' rewards in a step
     opponents: dict[str, Count] = Field(default_factory=dict)  # id -> episodes
     exploiters: dict[str, float] = Field(default_factory=dict)  # role -> mean score, in a league
-    restarts: Count = 0  # of runners, in the whole run
     abandoned: Count = 0  # threads that were abandoned, in the whole run
-    tasks: Count | None = None  # asyncio tasks at the end of the iteration
     late: Count | None = None  # segments used one iteration late in this session; None if impossible
     dropped: Count | None = None  # segments that were too late to use, in this session
     cuda_used: Count | None = None  # bytes
     cuda_peak: Count | None = None  # bytes
-    rating: RatingReport | None = None  # the last one
     gate: GateReport | None = None
 
     @property
@@ -162,16 +175,6 @@ class IterationReport(BaseModel, frozen=True, extra="forbid"):
     @property
     def steps_per_s(self) -> float:
         return self.steps / self.seconds if self.seconds > 0 else 0.0
-
-    @property
-    def done(self) -> float:
-        """Progress of the run in [0, 1]: the larger of steps and time."""
-        shares = [0.0]
-        if self.timesteps:
-            shares.append(self.total_steps / self.timesteps)
-        if self.limit_s:
-            shares.append(self.elapsed_s / self.limit_s)
-        return min(max(shares), 1.0)
 
     def remaining_s(self, steps_per_s: float) -> float | None:
         """Seconds to the end at this speed; None if the run has no limit or the speed is unknown."""

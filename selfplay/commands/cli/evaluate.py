@@ -7,7 +7,8 @@ import json
 import sys
 from pathlib import Path
 
-from selfplay.config.command_line import Parser, add_own_code, run_command
+from selfplay.commands.cli import command
+from selfplay.config.command_line import Parser, add_own_code
 
 
 def parser() -> argparse.ArgumentParser:
@@ -37,7 +38,8 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def run(options: argparse.Namespace) -> None:
+@command(parser)
+def main(options: argparse.Namespace) -> None:
     from selfplay.commands.named_players import check_games, choices, game_for
 
     check_games(options.games)
@@ -71,7 +73,3 @@ def run(options: argparse.Namespace) -> None:
         (stocks, other_stocks), (damage, other_damage) = result.stocks_per_minute, result.damage_per_minute
         print(f"  a minute: {stocks:.2f} to {other_stocks:.2f} stocks, {damage:.0f}% to {other_damage:.0f}% damage")
     print(f"  {verdict}")
-
-
-def main() -> int:
-    return run_command(parser, run)

@@ -9,7 +9,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from selfplay.config.command_line import Parser, run_command
+from selfplay.commands.cli import command
+from selfplay.config.command_line import Parser
 from selfplay.verbs import respelled
 
 EPILOG = """example:
@@ -36,7 +37,8 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def run(options: argparse.Namespace) -> None:
+@command(parser)
+def main(options: argparse.Namespace) -> None:
     from selfplay.checkpoint import check_writable_folder
 
     check_writable_folder(options.output_dir, "--output_dir")
@@ -49,7 +51,3 @@ def run(options: argparse.Namespace) -> None:
         options.output_dir, sizes, settings, options.seed, seats, lambda line: print(line, file=sys.stderr)
     ):
         print(f"wrote {path}")
-
-
-def main() -> int:
-    return run_command(parser, run)

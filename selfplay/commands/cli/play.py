@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import getpass
-import os
 import sys
 import webbrowser
 from collections.abc import Sequence
@@ -17,7 +16,8 @@ from typing import TYPE_CHECKING, Final
 
 from envs.errors import GameError
 from envs.files import printable
-from selfplay.config.command_line import Parser, add_own_code, run_command
+from selfplay.commands.cli import command
+from selfplay.config.command_line import Parser, add_own_code
 from selfplay.errors import ConfigError, CorruptError, LeagueError, SelfPlayError
 from selfplay.verbs import program, respelled
 
@@ -250,7 +250,8 @@ def _hint(home: Home) -> list[str]:
     return [respelled(home.hint)] * bool(home.hint)
 
 
-def run(options: argparse.Namespace) -> int:
+@command(parser, one_thread=True)
+def main(options: argparse.Namespace) -> int:
     """Do what is asked for; 2 where a game that was saved is refused."""
     folder, game = check(options)
     if options.add:
@@ -260,8 +261,3 @@ def run(options: argparse.Namespace) -> int:
     else:
         (serve if options.serve else write_page)(options)
     return 0
-
-
-def main() -> int:
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # no work for threads here, and torch's spin
-    return run_command(parser, run)

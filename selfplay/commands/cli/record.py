@@ -6,11 +6,11 @@ Games of the mock are .slp files in a folder. Games that are no fights, with --g
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from pathlib import Path
 
-from selfplay.config.command_line import Parser, add_own_code, run_command
+from selfplay.commands.cli import command
+from selfplay.config.command_line import Parser, add_own_code
 from selfplay.verbs import quoted, respelled
 
 
@@ -49,7 +49,8 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def run(options: argparse.Namespace) -> None:
+@command(parser, one_thread=True)
+def main(options: argparse.Namespace) -> None:
     from envs.registry import find_game
     from selfplay.errors import ConfigError
 
@@ -128,8 +129,3 @@ def _record_games(options: argparse.Namespace) -> None:
         print(f"{done} of {options.games} games", flush=True)
     print(f"{options.games} games in {path}")
     print(respelled("next: selfplay imitate") + f" --game-type {game} --replays {quoted(path)}")
-
-
-def main() -> int:
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads spin, and a block is too little for two
-    return run_command(parser, run)

@@ -9,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from selfplay.config.command_line import Parser, add_own_code, run_command
+from selfplay.commands.cli import command
+from selfplay.config.command_line import Parser, add_own_code
 from selfplay.errors import ConfigError, IncompatibleError
 
 if TYPE_CHECKING:
@@ -131,13 +132,9 @@ def _rated(folder: Path, options: argparse.Namespace) -> Film:
         raise ConfigError(f"the game {game.match} cannot be played again: {error}") from error
 
 
-def run(options: argparse.Namespace) -> None:
+@command(parser, one_thread=True)
+def main(options: argparse.Namespace) -> None:
     film, path, why = film_and_path(options)
     from selfplay.report.fight import show
 
     print("\n".join([*(show.play(film) if options.terminal else [show.write(film, path)]), *why]))
-
-
-def main() -> int:
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads spin, and one game is too little for two
-    return run_command(parser, run)

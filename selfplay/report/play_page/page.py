@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 VERSION: Final = 1
 STYLES: Final = ("controls.css", "play.css")
 MODULES: Final = (
-    "packing.js", "match.js", "keyboard.js", "gamepad.js", "controls.js", "controls_panel.js", "loop.js", "choices.js",
-    "dom.js", "menu.js", "arena.js", "openings.js", "result.js", "remote.js", "play.js",
+    "packing.js", "dom.js", "match.js", "keyboard.js", "gamepad.js", "controls.js", "controls_panel.js", "loop.js",
+    "choices.js", "menu.js", "arena.js", "openings.js", "result.js", "remote.js", "play.js",
 )  # fmt: skip
 """The modules of ``view``, each after those that it imports."""
 
