@@ -63,15 +63,7 @@ def export(path: str | Path, kind: str, out: Path, observations: int = OBSERVATI
         CheckpointError: no policy there, or a copy that differs by more than ``TOLERANCE``.
     """
     check_export(path, kind, out, observations)
-    return write(load_policy(path), kind, out, observations)
-
-
-def write(policy: Policy, kind: str, out: Path, observations: int) -> Export:
-    """``export`` of a policy that is loaded.
-
-    Raises:
-        CheckpointError: see ``export``.
-    """
+    policy = load_policy(path)
     make, read = FORMATS[kind]
     about = described(policy)
     seen = seen_in_games(policy.meta, observations)
@@ -133,9 +125,6 @@ def seen_in_games(meta: PolicyMeta, observations: int) -> Seen:
     """At least ``observations`` of the policy's game: of scripted players in fights, of random ones in other games.
 
     Fights have the policy's characters, stage, frame skip and delay.
-
-    Raises:
-        GameError: the game failed.
     """
     name = game_of(meta)
     if find_game(name).fighter:

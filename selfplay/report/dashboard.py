@@ -125,13 +125,10 @@ class LiveView:
 
     def leaderboard(self, text: str) -> None:
         """End the live view, leave its last state on the screen and show the table."""
-        self._end()
+        self.close()
         self._console.print(Text(f"\n{printable(text.rstrip())}\n"), soft_wrap=True)
 
     def close(self) -> None:
-        self._end()
-
-    def _end(self) -> None:
         if self._live.is_started:
             self._live.stop()
             self._above.stop()

@@ -175,7 +175,7 @@ class TensorBoardReporter(_Silent):
     """
 
     def __init__(self, folder: Path, resumed_at: int | None = None) -> None:
-        self._writer: EventFile | None = EventFile(folder)
+        self._writer = EventFile(folder)
         if resumed_at is not None:
             start = SessionLog(status=SessionLog.START)
             self._writer.add(Event(wall_time=time.time(), step=resumed_at + 1, session_log=start))
@@ -187,16 +187,12 @@ class TensorBoardReporter(_Silent):
         self._write(report, {tag: value for tag, value in report.flat().items() if tag == ELO})
 
     def _write(self, report: Figures, flat: Mapping[str, float]) -> None:
-        if self._writer is None:
-            return
         values = [Summary.Value(tag=tag, simple_value=value) for tag, value in flat.items()]
         event = Event(wall_time=time.time(), step=report.total_steps, summary=Summary(value=values))
         self._writer.add(event)
 
     def close(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
+        self._writer.close()
 
 
 def write_ratings(folder: Path, board: Leaderboard, total_steps: int) -> None:

@@ -8,10 +8,15 @@ from __future__ import annotations
 import argparse
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from selfplay.commands.cli import command
 from selfplay.config.command_line import Parser, add_own_code
+from selfplay.errors import ConfigError
 from selfplay.verbs import quoted, respelled
+
+if TYPE_CHECKING:
+    from envs.registry import GameEntry
 
 
 def parser() -> argparse.ArgumentParser:
@@ -52,11 +57,10 @@ def parser() -> argparse.ArgumentParser:
 @command(parser, one_thread=True)
 def main(options: argparse.Namespace) -> None:
     from envs.registry import find_game
-    from selfplay.errors import ConfigError
 
     game = find_game(options.game_type or "mock")
     if not game.fighter:
-        _record_games(options)
+        _record_games(options, game)
         return
     if game.real_time:
         raise ConfigError(f"--game-type {options.game_type}: it keeps its own replays (train: --save-replays)")
@@ -92,10 +96,9 @@ def main(options: argparse.Namespace) -> None:
     orders = recording.orders_of(pairings, rules, options.seed, options.out)
     there = sum(order.path.exists() for order in orders)
     frames, started = 0, time.monotonic()
-    for progress in recording.record(orders, everybody, rules):
-        frames = progress.frames
-        left = time_left(time.monotonic() - started, progress.files - there, len(orders) - there)
-        print(f"{progress.files} of {len(orders)} games, {frames:,} frames{left}", flush=True)
+    for files, frames in recording.record(orders, everybody, rules):
+        left = time_left(time.monotonic() - started, files - there, len(orders) - there)
+        print(f"{files} of {len(orders)} games, {frames:,} frames{left}", flush=True)
     print(
         f"{len(orders)} games in {options.out}: {len(orders) - there} written, {frames:,} frames; {there} already there"
     )
@@ -103,14 +106,11 @@ def main(options: argparse.Namespace) -> None:
     print(respelled("next: selfplay imitate") + f" --replays {quoted(options.out)} --epochs 10")
 
 
-def _record_games(options: argparse.Namespace) -> None:
-    from envs.registry import find_game
+def _record_games(options: argparse.Namespace, entry: GameEntry) -> None:
     from selfplay.checkpoint import check_writable_folder
     from selfplay.commands.named_players import choices
-    from selfplay.errors import ConfigError
 
     game, path = options.game_type, options.out or Path("games.jsonl")
-    entry = find_game(game)
     choices(options.character, options.opponent_character, options.stage, options.max_episode_frames, game=game)
     names = [name for name in (options.named or "").split(",") if name]
     if options.players or options.opponent or not names:

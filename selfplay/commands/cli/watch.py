@@ -107,9 +107,10 @@ def _played(name: str) -> Film:
         from selfplay.commands.play.games import PlayedGame, replay
 
         return replay(PlayedGame.read(Path(name)), name).film
-    from selfplay.report.fight import show
+    from envs.melee.drawing.film import film_of
+    from envs.melee.replay import read_replay
 
-    return show.replay_film(name)
+    return film_of(read_replay(name))
 
 
 def _free(path: Path) -> Path:
