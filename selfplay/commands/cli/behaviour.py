@@ -76,11 +76,12 @@ def main(options: argparse.Namespace) -> None:
 
 def _of_policy(options: argparse.Namespace) -> Column:
     from selfplay.commands import behaviour as behaving
+    from selfplay.commands.named_players import choices
     from selfplay.commands.players import chosen_rules
     from selfplay.commands.record import opponent, policy
 
     player = policy(options.policy)
     other = player if options.opponent is None else opponent(options.opponent)
-    characters, rules = chosen_rules((player, other), options.character)
+    characters, rules = chosen_rules((player, other), choices(options.character))
     games = list(behaving.mock_games(player, other, options.games, characters, rules, options.seed))
     return behaving.column(f"{player.id} against {other.id}", games, options.seed)

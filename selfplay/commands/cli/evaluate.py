@@ -45,14 +45,14 @@ def main(options: argparse.Namespace) -> None:
     check_games(options.games)
     game = game_for((options.a, options.b), options.game_type)
     given = (options.character, options.opponent_character, options.stage, options.max_episode_frames)
-    choices(*given, game=game)
+    chosen = choices(*given, game=game)
     from selfplay.commands.evaluation import evaluate
     from selfplay.commands.players import chosen_rules, contenders
     from selfplay.league.sprt import SprtBounds
     from selfplay.report.ticker import Ticker
 
     (a, b), game = contenders((options.a, options.b), game)
-    (mine, other), rules = chosen_rules((a, b), *given, game=game, greedy=options.greedy)
+    (mine, other), rules = chosen_rules((a, b), chosen, game, greedy=options.greedy)
     bounds = SprtBounds(*options.sprt)
     with Ticker(sys.stderr, "Playing games", options.games) as ticker:
         fight = (a, b, options.games, (mine, other), rules, options.seed, options.result_rule, bounds)

@@ -72,8 +72,7 @@ def main(options: argparse.Namespace) -> None:
     from selfplay.train.imitation.recording_request import check_recording
 
     check_writable_folder(options.out, "--out")
-    given = (options.character, options.opponent_character, options.stage, options.max_episode_frames)
-    choices(*given)
+    chosen = choices(options.character, options.opponent_character, options.stage, options.max_episode_frames)
     for kind, name in options.players or ():
         if kind == "bot":
             check_scripted(name)
@@ -90,7 +89,7 @@ def main(options: argparse.Namespace) -> None:
     load = {"bot": recording.bot, "policy": recording.policy}
     players = [load[kind](name) for kind, name in options.players or ()]
     opponents = [recording.opponent(name) for name in options.opponent]
-    characters, rules = chosen_rules((*players, *opponents), *given)
+    characters, rules = chosen_rules((*players, *opponents), chosen)
     everybody = {player.id: player for player in (*players, *opponents)}
     pairings = pairings_of([p.id for p in players], [p.id for p in opponents], options.games, characters, options.seed)
     orders = recording.orders_of(pairings, rules, options.seed, options.out)
