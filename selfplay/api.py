@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from selfplay.commands import evaluation
 from selfplay.commands.named_players import game_for, home_game
-from selfplay.commands.players import chosen_rules, contender
+from selfplay.commands.players import contender, home_rules
 from selfplay.config.command_line import flatten, invoke
 from selfplay.config.fighting import Config
 from selfplay.config.fighting_cli import PROGRAM, check_game
@@ -156,7 +156,7 @@ def evaluate(
             players.append(Contender(f"policy-{number}", player))
         else:
             raise ConfigError(f"{player.meta.id} plays {game_of(player.meta)}, not {kind}")
-    characters, rules = chosen_rules(players, game=kind, greedy=greedy)
+    characters, rules = home_rules(players, kind, greedy=greedy)
     return evaluation.evaluate(players[0], players[1], games, characters, rules, seed)
 
 

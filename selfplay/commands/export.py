@@ -3,24 +3,39 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from envs.registry import GameEntry, find_game
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from envs.compilation import compile_rules
+from envs.registry import GameEntry, find_game, make_game
+from envs.vector import RANDOM
 from selfplay.checkpoint.store import write_file
-from selfplay.commands.export_request import check_request
-from selfplay.commands.parity import largest_difference, seen_in_games
+from selfplay.commands.named_players import check_export
 from selfplay.errors import CheckpointError, boundary
 from selfplay.policy.formats import FORMATS
 from selfplay.policy.played_game import game_of
 from selfplay.policy.policy import load_policy
+from selfplay.seeding import derive
 
 if TYPE_CHECKING:
+    from envs.api import ScriptedGame
+    from selfplay.checkpoint import PolicyMeta
+    from selfplay.policy.formats import Decide
+    from selfplay.policy.network import ActorCritic
     from selfplay.policy.policy import Policy
 
 TOLERANCE: Final = 1e-4  # of any number; what another order of the same sums makes is a hundredth of that
 OBSERVATIONS: Final = 1000
+PLAYERS: Final = (("edge_guarder", "rusher"), ("random", "counter_hitter"))  # of each fight
+GAMES: Final = 4  # of random players, that are no fights
+EPISODES: Final = 3  # minimum of each fight, if there are enough steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +62,8 @@ def export(path: str | Path, kind: str, out: Path, observations: int = OBSERVATI
         ConfigError: a file that cannot be written, no observation, or packages that are missing.
         CheckpointError: no policy there, or a copy that differs by more than ``TOLERANCE``.
     """
-    check_request(path, kind, out, observations)
-    return write(load_policy(path), kind, out, observations)
-
-
-def write(policy: Policy, kind: str, out: Path, observations: int) -> Export:
-    """``export`` of a policy that is loaded.
-
-    Raises:
-        CheckpointError: see ``export``.
-    """
+    check_export(path, kind, out, observations)
+    policy = load_policy(path)
     make, read = FORMATS[kind]
     about = described(policy)
     seen = seen_in_games(policy.meta, observations)
@@ -103,3 +110,76 @@ def _layout(game: GameEntry) -> list[dict[str, str | int]]:
         parts.append({"name": name, "kind": "classes", "first": first, "size": size})
         first += size
     return parts
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Observations of the seats of some games, decision by decision."""
+
+    obs: Tensor  # float [T, N, D]
+    fresh: Tensor  # bool [T, N] an episode begins, and memory with it
+    count: int  # observations of seats that had a choice
+
+
+def seen_in_games(meta: PolicyMeta, observations: int) -> Seen:
+    """At least ``observations`` of the policy's game: of scripted players in fights, of random ones in other games.
+
+    Fights have the policy's characters, stage, frame skip and delay.
+    """
+    name = game_of(meta)
+    if find_game(name).fighter:
+        game = _fights(meta, observations)
+    else:
+        game = make_game(name, num_games=GAMES)
+        game.bots[:] = game.bot_names.index(RANDOM)
+    obs = game.reset(np.array([derive(0, "export", g) for g in range(game.num_games)], np.uint64))
+    ended = np.ones(game.num_games, np.bool_)
+    nothing = np.zeros((game.num_games, 2, game.actions.width), np.int8)  # scripted players have all seats
+    count, seen, fresh = 0, list[NDArray[np.float32]](), list[NDArray[np.bool_]]()
+    while count < observations and len(seen) < observations:  # a step may leave no seat a choice
+        seen.append(obs.reshape(2 * game.num_games, -1).copy())
+        fresh.append(ended.repeat(2))
+        count += 2 * game.num_games if game.legal is None else int(game.actions.choices(game.legal).sum())
+        batch = game.step(nothing)
+        obs, ended = batch.obs, batch.ended
+    game.close()
+    return Seen(torch.from_numpy(np.stack(seen)), torch.from_numpy(np.stack(fresh)), count)
+
+
+def _fights(meta: PolicyMeta, observations: int) -> ScriptedGame:
+    from envs.melee import bots  # takes a while to load
+    from envs.melee.mock import MockMelee
+
+    compile_rules(find_game("mock"))
+    steps = -(-observations // (2 * len(PLAYERS)))
+    game = MockMelee(
+        len(PLAYERS),
+        characters=(meta.characters[0], meta.characters[-1]),
+        stage=meta.stage,
+        frame_skip=meta.frame_skip,
+        delay=meta.delay,
+        max_episode_frames=max(1, steps // EPISODES) * meta.frame_skip,
+    )
+    game.bot_skip = bots.FRAME_SKIP
+    game.bots[:] = [[bots.NAMES.index(name) for name in pair] for pair in PLAYERS]
+    return game
+
+
+def largest_difference(network: ActorCritic, decide: Decide, seen: Seen) -> float:
+    """Largest difference between their outputs: logits, values and memory.
+
+    Each keeps its own memory over an episode, so that differences may add up. The result is infinite if an output
+    is not finite or has another shape.
+    """
+    largest = 0.0
+    with torch.inference_mode():
+        ours = theirs = network.first_memory(seen.obs.shape[1])
+        for obs, fresh in zip(seen.obs, seen.fresh, strict=True):
+            *outputs, ours = network.step(obs, ours.masked_fill(fresh[:, None], 0.0))
+            *copies, theirs = decide(obs, theirs.masked_fill(fresh[:, None], 0.0))
+            for a, b in zip((*outputs, ours), (*copies, theirs), strict=True):
+                if a.shape != b.shape:
+                    return math.inf
+                apart = float((a - b).abs().max()) if a.numel() else 0.0
+                largest = max(largest, apart) if math.isfinite(apart) else math.inf
+    return largest

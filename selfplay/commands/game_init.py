@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,23 +30,8 @@ STATE_COLUMNS: Final[dict[str, Shape]] = {
 CHUNK: Final = 100  # states between two notices
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """States to write."""
-
-    folder: Path
-    sizes: dict[str, int]  # number of states by name of the file
-    seed: int
-    settings: dict[str, Any]  # of the game
-    seats: int  # rows per state: 1 for the first seat, or 2
-
-
 def settings_of(words: Sequence[str]) -> dict[str, Any]:
-    """Settings from NAME=VALUE; values are JSON or else strings.
-
-    Raises:
-        ConfigError: another form.
-    """
+    """Settings from NAME=VALUE; values are JSON or else strings."""
     settings: dict[str, Any] = {}
     for word in words:
         name, equals, value = word.partition("=")
@@ -59,42 +44,58 @@ def settings_of(words: Sequence[str]) -> dict[str, Any]:
     return settings
 
 
-def write_states(request: Request, notify: Callable[[str], None]) -> list[Path]:
-    """Write a parquet file for each part; existing files are replaced.
+def write_states(
+    folder: Path,
+    sizes: Mapping[str, int],
+    settings: Mapping[str, Any],
+    seed: int,
+    seats: int,
+    notify: Callable[[str], None],
+) -> list[Path]:
+    """Write a parquet file for each part, named in ``sizes`` with the number of its states; existing ones are replaced.
 
     A state depends only on the seed, the name of its part and its number there. Columns: ``prompt``, the messages that
     a seat reads before the first turn; ``game_state``, JSON with dialop's field names; ``game_rules``, JSON;
-    ``player_index``; ``game_id``; ``index``, the number in the part; ``data_source``.
+    ``player_index``; ``game_id``; ``index``, the number in the part; ``data_source``. A state has a row for each of the
+    first ``seats``.
 
     Raises:
         ConfigError: a negative number, or the folder cannot be created.
         GameError: invalid settings.
         CheckpointError: a file cannot be written.
     """
-    for name, size in request.sizes.items():
+    for name, size in sizes.items():
         if size < 0:
             raise ConfigError(f"--num_{name} {size}: must be at least 0")
-    rules = find_dialogue(GAME).configure(False, request.settings)
-    with boundary(ConfigError, f"cannot write to {request.folder}"):
-        make_folder(request.folder)
-    files = {name: to_parquet(_rows(request, rules, name, notify), STATE_COLUMNS, {}) for name in request.sizes}
-    paths = []
-    for name, data in files.items():
-        paths.append(request.folder / f"{name}.parquet")
-        write_file(paths[-1], data)
-    return paths
+    rules = find_dialogue(GAME).configure(False, settings)
+    with boundary(ConfigError, f"cannot write to {folder}"):
+        make_folder(folder)
+    files = {}
+    for name, size in sizes.items():
+        rows = _rows(rules, name, size, seed, seats, notify)
+        files[folder / f"{name}.parquet"] = to_parquet(rows, STATE_COLUMNS, {})
+    for path, data in files.items():
+        write_file(path, data)
+    return list(files)
 
 
-def _rows(request: Request, rules: Any, part: str, notify: Callable[[str], None]) -> list[JsonObject]:  # noqa: ANN401
-    game, size, rows = find_dialogue(GAME), request.sizes[part], list[JsonObject]()
+def _rows(
+    rules: Any,  # noqa: ANN401
+    part: str,
+    size: int,
+    seed: int,
+    seats: int,
+    notify: Callable[[str], None],
+) -> list[JsonObject]:
+    game, rows = find_dialogue(GAME), list[JsonObject]()
     for first in range(0, size, CHUNK):
         numbers = range(first, min(first + CHUNK, size))
-        states = game.states(rules, [derive(request.seed, part, number) for number in numbers])
+        states = game.states(rules, [derive(seed, part, number) for number in numbers])
         for number, state in zip(numbers, states, strict=True):
-            begun, name = game.start(rules, state), f"{part}-{request.seed}-{number}"
+            begun, name = game.start(rules, state), f"{part}-{seed}-{number}"
             rows += [
                 state_row(begun, rules, seat=seat, game_id=name, index=number, data_source=DATA_SOURCE)
-                for seat in range(request.seats)
+                for seat in range(seats)
             ]
         notify(f"{part}: {numbers.stop} of {size} states")
     return rows

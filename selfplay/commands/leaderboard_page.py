@@ -11,8 +11,7 @@ from urllib.parse import quote
 from envs.errors import GameError
 from selfplay.checkpoint import RunDir, list_generations
 from selfplay.commands.notable_games import Notable, Row, notable, rated
-from selfplay.commands.replay import Replayer
-from selfplay.commands.stepped_game import StepReplayer
+from selfplay.commands.replay import Replayer, StepReplayer
 from selfplay.errors import ConfigError, IncompatibleError
 from selfplay.league.ledger import read_records
 from selfplay.league.rewards import RewardRecord
@@ -76,7 +75,7 @@ def _play_pages(
     run: RunDir, study: LeaderboardAnalysis, folder: Path, notify: Callable[[str], None]
 ) -> dict[str, Path]:
     """Play pages of the generations that the table shows and the run keeps, by player."""
-    from selfplay.commands.play.pages import write_play_pages  # the rules for browsers take a while to load
+    from selfplay.commands.play.content import write_play_pages  # the rules for browsers take a while to load
 
     kept = {generation.id for generation in list_generations(run)}
     shown = [row.policy for row in study.board.top() if row.policy in kept]

@@ -1,27 +1,29 @@
-"""Players as a person names them, and what is chosen for their games, checked before torch is loaded."""
+"""Players as a person names them, and what is chosen for them, checked before torch is loaded."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from envs.errors import UnknownNameError
 from envs.registry import GAMES, find_character, find_game, find_stage
-from selfplay.checkpoint import resolve_policy, shipped_policies
+from selfplay.checkpoint import read_policy_meta, resolve_policy, shipped_policies
 from selfplay.checkpoint.documents import GENERATION_ID
-from selfplay.checkpoint.generations import read_policy_meta
 from selfplay.checkpoint.policies import generations_of
 from selfplay.config.fighting import GameConfig
 from selfplay.errors import ConfigError
+from selfplay.policy.onnx_extra import check_onnx
 from selfplay.policy.played_game import can_play, game_of
+from selfplay.report.fight.saving import check_writable
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import PolicyMeta, RunDir
 
 MOCK = GameConfig().type
 """Game of scripted players for which no game is named, and of policies that were trained in real time."""
+STARTS: Final = ("scratch", "victim")  # of exploiters
 
 
 def policy_folder(name: str, run: RunDir | None = None, game: str = MOCK) -> Path | None:
@@ -77,21 +79,13 @@ def game_for(names: Sequence[str], game: str | None = None) -> str:
 
 
 def check_games(games: int) -> None:
-    """Refuse to judge a player by fewer than two games.
-
-    Raises:
-        ConfigError: so few.
-    """
+    """Refuse to judge a player by fewer than two games."""
     if games < 2:
         raise ConfigError(f"--games {games}: at least 2 are needed, one from each seat")
 
 
 def check_scripted(name: str) -> None:
-    """Refuse a name that is no scripted player of the mock.
-
-    Raises:
-        ConfigError: there is none; lists all.
-    """
+    """Refuse a name that is no scripted player of the mock; the message lists all."""
     players = find_game(MOCK).rated.players
     if name not in players:
         raise ConfigError(f"--bot {name}: {UnknownNameError('scripted player', name, players)}")
@@ -153,3 +147,22 @@ def choices(
         stage and find_stage(entry, stage),
         max_episode_frames,
     )
+
+
+def check_exploit(victim: Path, steps: int, starts: Sequence[str], seeds: Sequence[int], games: int) -> Path:
+    """The folder of the victim's policy; arguments and errors as of ``exploit``."""
+    if unknown := [start for start in starts if start not in STARTS]:
+        raise ConfigError(f"--starts {unknown[0]}: unknown (valid: {', '.join(STARTS)})")
+    if not starts or not seeds or steps < 1 or games < 2:
+        raise ConfigError("an exploiter needs a start, a seed, at least 1 step and 2 games")
+    return resolve_policy(victim)
+
+
+def check_export(path: str | Path, kind: str, out: Path, observations: int) -> None:
+    """Check that a policy can be exported; arguments and errors as of ``export``."""
+    if observations < 1:
+        raise ConfigError(f"--check {observations}: at least 1 observation is needed")
+    check_writable(out)
+    find_game(game_of(read_policy_meta(resolve_policy(Path(path)))))
+    if kind == "onnx":
+        check_onnx()

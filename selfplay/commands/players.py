@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from selfplay.commands.named_players import MOCK, choices, game_for, policy_folder
+from selfplay.commands.named_players import MOCK, game_for, policy_folder
 from selfplay.config.defaults import with_defaults
 from selfplay.config.fighting import Config, GameConfig
 from selfplay.policy.policy import load_policy
@@ -14,6 +14,7 @@ from selfplay.runner.match import Contender, Rules
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import RunDir
+    from selfplay.commands.named_players import Choices
 
 
 def contender(name: str, run: RunDir | None = None, game: str = MOCK) -> Contender:
@@ -47,20 +48,9 @@ def home_rules(
 
 
 def chosen_rules(
-    players: Sequence[Contender],
-    character: str | None = None,
-    opponent_character: str | None = None,
-    stage: str | None = None,
-    max_episode_frames: int | None = None,
-    *,
-    game: str = MOCK,
-    greedy: bool = False,
+    players: Sequence[Contender], chosen: Choices, game: str = MOCK, *, greedy: bool = False
 ) -> tuple[tuple[str, str], Rules]:
-    """``home_rules`` with what a person chose in its place; who chooses one character chooses it for both.
-
-    Errors as of ``choices``.
-    """
-    chosen = choices(character, opponent_character, stage, max_episode_frames, game=game)
+    """``home_rules`` with what a person chose in its place; who chooses one character chooses it for both."""
     characters, rules = home_rules(players, game, greedy=greedy)
     mine = chosen.character or characters[0]
     other = chosen.opponent_character or chosen.character or characters[1]

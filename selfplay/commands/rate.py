@@ -56,6 +56,9 @@ class MatchPlayer:
     batch: int = BATCH
 
 
+IN_THREADS: Final = MatchPlayer()
+
+
 def match_player_of(
     config: Config, run: RunDir, notify: Callable[[str], None], given: Mapping[str, str] | None = None
 ) -> MatchPlayer:
@@ -72,7 +75,7 @@ def match_player_of(
     """
     given = given or {}
     if not (game := config.game.entry).real_time:
-        return MatchPlayer()
+        return IN_THREADS
     values = config.model_dump()
     programs = marked(Config, Mark.STARTS_PROGRAM)
     change(values, given, programs, OPTIONS)
@@ -88,14 +91,9 @@ def calibrate(
     games: int = GAMES,
     seed: int = 0,
     notify: Callable[[str], None] = lambda _: None,
-    match_player: MatchPlayer | None = None,
+    match_player: MatchPlayer = IN_THREADS,
 ) -> AnchorTable:
-    """Let every two scripted players meet ``games`` times and rate them. Blocks.
-
-    Raises:
-        ConfigError: fewer games than one fixture has.
-    """
-    match_player = match_player or MatchPlayer()
+    """Let every two scripted players meet ``games`` times and rate them. Blocks."""
     settings = replace(settings, anchors=tuple(name for name in settings.anchors if name not in shipped_policies()))
     contenders = {name: Contender(name) for name in settings.anchors}
     some = partial(play_matchups, contenders=contenders, settings=settings, iteration=0, play=match_player.play)
@@ -161,10 +159,9 @@ def rate_run(
     budget: int,
     seed: int,
     notify: Callable[[str], None] = lambda _: None,
-    match_player: MatchPlayer | None = None,
+    match_player: MatchPlayer = IN_THREADS,
 ) -> int:
     """Spend ``budget`` rating games where they tell most and add them to the run's ledger; how many. Blocks."""
-    match_player = match_player or MatchPlayer()
     players = [*generations, *settings.anchors]
     contenders = {name: contender(name, run, settings.rules.game) for name in players}
     iteration = max((generation_number(name) or 0 for name in generations), default=0)

@@ -41,14 +41,6 @@ class Order:
     path: Path
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """Progress of a recording: number of existing files, and frames written by this call."""
-
-    files: int
-    frames: int
-
-
 def bot(name: str) -> Contender:
     """The scripted player of this name; ConfigError as of ``check_scripted``."""
     check_scripted(name)
@@ -83,8 +75,8 @@ def orders_of(matchups: Sequence[Matchup], rules: Rules, seed: int, folder: Path
     return orders
 
 
-def record(orders: Sequence[Order], players: Mapping[str, Contender], rules: Rules) -> Iterator[Progress]:
-    """Play and write the games without a file; yields a ``Progress`` after every block. Blocks.
+def record(orders: Sequence[Order], players: Mapping[str, Contender], rules: Rules) -> Iterator[tuple[int, int]]:
+    """Play and write the games without a file; after every block yields how many have one, and frames written. Blocks.
 
     Raises:
         GameError: a character or a stage is unknown, or a file cannot be written.
@@ -96,7 +88,7 @@ def record(orders: Sequence[Order], players: Mapping[str, Contender], rules: Rul
             save_replay(order.path, replay, _STARTED)
             frames += len(replay.state.game)
         done += len(block)
-        yield Progress(done, frames)
+        yield done, frames
 
 
 def record_games(game: str, names: Sequence[str], games: int, seed: int, path: Path) -> Iterator[int]:

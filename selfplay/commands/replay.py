@@ -1,27 +1,45 @@
-"""Replays rated games: the same players with the same seed; all counts must equal those in the ledger."""
+"""Replays rated games: the same players with the same seed; all counts must equal those in the ledger.
+
+Fights become films. Other games are recorded step by step, for a page.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import base64
+import io
+import json
+import re
+from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from envs.vector import SyncVectorGame
 from selfplay.commands.players import contender
 from selfplay.commands.watch import recorded
-from selfplay.errors import ConfigError, IncompatibleError, SelfPlayError
+from selfplay.errors import ConfigError, IncompatibleError, SelfPlayError, boundary
 from selfplay.league.ledger import read_records
 from selfplay.league.schedule import Matchup
-from selfplay.runner.match import Contender, play
+from selfplay.runner.match import Contender, play, play_in
 from selfplay.train.fighting.rating import config_of, settings_of
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from envs.api import Actions, Bool
+    from envs.game import Game
     from envs.melee.drawing.film import Film
     from selfplay.checkpoint import RunDir
     from selfplay.league.records import MatchRecord
     from selfplay.league.rewards import RewardRecord
 
 BECAUSE: Final = "it was played by an earlier version, or the network's sums are rounded otherwise here"
+BYTES: Final = 400_000  # of a game on a page: of longer ones only the last steps are kept
+WIDTH: Final = 480  # maximum width of a picture, and its height, in pixels
+COLOURS: Final = 32  # of a picture, so that it takes few bytes
+_COLOUR_CODES: Final = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Replayer:
@@ -110,3 +128,72 @@ def rated_game(run: RunDir, match: str) -> MatchRecord:
         raise ConfigError(f"{run.ledger} has no game {match!r}")
     ids = ", ".join(game.match for game in found[:4])
     raise ConfigError(f"{match!r} is the start of {len(found)} games: {ids}{', ...' if len(found) > 4 else ''}")
+
+
+class StepReplayer(Replayer):
+    """Plays games of the ledger of a run again, which are no fights."""
+
+    def __init__(self, run: RunDir) -> None:
+        """Raise IncompatibleError where games of this kind are not shown, too; see ``Replayer``."""
+        super().__init__(run)
+        if self.entry.single is None or self.entry.table is not None:  # tables draw scripted players' actions otherwise
+            raise IncompatibleError(f"games of {self.settings.rules.game} are not shown step by step")
+        self._single = self.entry.single
+
+    def steps(self, game: RewardRecord) -> dict[str, Any]:
+        """A game that was rated, step by step, for ``view/stepper.js``. Blocks.
+
+        Raises:
+            IncompatibleError: it cannot be played again as it was; says why.
+        """
+        players, (first, second) = self.players_of(game), (seat.player for seat in game.seats)
+        matchup = Matchup((first, second), seed=game.seed).games(*self.settings.bodies)[0]
+        with boundary(IncompatibleError, "played again it fails"):
+            recorder = Recorder(self._single(True))
+            try:
+                score = play_in(recorder, [matchup], players, self.settings.rules)[0].score
+            finally:
+                recorder.close()
+        if score != game.rewards:
+            (a, b), (c, d) = score, game.rewards
+            raise IncompatibleError(f"played again it ends {a:g} to {b:g}, not {c:g} to {d:g}: {BECAUSE}")
+        return recorder.recorded(matchup.players, score[0])
+
+
+class Recorder(SyncVectorGame):
+    """One game that keeps what it shows at the start and after each step, and what was played, for one episode."""
+
+    def __init__(self, game: Game) -> None:
+        super().__init__(lambda: game, 1)
+        self._moments: list[dict[str, Any]] = []
+
+    def recorded(self, names: tuple[str, str], score: float) -> dict[str, Any]:
+        """The last steps of the game, and the number of the ``first``; ``score`` is that of seat 0."""
+        size, kept = 0, list[dict[str, Any]]()
+        for moment in reversed(self._moments):
+            size += len(json.dumps(moment))
+            if size > BYTES and kept:
+                break
+            kept.append(moment)
+        result = "Draw" if score == 0.5 else f"{names[0] if score else names[1]} wins"
+        return {"names": names, "result": result, "first": len(self._moments) - len(kept), "moments": kept[::-1]}
+
+    def _step_all(self, actions: Actions) -> tuple[NDArray[np.float64], Bool, Bool]:
+        if not self._moments:
+            self._moments.append(_moment(self.view()))
+        played = [[seat, self.action_name(actions[0, seat].tolist())] for seat in self.games[0].to_act()]
+        stepped = super()._step_all(actions)
+        self._moments.append(_moment(self.view()) | {"played": played})
+        return stepped
+
+
+def _moment(shown: str | NDArray[np.uint8] | None) -> dict[str, Any]:
+    """Rendered text or picture of a game, as JSON for a page."""
+    if shown is None:
+        return {}
+    if isinstance(shown, str):
+        return {"text": _COLOUR_CODES.sub("", shown)}
+    picture, file = Image.fromarray(shown), io.BytesIO()
+    picture.thumbnail((WIDTH, WIDTH))
+    picture.quantize(COLOURS).save(file, "png", optimize=True)
+    return {"picture": f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"}

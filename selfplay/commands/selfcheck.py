@@ -20,7 +20,7 @@ import numpy as np
 from envs.registry import find_game
 from envs.solved.exact import Floats, nash_conv, payoffs
 from selfplay.checkpoint import RunDir, list_generations
-from selfplay.commands.training_progress import followed
+from selfplay.commands.train_or_resume import followed
 from selfplay.config.fighting import Config
 from selfplay.errors import ConfigError
 from selfplay.league.nash import equilibrium
@@ -136,11 +136,7 @@ def judge(game: str, band: float, seed: int, policies: Sequence[Policy]) -> Self
 
 
 def known_table(game: str) -> Table:
-    """The whole game.
-
-    Raises:
-        ConfigError: it is not small enough to be written down.
-    """
+    """The whole game, which must be small enough to be written down."""
     entry = find_game(game)
     if entry.table is None:
         raise ConfigError(f"{game} has no known answer")

@@ -1,12 +1,16 @@
-"""Training that a study wants done: to its end, from where it stands, and only if it is missing."""
+"""Training that a study wants done: to its end, from where it stands, and only if it is missing; and its progress."""
 
 from __future__ import annotations
 
 import io
+import json
 import shutil
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Final
 
+from envs.files import last_line
 from selfplay.errors import ConfigError
 from selfplay.train.app import train
 from selfplay.train.fighting.rating import config_of
@@ -15,17 +19,15 @@ if TYPE_CHECKING:
     from selfplay.checkpoint import RunDir
     from selfplay.config.fighting import Config
 
+EVERY_S: Final = 1.0  # between two looks at the metrics of a training
+
 
 def has_begun(run: RunDir) -> bool:
     return run.holds_run() and run.learner.is_dir() and any(run.learner.glob("iter_*"))
 
 
 def is_finished(run: RunDir, timesteps: int | None) -> bool:
-    """Return True if a run was trained to its end.
-
-    Raises:
-        ConfigError: the run has another number of steps than ``timesteps``.
-    """
+    """Return True if a run was trained to its end; refuses one with another number of steps than ``timesteps``."""
     if not has_begun(run):
         return False
     there = config_of(run).run.timesteps
@@ -49,3 +51,22 @@ def finish(run: RunDir, config: Config, explicit: Mapping[str, Any] | None = Non
         shutil.rmtree(run.path, ignore_errors=True)  # left by a training that was killed before its first save
     given = place if resume or explicit is None else explicit
     return train(config, resume=resume, explicit=given, preset=preset, stream=io.StringIO())
+
+
+@contextmanager
+def followed(run: RunDir, at: Callable[[int], object], before: int = 0) -> Iterator[None]:
+    """While the block trains a run, call ``at`` every second, from a thread, with ``before`` plus the steps done."""
+    ended = threading.Event()
+
+    def follow() -> None:
+        while not ended.wait(EVERY_S):
+            with suppress(ValueError, KeyError):  # the last line is being written
+                at(before + int(json.loads(last_line(run.metrics))["total_steps"]))
+
+    thread = threading.Thread(target=follow, name="progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()

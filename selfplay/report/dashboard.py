@@ -7,11 +7,14 @@ Notices scroll above the view.
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console, Group, RenderableType
+from rich.cells import cell_len
+from rich.console import Console, ConsoleRenderable, Group, RenderableType, RenderHook
+from rich.control import Control
 from rich.live import Live
 from rich.panel import Panel
 from rich.progress_bar import ProgressBar
@@ -20,9 +23,8 @@ from rich.text import Text
 
 from envs.files import printable
 from selfplay.report.listing import Listing, side_by_side
+from selfplay.report.metrics import Recent, TimeShares
 from selfplay.report.plain import duration
-from selfplay.report.recent import Recent, TimeShares
-from selfplay.report.screen import Scrollback
 
 if TYPE_CHECKING:
     from selfplay.report.metrics import IterationReport, RatingReport, ScoreAgainst
@@ -32,11 +34,55 @@ HISTORY = 16  # iterations in a sparkline
 RATINGS = 48  # in a sparkline, at most
 BORDER = (4, 2)  # columns and lines of the panel
 OPPONENTS = 9  # rows at most
+KEPT = 200  # lines above the view
 BARS = "▁▂▃▄▅▆▇█"
 PHASE_STYLES = {"collect": "cyan", "update": "magenta", "rate": "yellow", "save": "green"}
 
 
 Parts = tuple[RenderableType, Sequence[Listing], Sequence[Text]]  # progress, tables and warnings
+
+
+class Scrollback(RenderHook):
+    """The last lines above the view. It starts before the view's ``Live`` and ends after it.
+
+    When its size changes, a terminal may wrap or cut the lines of the old view, so their positions are unknown. The
+    screen is therefore cleared and the last lines are printed again.
+
+    Args:
+        console: where the view is.
+        view: the view as it is now.
+    """
+
+    def __init__(self, console: Console, view: Callable[[], RenderableType]) -> None:
+        self._console = console
+        self._view = view
+        self._lines: deque[str] = deque(maxlen=KEPT)
+        self._size = console.size
+
+    def print(self, text: str) -> None:
+        self._lines += text.split("\n")
+        self._console.print(Text(text), soft_wrap=True)
+
+    def start(self) -> None:
+        self._size = self._console.size
+        self._console.push_render_hook(self)
+
+    def stop(self) -> None:
+        self._console.pop_render_hook()
+
+    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+        size = self._console.size
+        if size == self._size:
+            return renderables
+        self._size = size
+        room = size.height - len(self._console.render_lines(self._view()))
+        last: list[ConsoleRenderable] = []
+        for line in reversed(self._lines):
+            room -= max(1, -(-cell_len(line) // size.width))
+            if room < 0:
+                break
+            last.insert(0, Text(line))
+        return [Control.home(), Control.clear(), *last, *renderables]
 
 
 class LiveView:
@@ -79,13 +125,10 @@ class LiveView:
 
     def leaderboard(self, text: str) -> None:
         """End the live view, leave its last state on the screen and show the table."""
-        self._end()
+        self.close()
         self._console.print(Text(f"\n{printable(text.rstrip())}\n"), soft_wrap=True)
 
     def close(self) -> None:
-        self._end()
-
-    def _end(self) -> None:
         if self._live.is_started:
             self._live.stop()
             self._above.stop()

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Any
 
-from pydantic import BaseModel, Field
+from rich.text import Text
 
-from selfplay.report.metrics import ELO, RatingReport, rated_now
+from selfplay.report.dashboard import HISTORY, LiveView, Parts, bar, sparkline
+from selfplay.report.listing import Listing
+from selfplay.report.metrics import ELO, TrainingReport, rated_now
 from selfplay.report.plain import PlainReporter, duration
+from selfplay.update_metrics import Count
 
-Count = Annotated[int, Field(ge=0)]
 
+class DialogueReport(TrainingReport):
+    """One iteration of a dialogue run, whose steps are turns."""
 
-class DialogueReport(BaseModel, frozen=True, extra="forbid"):
-    """One iteration. Totals count from the start of the run, across resumptions."""
-
-    iteration: Annotated[int, Field(ge=1)]
-    iterations: int | None  # planned; None if turns or time limit the run
     games: Count  # finished in this iteration
     total_games: Count
     turns: Count
-    total_steps: Count  # turns
     tokens: Count  # sampled
-    elapsed_s: float
-    phase_s: dict[str, float]
     reward: float  # mean of all seats
     seat_rewards: tuple[float, float]
     agreement: float  # share of the games
@@ -33,12 +30,7 @@ class DialogueReport(BaseModel, frozen=True, extra="forbid"):
     rows: Count  # rows used in training
     zero_variance: float  # share of groups in which all rewards are equal
     update: dict[str, float]  # of ``GRPOStatistics``
-    restarts: Count = 0  # of runners, in the whole run
-    tasks: Count | None = None  # asyncio tasks at the end of the iteration
     shared: bool = True  # both seats share one reward
-    timesteps: int | None = None  # planned turns
-    limit_s: float | None = None  # --max-minutes
-    rating: RatingReport | None = None  # the last one
 
     @property
     def seconds(self) -> float:
@@ -47,14 +39,6 @@ class DialogueReport(BaseModel, frozen=True, extra="forbid"):
     @property
     def games_per_s(self) -> float:
         return self.games / self.seconds
-
-    @property
-    def done(self) -> float:
-        """Progress of the run in [0, 1]: the largest of iterations, turns and time."""
-        planned = (
-            (self.iteration, self.iterations), (self.total_steps, self.timesteps), (self.elapsed_s, self.limit_s)
-        )  # fmt: skip
-        return min(1.0, max(float(is_) / float(whole) if whole else 0.0 for is_, whole in planned))
 
     @property
     def remaining_s(self) -> float | None:
@@ -117,3 +101,61 @@ class DialogueLines(PlainReporter):
             self.notice(line)
 
     def rated(self, report: Any) -> None: ...  # noqa: ANN401
+
+
+class DialogueDashboard(LiveView):
+    """Metrics of the last iteration and of the learner, and the remaining time."""
+
+    def iteration(self, report: DialogueReport) -> None:
+        reward = report.reward if report.shared else report.seat_rewards[0]
+        self._trend = (*self._trend, reward)[-HISTORY:]
+        super().iteration(report)
+
+    def _parts(self, report: DialogueReport, since: float) -> Parts:
+        left = None if report.remaining_s is None else report.remaining_s - since
+        of = "" if report.iterations is None else f" of {report.iterations:,}"
+        where = f"Iteration {report.iteration:,}{of}, {report.total_games:,} games, {report.total_steps:,} turns"
+        tables = (_play(report, self._trend), _learner(report), _endings(report))
+        return bar(report.done, left, where, f"{report.games_per_s:,.0f} games/s"), tables, _warnings(report)
+
+
+def _play(report: DialogueReport, rewards: Sequence[float]) -> Listing:
+    games = max(report.games, 1)
+    rows = (
+        ("trend", sparkline(rewards)),
+        *([("reward", f"{report.reward:.3f}"), ("agreed", f"{report.agreement:.1%}")] if report.shared else ()),
+        ("seat 0, seat 1", f"{report.seat_rewards[0]:+.3f}, {report.seat_rewards[1]:+.3f}"),
+        ("refused a game", f"{report.refused:.3f}"),
+        ("turns", f"{report.turns / games:.1f}"),
+        ("tokens", f"{report.tokens / games:.0f}"),
+    )
+    return Listing(("Play",), rows)
+
+
+def _learner(report: DialogueReport) -> Listing:
+    update = report.update
+    rows = [
+        ("loss", f"{update['loss']:.4f}"),
+        ("entropy", f"{update['entropy']:.3f}"),
+        ("approx. KL", f"{update['approx_kl']:.4f}"),
+        ("KL to start", f"{update['kl']:.4f}"),
+        ("clipped", f"{update['clip_fraction']:.1%}"),
+        ("one reward", f"{report.zero_variance:.0%} of groups"),
+        ("gradient norm", f"{update['grad_norm']:.2f}"),
+    ]
+    return Listing(("Learner",), tuple(row for row in rows if row[0] != "KL to start" or update["kl"] > 0))
+
+
+def _endings(report: DialogueReport) -> Listing:
+    games = max(report.games, 1)
+    ordered = sorted(report.endings.items(), key=lambda item: -item[1])
+    return Listing(("Endings",), tuple((reason, f"{count / games:.1%}") for reason, count in ordered))
+
+
+def _warnings(report: DialogueReport) -> list[Text]:
+    found = []
+    if report.restarts or report.lost:
+        found.append(Text(f"Runner restarts {report.restarts}, games lost {report.lost}.", style="yellow"))
+    if report.update["skipped"]:
+        found.append(Text(f"{report.update['skipped']:.0f} steps skipped.", style="red"))
+    return found

@@ -1,19 +1,13 @@
-"""Health rules for dialogue self-play, see ``health``.
-
-Rules read rows of ``metrics.jsonl`` (``DialogueReport.flat``), so they also work on runs of other processes. A missing
-metric counts as healthy.
-"""
+"""Health rules for dialogue self-play, which read rows of ``DialogueReport.flat``; see ``health``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from statistics import fmean
-from typing import Any, Final
+from typing import Final
 
 from envs.dialogue.contract import CONTEXT, CUT_OFF, FAILED, LONG, REFUSED
-from selfplay.report.health import HealthMonitor
-
-MetricsRow = Mapping[str, Any]
+from selfplay.report.health import HealthMonitor, MetricsRow, Rule, figures, growth, mean, restarted, stale
 
 SURE: Final = 0.02  # entropy in nats per token below which exploration has collapsed
 ALIKE: Final = 0.9  # share of groups with equal rewards above which there is little to learn from
@@ -21,39 +15,25 @@ FALLEN: Final = 0.1  # drop of the agreement from the first to the second half o
 BROKEN: Final = 0.05  # share of games that end by an invalid reply
 
 
-class DialogueHealth(HealthMonitor[MetricsRow]):
+class DialogueHealth(HealthMonitor):
     """Watches a run of a dialogue game."""
 
     def __init__(self) -> None:
-        super().__init__(RULES, lambda row: int(row["iteration"]), EARLY)
-
-
-def _figures(rows: Sequence[MetricsRow], name: str) -> list[float]:
-    return [float(value) for row in rows if isinstance(value := row.get(name), int | float)]
-
-
-def _mean(rows: Sequence[MetricsRow], name: str, otherwise: float) -> float:
-    found = _figures(rows, name)
-    return fmean(found) if found else otherwise
+        super().__init__(RULES, EARLY)
 
 
 def _share(rows: Sequence[MetricsRow], reason: str) -> float:
     """Share of the games that ended for a reason, which a row names only if a game did."""
-    return sum(_figures(rows, f"endings/{reason}")) / len(rows)
-
-
-def _growth(rows: Sequence[MetricsRow], name: str) -> float:
-    found = _figures(rows, name)
-    return found[-1] - found[0] if found else 0.0
+    return sum(figures(rows, f"endings/{reason}")) / len(rows)
 
 
 def _nothing_learned(rows: Sequence[MetricsRow]) -> str | None:
-    steps = _figures(rows, "losses/steps")
-    if not steps or sum(steps) > sum(_figures(rows, "losses/skipped")):
+    steps = figures(rows, "losses/steps")
+    if not steps or sum(steps) > sum(figures(rows, "losses/skipped")):
         return None
     return (
         "Nothing is learned: no update changes the model. Groups of equal rewards do not train "
-        f"({_mean(rows, 'losses/zero_variance', 0.0):.0%} of the groups), nor do groups of one game. Raise "
+        f"({mean(rows, 'losses/zero_variance', 0.0):.0%} of the groups), nor do groups of one game. Raise "
         "--games-per-state or --temperature, use other states, or teach the model the format first."
     )
 
@@ -70,7 +50,7 @@ def _no_game_ends(rows: Sequence[MetricsRow]) -> str | None:
 
 
 def _entropy(rows: Sequence[MetricsRow]) -> str | None:
-    entropy = _mean(rows, "losses/entropy", 1.0)
+    entropy = mean(rows, "losses/entropy", 1.0)
     if entropy >= SURE:
         return None
     return (
@@ -80,7 +60,7 @@ def _entropy(rows: Sequence[MetricsRow]) -> str | None:
 
 
 def _zero_variance(rows: Sequence[MetricsRow]) -> str | None:
-    share = _mean(rows, "losses/zero_variance", 0.0)
+    share = mean(rows, "losses/zero_variance", 0.0)
     if share <= ALIKE:
         return None
     return (
@@ -90,7 +70,7 @@ def _zero_variance(rows: Sequence[MetricsRow]) -> str | None:
 
 
 def _agreement(rows: Sequence[MetricsRow]) -> str | None:
-    found = _figures(rows, "play/agreement")
+    found = figures(rows, "play/agreement")
     if len(found) < 2:
         return None
     before, now = fmean(found[: len(found) // 2]), fmean(found[len(found) // 2 :])
@@ -113,40 +93,28 @@ def _errors(rows: Sequence[MetricsRow]) -> str | None:
 
 
 def _stale(rows: Sequence[MetricsRow]) -> str | None:
-    clipped, moved = _mean(rows, "losses/clip_fraction", 0.0), _mean(rows, "losses/approx_kl", 0.0)
-    if clipped <= 0.35 and moved <= 0.1:
-        return None
-    return (
-        f"Stale data: updates are too large for the collected data ({clipped:.0%} of the ratios clipped, KL "
-        f"{moved:.3f}). Lower --learning-rate or --epochs."
-    )
+    return stale(rows, "Lower --learning-rate or --epochs.")
 
 
 def _not_finite(rows: Sequence[MetricsRow]) -> str | None:
-    skipped = sum(_figures(rows, "losses/skipped"))
+    skipped = sum(figures(rows, "losses/skipped"))
     if not skipped:
         return None
     return f"{skipped:.0f} steps had a gradient that is not finite and were skipped. Lower --learning-rate."
 
 
 def _lost(rows: Sequence[MetricsRow]) -> str | None:
-    lost = _growth(rows, "play/lost")
+    lost = growth(rows, "play/lost")
     if lost < 5:
         return None
     return f"{lost:.0f} games were lost in the last {len(rows)} iterations; log.txt has the causes."
 
 
 def _restarts(rows: Sequence[MetricsRow]) -> str | None:
-    restarts = _growth(rows, "charts/restarts")
-    if restarts < 5:
-        return None
-    return (
-        f"Runners crashed {restarts:.0f} times in the last {len(rows)} iterations; each crash cost its games. log.txt "
-        "has the causes."
-    )
+    return restarted(rows, "charts/restarts", "its games")
 
 
-RULES: Final[dict[str, Callable[[Sequence[MetricsRow]], str | None]]] = {
+RULES: Final[dict[str, Rule]] = {
     "nothing_learned": _nothing_learned,
     "no_game_ends": _no_game_ends,
     "entropy_collapse": _entropy,

@@ -1,31 +1,84 @@
-"""Reporters that write metrics files: JSON lines and TensorBoard events."""
+"""Files of metrics: JSON lines and TensorBoard events, and the leaderboard as text for TensorBoard.
+
+New games change the ratings of old generations, which appended events cannot express. So the leaderboard has a folder
+of its own, with one file that each new table replaces.
+"""
 
 from __future__ import annotations
 
 import json
 import math
 import os
+import socket
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, final
 
 from tensorboard.compat.proto.event_pb2 import Event, SessionLog
 from tensorboard.compat.proto.summary_pb2 import Summary
+from tensorboard.plugins.text import metadata as text_metadata
+from tensorboard.summary.writer.record_writer import RecordWriter
+from tensorboard.util.tensor_util import make_tensor_proto
 
 from envs.files import NotPlain, opened, parse_json
 from selfplay.appending import Appender
 from selfplay.errors import CorruptError, DiskError, describe
-from selfplay.report.event_file import EventFile
+from selfplay.league.render import to_text
 from selfplay.report.metrics import ELO
 
 if TYPE_CHECKING:
+    from selfplay.league.leaderboard import Leaderboard
     from selfplay.report.metrics import Figures
-
 
 MAX_LINE_BYTES: Final = 2**20  # of a row
 WAITING: Final = 1000  # maximum number of rows that are kept while the disk is full
+VERSION: Final = "brain.Event:2"  # of the format, in the first event of a file
+TEXT: Final = "rating/leaderboard"  # tag of the leaderboard
+_numbers: Final = count()
+
+
+@final
+class EventFile:
+    """A new event file.
+
+    Args:
+        folder: created if missing.
+
+    Raises:
+        DiskError: the file cannot be created.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise DiskError(f"cannot make {folder}: {describe(error)}") from error
+        name = f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}.{os.getpid()}"
+        self._path = folder / f"{name}.{time.time_ns()}.{next(_numbers)}"
+        self._file = Appender.open(self._path)
+        self._records = RecordWriter(self._file)
+        try:
+            self.add(Event(wall_time=time.time(), file_version=VERSION))
+        except DiskError:
+            self.discard()
+            raise
+
+    def add(self, event: Event) -> None:
+        """Append an event; on DiskError nothing is written."""
+        self._records.write(event.SerializeToString())
+
+    def discard(self) -> None:
+        self.close()
+        with suppress(OSError):
+            self._path.unlink()
+
+    def close(self) -> None:
+        """Close the file; closing twice is allowed."""
+        self._file.close()
 
 
 class _Silent:
@@ -122,7 +175,7 @@ class TensorBoardReporter(_Silent):
     """
 
     def __init__(self, folder: Path, resumed_at: int | None = None) -> None:
-        self._writer: EventFile | None = EventFile(folder)
+        self._writer = EventFile(folder)
         if resumed_at is not None:
             start = SessionLog(status=SessionLog.START)
             self._writer.add(Event(wall_time=time.time(), step=resumed_at + 1, session_log=start))
@@ -134,13 +187,43 @@ class TensorBoardReporter(_Silent):
         self._write(report, {tag: value for tag, value in report.flat().items() if tag == ELO})
 
     def _write(self, report: Figures, flat: Mapping[str, float]) -> None:
-        if self._writer is None:
-            return
         values = [Summary.Value(tag=tag, simple_value=value) for tag, value in flat.items()]
         event = Event(wall_time=time.time(), step=report.total_steps, summary=Summary(value=values))
         self._writer.add(event)
 
     def close(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
+        self._writer.close()
+
+
+def write_ratings(folder: Path, board: Leaderboard, total_steps: int) -> None:
+    """Replace the content of ``folder`` by the events of this table.
+
+    Args:
+        folder: created if missing; all other files in it are removed.
+        board: the ratings.
+        total_steps: of the run, when the ratings were made.
+
+    Raises:
+        DiskError: writing failed; the old content is kept.
+    """
+    old = list(folder.iterdir()) if folder.exists() else []
+    writer = EventFile(folder)
+    try:
+        # TensorBoard drops points of the old file at this mark.
+        writer.add(Event(wall_time=time.time(), step=0, session_log=SessionLog(status=SessionLog.START)))
+        writer.add(Event(wall_time=time.time(), step=total_steps, summary=Summary(value=[_text(to_text(board))])))
+    except DiskError:
+        writer.discard()
+        raise
+    writer.close()
+    for path in old:
+        path.unlink(missing_ok=True)
+
+
+def _text(table: str) -> Summary.Value:
+    code = "\n".join(f"    {line}" for line in table.splitlines())
+    return Summary.Value(
+        tag=TEXT,
+        metadata=text_metadata.create_summary_metadata(display_name="Leaderboard", description=""),
+        tensor=make_tensor_proto([code.encode()]),
+    )

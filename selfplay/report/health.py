@@ -1,7 +1,8 @@
 """Health rules: find problems in the metrics of a run and suggest a remedy.
 
-Rules look at the last iterations together, since one iteration has few episodes. Problems of the ratings (draws,
-misfit, seats, islands) are warnings of the leaderboard.
+Rules read rows of ``metrics.jsonl`` (``IterationReport.flat``), so they also work on runs of other processes; a missing
+metric counts as healthy. They look at the last iterations together, since one iteration has few episodes. Problems of
+the ratings (draws, misfit, seats, islands) are warnings of the leaderboard.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import Any, Final
+
+from pydantic import ValidationError
 
 from selfplay.report.metrics import MIRROR, Pace
 
-if TYPE_CHECKING:
-    from selfplay.report.metrics import IterationReport
+MetricsRow = Mapping[str, Any]
+Rule = Callable[[Sequence[MetricsRow]], str | None]
 
 WINDOW: Final = 50  # number of last iterations that the rules look at
 MIN_ITERATIONS: Final = 20  # minimum number of iterations
@@ -34,35 +37,25 @@ class HealthFinding:
     text: str
 
 
-Report = TypeVar("Report")
-
-
-class HealthMonitor(Generic[Report]):
-    """Watches the reports of a run.
+class HealthMonitor:
+    """Watches the metrics of a run.
 
     Args:
-        rules: functions of the last reports, by problem; they return a text or None.
-        number: returns the iteration of a report.
+        rules: functions of the last rows, by problem; they return a text or None.
         early: rules that need no more than ``SOON`` iterations: what they find makes a run useless.
     """
 
-    def __init__(
-        self,
-        rules: Mapping[str, Callable[[Sequence[Report]], str | None]],
-        number: Callable[[Report], int],
-        early: Collection[str] = (),
-    ) -> None:
+    def __init__(self, rules: Mapping[str, Rule], early: Collection[str] = ()) -> None:
         self._rules = rules
         self._least = {name: SOON if name in early else MIN_ITERATIONS for name in rules}
         self._early = early
-        self._number = number
-        self._window: deque[Report] = deque(maxlen=WINDOW)
+        self._window: deque[MetricsRow] = deque(maxlen=WINDOW)
         self._known: set[str] = set()
 
-    def observe(self, report: Report) -> tuple[HealthFinding, ...]:
-        if self._window and self._number(report) <= self._number(self._window[-1]):  # played again after a crash
+    def observe(self, row: MetricsRow) -> tuple[HealthFinding, ...]:
+        if self._window and row["iteration"] <= self._window[-1]["iteration"]:  # played again after a crash
             self._window.clear()
-        self._window.append(report)
+        self._window.append(row)
         found = self.findings()
         new = tuple(finding for finding in found if finding.name not in self._known)
         self._known = {finding.name for finding in found}
@@ -74,12 +67,12 @@ class HealthMonitor(Generic[Report]):
         return tuple(finding for finding in self.findings() if finding.name in self._early)
 
     def findings(self) -> tuple[HealthFinding, ...]:
-        reports = tuple(self._window)
-        texts = ((name, rule(reports)) for name, rule in self._rules.items() if len(reports) >= self._least[name])
+        rows = tuple(self._window)
+        texts = ((name, rule(rows)) for name, rule in self._rules.items() if len(rows) >= self._least[name])
         return tuple(HealthFinding(name, text) for name, text in texts if text is not None)
 
 
-class Health(HealthMonitor["IterationReport"]):
+class Health(HealthMonitor):
     """Watches a PPO run.
 
     Args:
@@ -88,13 +81,46 @@ class Health(HealthMonitor["IterationReport"]):
     """
 
     def __init__(self, *, fights: bool = True) -> None:
-        rules = {name: rule for name, rule in RULES.items() if fights or name not in FIGHT_RULES}
-        super().__init__(rules, lambda report: report.iteration)
+        super().__init__({name: rule for name, rule in RULES.items() if fights or name not in FIGHT_RULES})
 
 
-def _entropy(reports: Sequence[IterationReport]) -> str | None:
-    entropy = fmean(report.update.entropy for report in reports)
-    taught = any(report.update.teacher_kl > 0 for report in reports)  # a pretrained policy starts with low entropy
+def figures(rows: Sequence[MetricsRow], name: str) -> list[float]:
+    return [value for row in rows if isinstance(value := row.get(name), int | float)]
+
+
+def mean(rows: Sequence[MetricsRow], name: str, otherwise: float) -> float:
+    found = figures(rows, name)
+    return fmean(found) if found else otherwise
+
+
+def growth(rows: Sequence[MetricsRow], name: str) -> float:
+    found = figures(rows, name)
+    return found[-1] - found[0] if found else 0.0
+
+
+def stale(rows: Sequence[MetricsRow], remedy: str) -> str | None:
+    clipped, moved = mean(rows, "losses/clip_fraction", 0.0), mean(rows, "losses/approx_kl", 0.0)
+    if clipped <= 0.35 and moved <= 0.1:
+        return None
+    return (
+        f"Stale data: updates are too large for the collected data ({clipped:.0%} of the ratios clipped, KL "
+        f"{moved:.3f}). {remedy}"
+    )
+
+
+def restarted(rows: Sequence[MetricsRow], name: str, lost: str) -> str | None:
+    restarts = growth(rows, name)
+    if restarts < 5:
+        return None
+    return (
+        f"Runners crashed {restarts:.0f} times in the last {len(rows)} iterations; each crash cost {lost}. log.txt has "
+        "the causes."
+    )
+
+
+def _entropy(rows: Sequence[MetricsRow]) -> str | None:
+    entropy = mean(rows, "losses/entropy", 1.0)
+    taught = any(kl > 0 for kl in figures(rows, "losses/teacher_kl"))  # a pretrained policy starts with low entropy
     if entropy >= (0.1 if taught else 0.5):
         return None
     return (
@@ -103,9 +129,8 @@ def _entropy(reports: Sequence[IterationReport]) -> str | None:
     )
 
 
-def _caps(reports: Sequence[IterationReport]) -> str | None:
-    episodes = sum(report.play.episodes for report in reports)
-    draws = sum(report.play.draws for report in reports)
+def _caps(rows: Sequence[MetricsRow]) -> str | None:
+    episodes, draws = sum(figures(rows, "play/episodes")), sum(figures(rows, "play/draws"))
     if episodes < EPISODES or draws <= 0.5 * episodes:
         return None
     return (
@@ -114,9 +139,16 @@ def _caps(reports: Sequence[IterationReport]) -> str | None:
     )
 
 
-def _stalling(reports: Sequence[IterationReport]) -> str | None:
-    judged = [report for report in reports if report.iteration > BEGINNING]
-    paces = [report.play.pace[MIRROR] for report in judged if MIRROR in report.play.pace]
+def _mirror_pace(row: MetricsRow) -> Pace | None:
+    try:
+        return Pace.from_row(row, MIRROR)
+    except ValidationError:
+        return None
+
+
+def _stalling(rows: Sequence[MetricsRow]) -> str | None:
+    found = (_mirror_pace(row) for row in rows if row["iteration"] > BEGINNING)
+    paces = [pace for pace in found if pace is not None]
     if sum(pace.games for pace in paces) < MIRROR_GAMES:
         return None
     pace = Pace.joined(paces)
@@ -130,22 +162,15 @@ def _stalling(reports: Sequence[IterationReport]) -> str | None:
     )
 
 
-def _stale(reports: Sequence[IterationReport]) -> str | None:
-    clipped = fmean(report.update.clip_fraction for report in reports)
-    moved = fmean(report.update.approx_kl for report in reports)
-    if clipped <= 0.35 and moved <= 0.1:
-        return None
-    return (
-        f"Stale data: updates are too large for the collected data ({clipped:.0%} of the ratios clipped, KL "
-        f"{moved:.3f}). Lower --learning-rate, --ppo-epochs or ppo.target_kl."
-    )
+def _stale(rows: Sequence[MetricsRow]) -> str | None:
+    return stale(rows, "Lower --learning-rate, --ppo-epochs or ppo.target_kl.")
 
 
-def _value(reports: Sequence[IterationReport]) -> str | None:
-    reports = [report for report in reports if not report.update.critic_only]  # the critic is still warming up
-    if len(reports) < MIN_ITERATIONS:
+def _value(rows: Sequence[MetricsRow]) -> str | None:
+    rows = [row for row in rows if not row.get("critic_only")]  # the critic is still warming up
+    if len(rows) < MIN_ITERATIONS:
         return None
-    explained = fmean(report.update.explained_variance for report in reports)
+    explained = mean(rows, "losses/explained_variance", 0.0)
     if explained >= 0.0:
         return None
     return (
@@ -154,25 +179,25 @@ def _value(reports: Sequence[IterationReport]) -> str | None:
     )
 
 
-def _reverted(reports: Sequence[IterationReport]) -> str | None:
-    reverted = sum(report.update.reverted for report in reports)
+def _reverted(rows: Sequence[MetricsRow]) -> str | None:
+    reverted = sum(figures(rows, "losses/reverted"))
     if reverted < 3:
         return None
     return (
-        f"{reverted} of the last {len(reports)} updates moved the policy too far and were reverted. Lower "
+        f"{reverted} of the last {len(rows)} updates moved the policy too far and were reverted. Lower "
         "--learning-rate or --ppo-epochs."
     )
 
 
-def _not_finite(reports: Sequence[IterationReport]) -> str | None:
-    skipped = sum(report.update.skipped for report in reports)
+def _not_finite(rows: Sequence[MetricsRow]) -> str | None:
+    skipped = sum(figures(rows, "losses/skipped"))
     if not skipped:
         return None
     return f"{skipped} minibatches had gradients that are not finite and were skipped. Lower --learning-rate."
 
 
-def _common_gain(reports: Sequence[IterationReport]) -> str | None:
-    gain = max(report.common_gain or 0.0 for report in reports)
+def _common_gain(rows: Sequence[MetricsRow]) -> str | None:
+    gain = max(figures(rows, "reward/common_gain"), default=0.0)
     if gain <= 1e-3:
         return None
     return (
@@ -181,17 +206,11 @@ def _common_gain(reports: Sequence[IterationReport]) -> str | None:
     )
 
 
-def _restarts(reports: Sequence[IterationReport]) -> str | None:
-    restarts = reports[-1].restarts - reports[0].restarts
-    if restarts < 5:
-        return None
-    return (
-        f"Runners crashed {restarts} times in the last {len(reports)} iterations; each crash cost a segment of games. "
-        "log.txt has the causes."
-    )
+def _restarts(rows: Sequence[MetricsRow]) -> str | None:
+    return restarted(rows, "runners/restarts", "a segment of games")
 
 
-RULES: Final[dict[str, Callable[[Sequence[IterationReport]], str | None]]] = {
+RULES: Final[dict[str, Rule]] = {
     "entropy_collapse": _entropy,
     "few_results": _caps,
     "stalling": _stalling,

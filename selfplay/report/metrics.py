@@ -1,7 +1,8 @@
-"""The metrics of one iteration, the input of all reporters."""
+"""The metrics of one iteration, the input of all reporters, and their moving averages."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Protocol
 
@@ -12,6 +13,8 @@ from selfplay.update_metrics import Count, UpdateMetrics
 Seconds = Annotated[float, Field(ge=0)]
 ELO = "charts/elo"  # tag, before those of all other metrics, so that TensorBoard shows it first
 PHASES = ("collect", "update", "rate", "save")  # phases of an iteration, in order
+NEW = 0.25  # weight of the newest value in a moving average
+TIME_S = 60.0  # of the last minute, roughly, is how phases share the time: rating comes every few iterations
 
 
 class Figures(Protocol):
@@ -125,31 +128,44 @@ def rated_now(rating: RatingReport | None, iteration: int) -> float | None:
     return rating.elo if rating is not None and rating.iteration == iteration else None
 
 
-class IterationReport(BaseModel, frozen=True, extra="forbid"):
-    """One iteration of a run. Totals count from the start of the run, across resumptions."""
+class TrainingReport(BaseModel, frozen=True, extra="forbid"):
+    """What reports of all families have. Totals count from the start of the run, across resumptions."""
 
     iteration: Annotated[int, Field(ge=1)]
-    iterations: int | None  # planned; None if only time limits the run
-    steps: Count  # in this iteration
+    iterations: int | None  # planned; None if another limit ends the run
     total_steps: Count
-    timesteps: int | None  # planned; None if only time limits the run
-    experiences: Count
-    phase_s: dict[str, Seconds]  # PHASES -> seconds
+    timesteps: int | None = None  # planned
     elapsed_s: Seconds = 0.0
     limit_s: float | None = None  # --max-minutes
+    phase_s: dict[str, Seconds]  # PHASES -> seconds
+    restarts: Count = 0  # of runners, in the whole run
+    tasks: Count | None = None  # asyncio tasks at the end of the iteration
+    rating: RatingReport | None = None  # the last one
+
+    @property
+    def done(self) -> float:
+        """Progress of the run in [0, 1]: the largest of iterations, steps and time."""
+        planned = (
+            (self.iteration, self.iterations), (self.total_steps, self.timesteps), (self.elapsed_s, self.limit_s)
+        )  # fmt: skip
+        return min(1.0, max(part / whole if whole else 0.0 for part, whole in planned))
+
+
+class IterationReport(TrainingReport):
+    """One iteration of a PPO run."""
+
+    steps: Count  # in this iteration
+    experiences: Count
     update: UpdateMetrics
     play: Play = Play()
     common_gain: float | None = None  # largest sum of both seats' rewards in a step
     opponents: dict[str, Count] = Field(default_factory=dict)  # id -> episodes
     exploiters: dict[str, float] = Field(default_factory=dict)  # role -> mean score, in a league
-    restarts: Count = 0  # of runners, in the whole run
     abandoned: Count = 0  # threads that were abandoned, in the whole run
-    tasks: Count | None = None  # asyncio tasks at the end of the iteration
     late: Count | None = None  # segments used one iteration late in this session; None if impossible
     dropped: Count | None = None  # segments that were too late to use, in this session
     cuda_used: Count | None = None  # bytes
     cuda_peak: Count | None = None  # bytes
-    rating: RatingReport | None = None  # the last one
     gate: GateReport | None = None
 
     @property
@@ -159,16 +175,6 @@ class IterationReport(BaseModel, frozen=True, extra="forbid"):
     @property
     def steps_per_s(self) -> float:
         return self.steps / self.seconds if self.seconds > 0 else 0.0
-
-    @property
-    def done(self) -> float:
-        """Progress of the run in [0, 1]: the larger of steps and time."""
-        shares = [0.0]
-        if self.timesteps:
-            shares.append(self.total_steps / self.timesteps)
-        if self.limit_s:
-            shares.append(self.elapsed_s / self.limit_s)
-        return min(max(shares), 1.0)
 
     def remaining_s(self, steps_per_s: float) -> float | None:
         """Seconds to the end at this speed; None if the run has no limit or the speed is unknown."""
@@ -207,3 +213,46 @@ class IterationReport(BaseModel, frozen=True, extra="forbid"):
         values |= {f"league/{role}": score for role, score in self.exploiters.items()}
         values |= {f"opponents/{name}": count for name, count in self.opponents.items()}
         return {tag: value for tag, value in values.items() if value is not None}
+
+
+class Recent:
+    """Exponential moving averages, since one iteration has few episodes.
+
+    They start at the first value; missing values are skipped.
+    """
+
+    def __init__(self) -> None:
+        self.steps_per_s = 0.0
+        self.play: dict[str, float] = {}  # means of ``Play`` by name, those that are known
+        self.win_rate: dict[str, float] = {}  # by opponent, most recent last
+        self.pace: dict[str, dict[str, float]] = {}  # figures of ``Pace`` by name, by kind of opponent
+
+    def add(self, report: IterationReport) -> None:
+        self.steps_per_s += (NEW if self.steps_per_s else 1.0) * (report.steps_per_s - self.steps_per_s)
+        _blend(self.play, {name: value for name, value in report.play if isinstance(value, float)})
+        _blend(self.win_rate, report.play.win_rate)
+        for kind, pace in report.play.pace.items():
+            _blend(self.pace.setdefault(kind, {}), dict(pace))
+
+
+class TimeShares:
+    """Shares of the phases in the time of about the last ``TIME_S`` seconds."""
+
+    def __init__(self) -> None:
+        self._seconds: dict[str, float] = {}
+
+    def add(self, phase_s: Mapping[str, float]) -> None:
+        faded = math.exp(-sum(phase_s.values()) / TIME_S)
+        names = {**self._seconds, **phase_s}
+        self._seconds = {name: faded * self._seconds.get(name, 0.0) + phase_s.get(name, 0.0) for name in names}
+
+    @property
+    def shares(self) -> dict[str, float]:
+        total = sum(self._seconds.values()) or 1.0
+        return {name: seconds / total for name, seconds in self._seconds.items()}
+
+
+def _blend(means: dict[str, float], values: Mapping[str, float]) -> None:
+    for name, value in values.items():
+        mean = means.pop(name, value)
+        means[name] = mean + NEW * (value - mean)

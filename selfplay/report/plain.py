@@ -20,8 +20,7 @@ from envs.files import printable
 from selfplay import console
 from selfplay.appending import Appender
 from selfplay.errors import DiskError, boundary
-from selfplay.report.metrics import MIRROR, PHASES
-from selfplay.report.recent import Recent, TimeShares
+from selfplay.report.metrics import MIRROR, PHASES, Recent, TimeShares
 
 if TYPE_CHECKING:
     from selfplay.report.metrics import IterationReport

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import queue
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Protocol
@@ -44,7 +45,29 @@ class Reporter(Protocol):
         """Flush and close; closing twice is allowed."""
 
 
-class Tee:
+class Forwarding(ABC):
+    """Hands events on, by the names of the methods of ``Reporter``."""
+
+    def header(self, lines: Sequence[str]) -> None:
+        self._forward("header", tuple(lines))
+
+    def notice(self, text: str) -> None:
+        self._forward("notice", text)
+
+    def iteration(self, report: Report) -> None:
+        self._forward("iteration", report)
+
+    def rated(self, report: Report) -> None:
+        self._forward("rated", report)
+
+    def leaderboard(self, text: str) -> None:
+        self._forward("leaderboard", text)
+
+    @abstractmethod
+    def _forward(self, event: str, *content: object) -> None: ...
+
+
+class Tee(Forwarding):
     """Forwards events to several reporters in order. If some raise, the first error is raised at the end.
 
     A reporter that failed ``FAILURES`` times in a row is dropped. A DiskError does not count, since the disk may have
@@ -55,25 +78,10 @@ class Tee:
         self._failures = dict.fromkeys(reporters, 0)
         self._refused: set[Reporter] = set()  # by a full disk
 
-    def header(self, lines: Sequence[str]) -> None:
-        self._forward(lambda reporter: reporter.header(lines))
-
-    def notice(self, text: str) -> None:
-        self._forward(lambda reporter: reporter.notice(text))
-
-    def iteration(self, report: Report) -> None:
-        self._forward(lambda reporter: reporter.iteration(report), everyone_writes=True)
-
-    def rated(self, report: Report) -> None:
-        self._forward(lambda reporter: reporter.rated(report))
-
-    def leaderboard(self, text: str) -> None:
-        self._forward(lambda reporter: reporter.leaderboard(text))
-
     def close(self) -> None:
-        self._forward(lambda reporter: reporter.close())
+        self._forward("close")
 
-    def _forward(self, event: Callable[[Reporter], None], *, everyone_writes: bool = False) -> None:
+    def _forward(self, event: str, *content: object) -> None:
         first: Exception | None = None
         notices: list[str] = []
         for reporter, failures in self._failures.items():
@@ -81,7 +89,7 @@ class Tee:
                 continue
             self._failures[reporter] += 1
             try:
-                event(reporter)
+                getattr(reporter, event)(*content)
             except DiskError as error:
                 self._failures[reporter] = 0
                 if reporter not in self._refused:
@@ -91,15 +99,15 @@ class Tee:
                 first = first or error
             else:
                 self._failures[reporter] = 0
-                if everyone_writes:
+                if event == "iteration":  # which all of them write
                     self._refused.discard(reporter)
         for text in notices:
-            self._forward(lambda reporter, text=text: reporter.notice(text))  # type: ignore[misc]
+            self._forward("notice", text)
         if first is not None:
             raise first
 
 
-class Feed:
+class Feed(Forwarding):
     """A reporter that never blocks or raises: it queues events, and ``run`` delivers them to the wrapped reporter.
 
     When the bounded queue is full, new events are dropped and counted in ``dropped``.
@@ -111,21 +119,6 @@ class Feed:
         self._events: queue.Queue[Callable[[], None]] = queue.Queue(limit)
         self._closing = threading.Event()
         self._delivering = threading.Lock()  # a cancelled thread may still deliver its last event
-
-    def header(self, lines: Sequence[str]) -> None:
-        self._put(partial(self._reporter.header, tuple(lines)))
-
-    def notice(self, text: str) -> None:
-        self._put(partial(self._reporter.notice, text))
-
-    def iteration(self, report: Report) -> None:
-        self._put(partial(self._reporter.iteration, report))
-
-    def rated(self, report: Report) -> None:
-        self._put(partial(self._reporter.rated, report))
-
-    def leaderboard(self, text: str) -> None:
-        self._put(partial(self._reporter.leaderboard, text))
 
     def close(self) -> None:
         """Make ``run`` deliver the queued events, close the wrapped reporter and return."""
@@ -158,9 +151,9 @@ class Feed:
             except (Exception, SystemExit):
                 logger.debug("a last event could not be reported", exc_info=True)
 
-    def _put(self, event: Callable[[], None]) -> None:
+    def _forward(self, event: str, *content: object) -> None:
         try:
-            self._events.put_nowait(event)
+            self._events.put_nowait(partial(getattr(self._reporter, event), *content))
         except queue.Full:
             self.dropped += 1
 

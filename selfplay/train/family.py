@@ -209,8 +209,9 @@ class Family(ABC, Generic[C, U]):
     def report(self, collected: C, update: U, phases: Mapping[str, float], rater: Rater | None) -> Any:  # noqa: ANN401
         """The record of the iteration that ``progress`` has just counted, for the reporters."""
 
-    def observe(self, report: Any) -> Any:  # noqa: ANN401
-        return report
+    def observe(self, report: Any) -> Mapping[str, object]:  # noqa: ANN401
+        """The figures of a report that the rules of health look at."""
+        return {"iteration": report.iteration, **report.flat()}
 
     async def after(self, report: Any) -> None:  # noqa: ANN401
         """Called after an iteration was reported."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Progress:
     """Counters of a run."""
 
-    def __init__(self, chaos: Chaos, health: HealthMonitor[Any] | None = None) -> None:
+    def __init__(self, chaos: Chaos, health: HealthMonitor | None = None) -> None:
         self.iteration = 0
         self.total_steps = 0
         self.elapsed_s = 0.0
@@ -33,7 +33,7 @@ class Progress:
         self.dropped = 0  # those that came too late for that
         self.speeds: list[float] = []
         self.chaos = chaos  # faults on purpose, and what became of them
-        self.health: HealthMonitor[Any] = health or Health()
+        self.health: HealthMonitor = health or Health()
 
     def restore(self, meta: LearnerMeta, *, resumed: bool) -> None:
         """Set the counters that all runs have from a state.

@@ -13,8 +13,8 @@ from selfplay.checkpoint.store import writing
 from selfplay.league.gate import SHARE, Gate, GateState
 from selfplay.league.leaderboard import Leaderboard, build
 from selfplay.league.schedule import plan_scripted, repeat, scores_against
+from selfplay.report.files import write_ratings
 from selfplay.report.metrics import GateReport, RatingReport, ScoreAgainst
-from selfplay.report.rating_events import write_ratings
 from selfplay.runner.work_queue import Job, WorkQueue
 from selfplay.seeding import derive
 from selfplay.train.ledger_keeper import LedgerKeeper, Rated, comparable, highest, plan_games

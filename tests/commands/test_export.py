@@ -12,8 +12,7 @@ from envs.melee.observation import OBS_WIDTH
 from envs.registry import find_game
 from selfplay.checkpoint import NetworkSpec
 from selfplay.commands import export as exporting
-from selfplay.commands.export import described, export
-from selfplay.commands.parity import GAMES, largest_difference, seen_in_games
+from selfplay.commands.export import GAMES, described, export, largest_difference, seen_in_games
 from selfplay.errors import CheckpointError
 from selfplay.policy.formats import FORMATS
 from selfplay.policy.policy import load_policy

@@ -9,6 +9,7 @@ import pytest
 
 from envs.melee.bot_names import VERSION
 from selfplay.checkpoint.generations import read_policy_meta
+from selfplay.checkpoint.run_dir import CHECKPOINTS
 from selfplay.commands.cli import leaderboard
 from selfplay.commands.play import people
 from selfplay.commands.play.people import add_game
@@ -144,15 +145,13 @@ def test_the_characters_may_be_the_other_way_round(run):
     assert add_game(run, encoded(characters=("marth", "fox"))).why_not_rated is None
 
 
-@pytest.mark.parametrize("where", ["given", "default"])
-def test_without_a_run_a_game_is_kept_in_a_folder_and_not_rated(tmp_path, monkeypatch, where):
+def test_without_a_run_a_game_is_kept_beside_the_runs_and_not_rated(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    folder = tmp_path / "games" if where == "given" else None
-    added = add_game(None, encoded(), folder)
-    assert added.json.parent == (folder or people.WITHOUT_RUN)
+    added = add_game(None, encoded())
+    assert added.json.parent == CHECKPOINTS / "people" / "games"
     assert added.slp.exists()
     assert "not of a run" in added.why_not_rated
-    assert not add_game(None, encoded(), folder).is_new
+    assert not add_game(None, encoded()).is_new
 
 
 def test_a_run_without_rated_games_rates_its_people(run):

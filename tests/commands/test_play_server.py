@@ -235,7 +235,7 @@ def test_two_hosts_are_none():
 
 def test_a_game_is_kept_with_the_run_and_rated(run):  # noqa: F811
     told = []
-    with serving(keep=keeper(run, run.people_games, told.append)) as server:
+    with serving(keep=keeper(run, told.append)) as server:
         status, _, said = ask(server, "POST", "games", encoded(name="Anna"))
         answer = json.loads(said)
         assert (status, answer) == (200, {"message": told[0], "rated": True})

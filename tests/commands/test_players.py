@@ -1,6 +1,7 @@
 import pytest
 
 from envs.melee import bots
+from selfplay.commands.named_players import choices
 from selfplay.commands.players import chosen_rules, contender, contenders, home_rules
 from selfplay.errors import ConfigError, IncompatibleError, NotARunError
 from selfplay.runner.match import Contender, Rules
@@ -56,11 +57,12 @@ def test_games_are_played_where_the_first_policy_is_at_home(run, tmp_path):
 
 def test_what_a_person_chooses_goes_before_what_a_policy_is_used_to(run):
     ours = (contender(str(run.path)), contender("random"))
-    assert chosen_rules(ours) == home_rules(ours)
-    assert chosen_rules(ours, "mewtwo")[0] == ("mewtwo", "mewtwo")
-    assert chosen_rules(ours, "mewtwo", "fox")[0] == ("mewtwo", "fox")
-    assert chosen_rules(ours, None, "mewtwo")[0] == ("fox", "mewtwo")
-    assert chosen_rules(ours, None, None, "dreamland", 7, greedy=True)[1] == Rules("dreamland", 7, greedy=True)
+    assert chosen_rules(ours, choices()) == home_rules(ours)
+    assert chosen_rules(ours, choices("mewtwo"))[0] == ("mewtwo", "mewtwo")
+    assert chosen_rules(ours, choices("mewtwo", "fox"))[0] == ("mewtwo", "fox")
+    assert chosen_rules(ours, choices(None, "mewtwo"))[0] == ("fox", "mewtwo")
+    chosen = choices(None, None, "dreamland", 7)
+    assert chosen_rules(ours, chosen, greedy=True)[1] == Rules("dreamland", 7, greedy=True)
 
 
 def test_the_first_policy_says_which_game_is_played(run, tmp_path):
@@ -93,6 +95,6 @@ def test_the_first_policy_says_which_game_is_played(run, tmp_path):
 )
 def test_settings_of_fights_are_refused_elsewhere(flag, given):
     players = (Contender("random"), Contender("equilibrium"))
-    assert chosen_rules(players, game="kuhn") == (("none", "none"), Rules("none", game="kuhn"))
+    assert home_rules(players, "kuhn") == (("none", "none"), Rules("none", game="kuhn"))
     with pytest.raises(ConfigError, match=f"^{flag} is a setting of fights; kuhn has no use for it"):
-        chosen_rules(players, **given, game="kuhn")
+        choices(**given, game="kuhn")

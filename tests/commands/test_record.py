@@ -189,8 +189,8 @@ def test_an_interrupted_recording_goes_on(players, tmp_path, monkeypatch):
     assert len(there) == 2
     there[0].write_bytes(b"kept")
     progress = list(record(made, players, RULES))
-    assert [p.files for p in progress] == [4, 6]
-    assert progress[-1].frames == 4 * 200
+    assert [files for files, _ in progress] == [4, 6]
+    assert progress[-1][1] == 4 * 200
     there[0].unlink()
     list(record(made, players, RULES))
     assert {order.path.name: order.path.read_bytes() for order in made} == whole

@@ -9,10 +9,10 @@ from envs import registry
 from envs.errors import GameError
 from envs.plugins import allow
 from selfplay.checkpoint import RunDir
-from selfplay.commands import stepped_game
+from selfplay.commands import replay
 from selfplay.commands.leaderboard_page import steps_of, write_run
 from selfplay.commands.notable_games import UPSET, notable, rated
-from selfplay.commands.stepped_game import WIDTH, Recorder, StepReplayer
+from selfplay.commands.replay import WIDTH, Recorder, StepReplayer
 from selfplay.config.fighting import Config
 from selfplay.errors import IncompatibleError
 from selfplay.league.games import GameTable
@@ -165,13 +165,13 @@ def recorded(game, steps):
 
 def test_of_long_games_the_last_steps_are_kept_in_small_pictures(monkeypatch):
     made = recorded(Pictured(), 210)
-    monkeypatch.setattr(stepped_game, "BYTES", 10**9)
+    monkeypatch.setattr(replay, "BYTES", 10**9)
     whole = made.recorded(("a", "b"), 0.5)
     assert (whole["first"], len(whole["moments"])) == (0, 211)
     assert whole["result"] == "Draw"
     picture = Image.open(io.BytesIO(base64.b64decode(whole["moments"][-1]["picture"].partition(",")[2])))
     assert picture.size == (WIDTH, 10)
-    monkeypatch.setattr(stepped_game, "BYTES", 50_000)
+    monkeypatch.setattr(replay, "BYTES", 50_000)
     short = made.recorded(("a", "b"), 1.0)
     assert 1 < len(short["moments"]) < 210
     assert short["moments"][-1] == whole["moments"][-1]

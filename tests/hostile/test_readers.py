@@ -237,7 +237,7 @@ OWN = {
     "selfplay.runner.serialization": "hashes the project's sources",
     "selfplay.commands.game_init": "words of the command line",
     "selfplay.commands.exploit": "a run that it made itself",
-    "selfplay.commands.training_progress": "the same",
+    "selfplay.commands.train_or_resume": "the same",
     "selfplay.train.imitation.scripted": "its cache; tests/train/imitation/test_scripted.py damages it",
     "selfplay.machine": "what the kernel says",
     "selfplay.memory_limits": "the same",

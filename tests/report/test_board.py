@@ -10,9 +10,8 @@ from selfplay.league.games import GameTable
 from selfplay.league.leaderboard import analyse
 from selfplay.report.fight.page import end_document
 from selfplay.report.health import BEGINNING
-from selfplay.report.leaderboard_page.curves import POINTS, SHARES, rating_curve, training
+from selfplay.report.leaderboard_page.curves import MOST, POINTS, SHARES, TOP, cycles, maps, rating_curve, training
 from selfplay.report.leaderboard_page.facts import health, settings
-from selfplay.report.leaderboard_page.maps import MOST, TOP, cycles, maps
 from selfplay.report.leaderboard_page.page import LONGEST_S, PageContent, PageReplay, page, write_page
 from selfplay.report.leaderboard_page.records import RunRecords
 from tests.envs.melee.drawing.fights import film

@@ -6,8 +6,7 @@ import pytest
 from rich.console import Console
 from tensorboard.backend.event_processing.event_file_loader import LegacyEventFileLoader
 
-from selfplay.report.dialogue import DialogueLines
-from selfplay.report.dialogue_dashboard import DialogueDashboard
+from selfplay.report.dialogue import DialogueDashboard, DialogueLines
 from selfplay.report.outputs import reporters
 from selfplay.report.reporter import Tee
 from tests.report.make import rating

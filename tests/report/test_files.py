@@ -5,8 +5,7 @@ import pytest
 from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
 
 from selfplay.errors import DiskError
-from selfplay.report.event_file import EventFile
-from selfplay.report.files import MetricsReporter, TensorBoardReporter, trim_metrics
+from selfplay.report.files import EventFile, MetricsReporter, TensorBoardReporter, trim_metrics
 from tests.report.make import UPDATE, rating, report
 
 

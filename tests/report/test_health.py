@@ -17,11 +17,14 @@ def run(count=WINDOW, health=None, first=1, **changes):
     """What is said over some iterations that are well but for ``changes``; the names, in order."""
     health = health or Health()
     said = [
-        finding.name
-        for number in range(first, first + count)
-        for finding in health.observe(report(number, **{"update": GOOD, **changes}))
+        finding.name for number in range(first, first + count) for finding in health.observe(row(number, **changes))
     ]
     return health, said
+
+
+def row(iteration, **changes):
+    made = report(iteration, **{"update": GOOD, **changes})
+    return {"iteration": iteration, "critic_only": made.update.critic_only, **made.flat()}
 
 
 def update(**changes):
@@ -119,7 +122,7 @@ def test_every_rule_is_tested():
 
 def test_crashes_within_the_window_count():
     health = Health()
-    said = [f.name for i in range(1, 41) for f in health.observe(report(i, update=GOOD, restarts=i // 6))]
+    said = [f.name for i in range(1, 41) for f in health.observe(row(i, restarts=i // 6))]
     assert said == ["restarts"]
     assert run(200, restarts=40)[1] == []  # all of them before it
 

@@ -1,8 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from selfplay.report.metrics import Play
-from selfplay.report.recent import NEW, Recent
+from selfplay.report.metrics import NEW, Play, Recent
 from tests.report.make import PACE, PLAY, rating, report
 from tests.report.talks import dialogue_report
 
@@ -58,11 +57,11 @@ def test_flat_leaves_out_what_is_unknown():
     ("changes", "done", "left"),
     [
         ({}, 0.1, 36.0),
-        ({"timesteps": None, "limit_s": 16.0}, 0.25, 12.0),
+        ({"iterations": None, "timesteps": None, "limit_s": 16.0}, 0.25, 12.0),
         ({"limit_s": 16.0}, 0.25, 12.0),
         ({"limit_s": 4000.0}, 0.1, 36.0),
         ({"limit_s": 1.0}, 1.0, 0.0),
-        ({"timesteps": None}, 0.0, None),
+        ({"iterations": None, "timesteps": None}, 0.0, None),
     ],
 )
 def test_whichever_limit_comes_first_ends_the_run(changes, done, left):

@@ -6,9 +6,8 @@ import pytest
 
 from selfplay.errors import DiskError
 from selfplay.report import header, plain
-from selfplay.report.metrics import Play
+from selfplay.report.metrics import Play, Recent
 from selfplay.report.plain import LogFileSink, PlainReporter, StreamSink
-from selfplay.report.recent import Recent
 from tests.report.make import PACE, PLAY, rating, report
 
 

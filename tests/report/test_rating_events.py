@@ -2,7 +2,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from selfplay.league.games import GameTable
 from selfplay.league.leaderboard import build
-from selfplay.report.rating_events import TEXT, write_ratings
+from selfplay.report.files import TEXT, write_ratings
 from tests.league.pools import series
 
 

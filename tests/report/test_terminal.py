@@ -8,8 +8,15 @@ from rich.console import Console
 
 from envs.melee.controller import BUTTON_A, BUTTON_R
 from envs.melee.state import CONTROLLER
-from selfplay.report.fight.keys import terminal_keys
-from selfplay.report.fight.terminal import PICTURES_PER_S, Playback, blocks, inputs, picture_size, play_terminal
+from selfplay.report.fight.terminal import (
+    PICTURES_PER_S,
+    Playback,
+    blocks,
+    inputs,
+    picture_size,
+    play_terminal,
+    terminal_keys,
+)
 from tests.envs.melee.drawing.fights import film
 from tests.support.processes import LIMIT_S
 

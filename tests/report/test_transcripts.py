@@ -1,8 +1,8 @@
 import pytest
 from pydantic import ValidationError
 
+from selfplay.report.leaderboard_page.facts import SHOWN, transcripts
 from selfplay.report.leaderboard_page.page import page
-from selfplay.report.leaderboard_page.talk import SHOWN, transcripts
 from selfplay.report.transcripts import FILE_NAME, FIRST, KEPT, LONGEST, Transcript, kept, read_transcripts
 from tests.report.talks import HOSTILE, rows, talked, transcript
 from tests.report.test_board import Parsed

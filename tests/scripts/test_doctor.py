@@ -22,7 +22,7 @@ def finds(monkeypatch, *levels):
         plans.append(plan)
         return (Check(level, f"check {i}", "this", "do that") for i, level in enumerate(levels))
 
-    monkeypatch.setattr("selfplay.commands.doctor.examination.examine", examine)
+    monkeypatch.setattr(doctor, "examine", examine)
     return plans
 
 

@@ -9,8 +9,9 @@ import pytest
 from scripts.studies import gallery
 from selfplay.checkpoint.run_dir import CHECKPOINTS
 from selfplay.commands.cli import play
-from selfplay.commands.play import hosting, request
-from selfplay.commands.play.request import login_name
+from selfplay.commands.cli.play import login_name
+from selfplay.commands.play.hosting import keeper, opening_file
+from selfplay.commands.play.people import games_folder
 from selfplay.league.ledger import read_records
 from tests.commands.page_games import page_game
 from tests.commands.test_people import kept, run  # noqa: F401  (a fixture)
@@ -53,9 +54,9 @@ def test_games_against_a_policy_are_kept_beside_the_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     save_imitation(tmp_path / "policy", characters=("fox", "marth"))
     (game,) = saved(tmp_path, page_game(name="Ada"))
-    folder = hosting.games_folder(None)
+    folder = games_folder(None)
     assert folder == CHECKPOINTS / "people" / "games"
-    said = hosting.keeper(None, folder, lambda line: None)(game.read_bytes())
+    said = keeper(None, lambda line: None)(game.read_bytes())
     assert said["rated"] is False
     assert len(list(folder.iterdir())) == 2
 
@@ -75,13 +76,13 @@ def test_a_person_is_called_as_the_login(monkeypatch, login, name):
             raise login
         return login
 
-    monkeypatch.setattr(request.getpass, "getuser", getuser)
+    monkeypatch.setattr(play.getpass, "getuser", getuser)
     assert login_name() == name
 
 
 def test_the_file_that_opens_the_browser_is_the_users_alone_and_goes(tmp_path):
     address = "http://127.0.0.1:1/token/"
-    with hosting.opening_file(address, tmp_path / "people") as path:
+    with opening_file(address, tmp_path / "people") as path:
         assert address in path.read_text()
         assert path.stat().st_mode & 0o077 == 0
     assert list((tmp_path / "people").iterdir()) == []

@@ -5,13 +5,13 @@ import pytest
 from PIL import Image, ImageSequence
 
 from envs.melee.drawing.film import film_of
+from envs.melee.replay import read_replay
 from selfplay.checkpoint import create_run
 from selfplay.commands.cli import watch
 from selfplay.commands.players import contender
 from selfplay.config.fighting import Config
 from selfplay.league.ledger import Ledger
 from selfplay.league.schedule import Matchup
-from selfplay.report.fight import show
 from selfplay.train.fighting.rating import play_matchups, settings_of
 from tests.envs.melee.drawing.fights import replay
 from tests.scripts import commands
@@ -34,7 +34,7 @@ def game(tmp_path, monkeypatch):
     (tmp_path / "files").mkdir()
     path = tmp_path / "files" / "Game_1.slp"
     path.write_bytes(b"")
-    monkeypatch.setattr(show, "replay_film", lambda name: film_of(replay(600, items=9)))
+    monkeypatch.setattr("envs.melee.replay.read_replay", lambda name: replay(600, items=9))
     return path
 
 
@@ -137,7 +137,7 @@ def test_a_fight_of_the_mock_becomes_a_replay_that_can_be_watched(run, monkeypat
     monkeypatch.chdir(tmp_path)
     assert call(monkeypatch, path) == 0
     assert capsys.readouterr().out.splitlines()[-1].startswith("fight.html (")
-    film = show.replay_film(path)
+    film = film_of(read_replay(path))
     assert film.names == ("gen_0", "random")
     assert len(film) == 60
     assert call(monkeypatch, path, "--out", "again.slp") == 2

@@ -12,7 +12,7 @@ from selfplay.commands.cli import play as cli
 from selfplay.commands.evaluation import evaluate
 from selfplay.commands.exploit import exploit
 from selfplay.commands.leaderboard_page import write_run
-from selfplay.commands.players import chosen_rules, contenders
+from selfplay.commands.players import contenders, home_rules
 from selfplay.league.leaderboard import analyse
 from selfplay.league.ledger import read_games
 from tests.train.runs import assert_equal_runs, train
@@ -52,7 +52,7 @@ def test_a_game_is_trained_resumed_rated_shown_evaluated_exploited_and_played(tm
     assert '"steps"' in (tmp_path / "page.html").read_text()
 
     pair, named = contenders((str(whole), "random"), game)
-    characters, rules = chosen_rules(pair, game=named)
+    characters, rules = home_rules(pair, named)
     assert evaluate(*pair, 10, characters, rules).games == 10
     assert 0 <= exploit(whole, STEPS, tmp_path / "exploiters", ("scratch",), (0,), 4).score <= 1
 

@@ -15,11 +15,9 @@ WALL = {("time", "time"), ("time", "time_ns"), ("time", "localtime"), ("time", "
 DATED = {
     "envs/melee/slp/encode.py": "encode",
     "selfplay/report/leaderboard_page/page.py": "page",
-    "selfplay/report/event_file.py": "__init__",
-    "selfplay/report/files.py": "__init__ _write",
+    "selfplay/report/files.py": "__init__ _write write_ratings",
     "selfplay/report/outputs.py": "reporters",
     "selfplay/report/plain.py": "__init__",
-    "selfplay/report/rating_events.py": "write_ratings",
     "selfplay/train/run.py": "_finish _run_document",
     "scripts/studies/bench/loop.py": "_save",
     "selfplay/train/monitoring/crash_log.py": "__init__",

@@ -12,7 +12,7 @@ from selfplay.checkpoint import RunDir, load_latest_learner
 from selfplay.checkpoint.generations import read_policy_meta
 from selfplay.commands.evaluation import evaluate
 from selfplay.commands.exploit import exploit
-from selfplay.commands.players import chosen_rules, contenders
+from selfplay.commands.players import contenders, home_rules
 from selfplay.errors import ConfigError
 from selfplay.league.modes import MODES
 from tests.train.runs import assert_equal_runs, train
@@ -52,7 +52,7 @@ def test_seats_of_a_vector_environment_are_trained_rated_and_evaluated(tmp_path,
     assert code == 0
     assert "random (bot)" in shown
     pair, named = contenders((str(tmp_path / "run"), "random"), game)
-    found = evaluate(*pair, 200, *chosen_rules(pair, game=named))
+    found = evaluate(*pair, 200, *home_rules(pair, named))
     assert found.games == 200
     assert found.score > least
 
@@ -87,7 +87,7 @@ def test_generations_are_rated_evaluated_and_exploited(tmp_path):
     assert meta.encoder_version == 1
     allow(NIM)
     pair, game = contenders((str(run), "random"), NIM)
-    characters, rules = chosen_rules(pair, game=game)
+    characters, rules = home_rules(pair, game)
     found = evaluate(*pair, 60, characters, rules)
     assert found.games == 60
     assert found.wins + found.losses == 60

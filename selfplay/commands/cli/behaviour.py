@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from selfplay.config.command_line import Parser, run_command
+from selfplay.commands.cli import command
+from selfplay.config.command_line import Parser
 from selfplay.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def run(options: argparse.Namespace) -> None:
+@command(parser, one_thread=True)
+def main(options: argparse.Namespace) -> None:
     from envs.registry import find_character, find_game
     from selfplay.checkpoint import resolve_policy
     from selfplay.commands.named_players import MOCK, policy_folder
@@ -75,16 +76,12 @@ def run(options: argparse.Namespace) -> None:
 
 def _of_policy(options: argparse.Namespace) -> Column:
     from selfplay.commands import behaviour as behaving
+    from selfplay.commands.named_players import choices
     from selfplay.commands.players import chosen_rules
     from selfplay.commands.record import opponent, policy
 
     player = policy(options.policy)
     other = player if options.opponent is None else opponent(options.opponent)
-    characters, rules = chosen_rules((player, other), options.character)
+    characters, rules = chosen_rules((player, other), choices(options.character))
     games = list(behaving.mock_games(player, other, options.games, characters, rules, options.seed))
     return behaving.column(f"{player.id} against {other.id}", games, options.seed)
-
-
-def main() -> int:
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads spin, and a block is too little for two
-    return run_command(parser, run)

@@ -7,7 +7,8 @@ import json
 import sys
 from dataclasses import asdict
 
-from selfplay.config.command_line import Parser, run_command
+from selfplay.commands.cli import command
+from selfplay.config.command_line import Parser
 
 
 def parser() -> argparse.ArgumentParser:
@@ -17,7 +18,8 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def run(options: argparse.Namespace) -> int:
+@command(parser)
+def main(options: argparse.Namespace) -> int:
     """Print what was found; 1 where the game is broken."""
     from envs.registry import find_game
     from selfplay.config.fighting_cli import check_game
@@ -49,7 +51,3 @@ def run(options: argparse.Namespace) -> int:
 
 def _shares(shares: dict[str, float]) -> str:
     return f": {', '.join(f'{name} {share:.0%}' for name, share in shares.items())}" if shares else ""
-
-
-def main() -> int:
-    return run_command(parser, run)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from selfplay.config.command_line import Parser, run_command
+from selfplay.commands.cli import command
+from selfplay.config.command_line import Parser
 
 
 def parser() -> argparse.ArgumentParser:
@@ -18,14 +19,11 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def run(options: argparse.Namespace) -> None:
+@command(parser)
+def main(options: argparse.Namespace) -> None:
     from selfplay.checkpoint import check_writable_folder
 
     check_writable_folder(options.folder, "--folder")
     from selfplay.commands.dialogue_files.rows import convert
 
     convert(options.folder, options.states, options.resume, lambda line: print(line, flush=True))
-
-
-def main() -> int:
-    return run_command(parser, run)

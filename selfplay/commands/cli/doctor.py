@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
 from envs.melee.dolphin.install import FIRST_PORT, LAST_PORT, SLIPPI_PORT
 from selfplay import console
 from selfplay.commands.doctor import software
-from selfplay.commands.doctor.finding import PlannedRun
+from selfplay.commands.doctor.finding import Check, PlannedRun
 
 
 def parser() -> argparse.ArgumentParser:
@@ -39,11 +40,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def plan_of(options: argparse.Namespace) -> PlannedRun:
-    """Convert parsed arguments to the run that is checked for.
-
-    Raises:
-        ConfigError: a number is out of range.
-    """
+    """Convert parsed arguments to the run that is checked for."""
     from selfplay.errors import ConfigError
 
     if not FIRST_PORT <= options.slippi_port <= LAST_PORT:
@@ -62,10 +59,32 @@ def plan_of(options: argparse.Namespace) -> PlannedRun:
     )
 
 
+def examine(plan: PlannedRun) -> Iterator[Check]:
+    """The findings, each as soon as it is made; hashing a disc takes seconds, loading torch too."""
+    from selfplay.commands.doctor import emulator, resources
+
+    yield software.system()
+    yield software.python()
+    yield software.packages()
+    yield software.torch()
+    yield software.rules()
+    yield software.compile_cache()
+    yield software.libmelee(plan)
+    finding, dolphin = emulator.dolphin(plan)
+    yield finding
+    yield from filter(None, (emulator.build(plan, dolphin), emulator.app_image(dolphin)))
+    yield emulator.disc(plan, dolphin)
+    yield emulator.ports(plan)
+    yield emulator.display(plan, dolphin)
+    yield resources.checkpoint_disk(plan)
+    yield resources.temporary_disk()
+    yield resources.shared_memory()
+    yield resources.memory(plan)
+    yield resources.cores(plan)
+
+
 def run(options: argparse.Namespace) -> int:
     """Examine, print; 1 where something failed."""
-    from selfplay.commands.doctor.examination import examine
-
     found = []
     for finding in examine(plan_of(options)):
         found.append(finding)

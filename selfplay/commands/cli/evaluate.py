@@ -7,7 +7,8 @@ import json
 import sys
 from pathlib import Path
 
-from selfplay.config.command_line import Parser, add_own_code, run_command
+from selfplay.commands.cli import command
+from selfplay.config.command_line import Parser, add_own_code
 
 
 def parser() -> argparse.ArgumentParser:
@@ -37,20 +38,21 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def run(options: argparse.Namespace) -> None:
+@command(parser)
+def main(options: argparse.Namespace) -> None:
     from selfplay.commands.named_players import check_games, choices, game_for
 
     check_games(options.games)
     game = game_for((options.a, options.b), options.game_type)
     given = (options.character, options.opponent_character, options.stage, options.max_episode_frames)
-    choices(*given, game=game)
+    chosen = choices(*given, game=game)
     from selfplay.commands.evaluation import evaluate
     from selfplay.commands.players import chosen_rules, contenders
     from selfplay.league.sprt import SprtBounds
     from selfplay.report.ticker import Ticker
 
     (a, b), game = contenders((options.a, options.b), game)
-    (mine, other), rules = chosen_rules((a, b), *given, game=game, greedy=options.greedy)
+    (mine, other), rules = chosen_rules((a, b), chosen, game, greedy=options.greedy)
     bounds = SprtBounds(*options.sprt)
     with Ticker(sys.stderr, "Playing games", options.games) as ticker:
         fight = (a, b, options.games, (mine, other), rules, options.seed, options.result_rule, bounds)
@@ -71,7 +73,3 @@ def run(options: argparse.Namespace) -> None:
         (stocks, other_stocks), (damage, other_damage) = result.stocks_per_minute, result.damage_per_minute
         print(f"  a minute: {stocks:.2f} to {other_stocks:.2f} stocks, {damage:.0f}% to {other_damage:.0f}% damage")
     print(f"  {verdict}")
-
-
-def main() -> int:
-    return run_command(parser, run)

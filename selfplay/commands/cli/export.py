@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 
-from selfplay.config.command_line import Parser, add_own_code, run_command
+from selfplay.commands.cli import command
+from selfplay.config.command_line import Parser, add_own_code
 
 
 def parser() -> argparse.ArgumentParser:
@@ -30,10 +30,11 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def run(options: argparse.Namespace) -> None:
-    from selfplay.commands.export_request import check_request
+@command(parser, one_thread=True)
+def main(options: argparse.Namespace) -> None:
+    from selfplay.commands.named_players import check_export
 
-    check_request(options.policy, options.format, options.out, options.check)
+    check_export(options.policy, options.format, options.out, options.check)
     from selfplay.commands.export import TOLERANCE, export
 
     done = export(options.policy, options.format, options.out, options.check)
@@ -42,8 +43,3 @@ def run(options: argparse.Namespace) -> None:
         f"largest difference from the policy: {done.difference:.2g} on {done.observations:,} observations "
         f"(allowed: {TOLERANCE:g})"
     )
-
-
-def main() -> int:
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # a few players are too little for two threads
-    return run_command(parser, run)

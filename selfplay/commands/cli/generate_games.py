@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from selfplay.config.command_line import Parser, run_command
+from selfplay.commands.cli import command
+from selfplay.config.command_line import Parser
 
 
 def parser() -> argparse.ArgumentParser:
@@ -40,7 +41,8 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def run(options: argparse.Namespace) -> None:
+@command(parser)
+def main(options: argparse.Namespace) -> None:
     from selfplay.checkpoint import check_writable_folder
 
     check_writable_folder(options.folder, "--folder")
@@ -54,7 +56,3 @@ def run(options: argparse.Namespace) -> None:
     from selfplay.commands.dialogue_files.generation import generate
 
     generate(folder, settings, device, resume, lambda line: print(line, flush=True))
-
-
-def main() -> int:
-    return run_command(parser, run)

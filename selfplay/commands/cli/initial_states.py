@@ -9,7 +9,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from selfplay.config.command_line import Parser, run_command
+from selfplay.commands.cli import command
+from selfplay.config.command_line import Parser
 from selfplay.verbs import respelled
 
 EPILOG = """example:
@@ -36,22 +37,17 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def run(options: argparse.Namespace) -> None:
+@command(parser)
+def main(options: argparse.Namespace) -> None:
     from selfplay.checkpoint import check_writable_folder
 
     check_writable_folder(options.output_dir, "--output_dir")
-    from selfplay.commands.game_init import Request, settings_of, write_states
+    from selfplay.commands.game_init import settings_of, write_states
 
-    request = Request(
-        folder=options.output_dir,
-        sizes={"train": options.num_train, "test": options.num_test},
-        seed=options.seed,
-        settings={"size": options.size, **settings_of(options.set)},
-        seats=2 if options.rows == "player" else 1,
-    )
-    for path in write_states(request, lambda line: print(line, file=sys.stderr)):
+    sizes = {"train": options.num_train, "test": options.num_test}
+    settings = {"size": options.size, **settings_of(options.set)}
+    seats = 2 if options.rows == "player" else 1
+    for path in write_states(
+        options.output_dir, sizes, settings, options.seed, seats, lambda line: print(line, file=sys.stderr)
+    ):
         print(f"wrote {path}")
-
-
-def main() -> int:
-    return run_command(parser, run)

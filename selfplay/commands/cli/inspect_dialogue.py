@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from selfplay.config.command_line import Parser, run_command
+from selfplay.commands.cli import command
+from selfplay.config.command_line import Parser
 
 
 def parser() -> argparse.ArgumentParser:
@@ -26,7 +27,8 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def run(options: argparse.Namespace) -> None:
+@command(parser)
+def main(options: argparse.Namespace) -> None:
     from selfplay.commands.dialogue_files.settings import make_settings
     from selfplay.commands.inspect_dialogue import inspect_file, inspect_played
 
@@ -38,7 +40,3 @@ def run(options: argparse.Namespace) -> None:
     several = {"games": 2, "games_per_state": 2, "baseline": "group", "iteration": 0, "exp_name": "inspected"}
     usual = {"top_p": 1.0, "max_new_tokens": None, "max_length": 100}
     inspect_played(make_settings({**values, **several, **usual}), print)
-
-
-def main() -> int:
-    return run_command(parser, run)

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from selfplay.config.command_line import Parser, add_own_code, run_command
+from selfplay.commands.cli import command
+from selfplay.config.command_line import Parser, add_own_code
 from selfplay.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def show(options: argparse.Namespace) -> None:
+@command(parser)
+def main(options: argparse.Namespace) -> None:
     from selfplay.checkpoint.run_dir import named_run
     from selfplay.league.external_games import default_anchor, read_csv
     from selfplay.league.leaderboard import analyse
@@ -94,7 +96,3 @@ def page(found: LeaderboardAnalysis, run: Path | None, options: argparse.Namespa
     from selfplay.commands.leaderboard_page import write_run
 
     return write_run(run, found, path, lambda text: print(text, file=sys.stderr), play=options.play)
-
-
-def main() -> int:
-    return run_command(parser, show)

@@ -7,7 +7,7 @@ Policies of games that are no fights are played in the terminal.
 from __future__ import annotations
 
 import argparse
-import os
+import getpass
 import sys
 import webbrowser
 from collections.abc import Sequence
@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Final
 
 from envs.errors import GameError
 from envs.files import printable
-from selfplay.config.command_line import Parser, add_own_code, run_command
-from selfplay.errors import ConfigError, CorruptError, SelfPlayError
+from selfplay.commands.cli import command
+from selfplay.config.command_line import Parser, add_own_code
+from selfplay.errors import ConfigError, CorruptError, LeagueError, SelfPlayError
 from selfplay.verbs import program, respelled
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 _FOR_PAGES: Final = ("generations", "characters", "max_episode_frames", "out", "no_open", "name", "serve", "port")
 _FOR_THE_TERMINAL: Final = ("opponent", "seat", "seed")
+_LONGEST_NAME: Final = 24  # letters, as in ``view/choices.js``
+_DEFAULT_NAME: Final = "me"  # if the login has no usable name
 
 
 def parser() -> argparse.ArgumentParser:
@@ -75,14 +78,8 @@ def check(options: argparse.Namespace) -> tuple[Path | None, str]:
 
     Returns:
         The run or policy to be played in the terminal, None where there will be a page; and the game.
-
-    Raises:
-        ConfigError: says which.
-        NotARunError: there is no such run or policy.
-        CheckpointError: the policy file is damaged.
     """
     from envs.registry import find_game
-    from selfplay.commands.play.request import check_name, played_game
 
     given = _given(options, _FOR_PAGES)
     if options.add and given:
@@ -109,11 +106,47 @@ def _given(options: argparse.Namespace, names: Sequence[str]) -> list[str]:
     return [f"--{name.replace('_', '-')}" for name in given]
 
 
+def check_name(name: str) -> None:
+    """Refuse a name that games and ratings cannot have."""
+    if len(name) > _LONGEST_NAME or not name.isprintable():
+        raise ConfigError(f"--name: at most {_LONGEST_NAME} letters that can be shown are possible")
+    from selfplay.league.people import person_id
+
+    try:
+        person_id(name)
+    except LeagueError as error:
+        raise ConfigError(f"--name: {error}") from None
+
+
+def login_name() -> str:
+    """The name of the user's login, where it is one that games can have."""
+    try:
+        name = getpass.getuser()[:_LONGEST_NAME]
+        check_name(name)
+    except (OSError, KeyError, ImportError, ConfigError):  # a container may have users without a name
+        return _DEFAULT_NAME
+    return name
+
+
+def played_game(what: str | None) -> tuple[Path | None, str]:
+    """The run or policy that was named, by default the newest run, and its game. Shipped policies have no folder."""
+    from selfplay.checkpoint import RunDir, is_policy, list_generations, shipped_policies
+    from selfplay.checkpoint.generations import POLICY_FILE, read_policy_meta
+    from selfplay.checkpoint.run_dir import RUN_FILE, named_run, runs_under
+    from selfplay.commands.named_players import MOCK
+    from selfplay.policy.played_game import game_of
+
+    if what in shipped_policies() or (what is None and not runs_under()):
+        return None, MOCK
+    folder = named_run(what, (RUN_FILE, POLICY_FILE))
+    policies = [folder] if is_policy(folder) else [generation.path for generation in list_generations(RunDir(folder))]
+    return folder, game_of(read_policy_meta(policies[-1])) if policies else MOCK
+
+
 def content_of(options: argparse.Namespace, home: Home) -> PlayContent:
     from dataclasses import replace
 
     from selfplay.commands.play.content import play_content
-    from selfplay.commands.play.request import login_name
 
     characters = options.characters.split(",") if options.characters else ()
     content = play_content(home, characters, options.max_episode_frames, served=options.serve)
@@ -142,7 +175,8 @@ def serve(options: argparse.Namespace) -> None:
     from contextlib import ExitStack
 
     from selfplay.commands.play.content import find_home
-    from selfplay.commands.play.hosting import games_folder, host, opening_file
+    from selfplay.commands.play.hosting import host, opening_file
+    from selfplay.commands.play.people import games_folder
     from selfplay.commands.play.server import PORT
 
     home = find_home(options.what, options.generations)
@@ -155,7 +189,7 @@ def serve(options: argparse.Namespace) -> None:
             if not options.no_open:
                 webbrowser.open(stack.enter_context(opening_file(address, folder)).as_uri())
 
-        host(home, content, folder, port, ready, lambda line: print(line, flush=True))
+        host(home, content, port, ready, lambda line: print(line, flush=True))
 
 
 def terminal(options: argparse.Namespace, folder: Path, game: str) -> None:
@@ -180,7 +214,6 @@ def add(options: argparse.Namespace) -> int:
     documents = {path: read_file(path, MAX_TEXT_BYTES, ConfigError, follow=True) for path in options.add}
     from selfplay.commands.play.content import find_home
     from selfplay.commands.play.games import PlayedGame
-    from selfplay.commands.play.hosting import games_folder
     from selfplay.commands.play.people import add_game
 
     for path, document in documents.items():
@@ -192,7 +225,7 @@ def add(options: argparse.Namespace) -> int:
     refused = 0
     for path, document in documents.items():
         try:
-            print(f"{path}: {add_game(home.run, document, games_folder(home.run))}", flush=True)
+            print(f"{path}: {add_game(home.run, document)}", flush=True)
         except (SelfPlayError, GameError) as error:
             print(printable(f"{program()}: {path}: {error}"), file=sys.stderr)
             refused += 1
@@ -203,7 +236,8 @@ def _hint(home: Home) -> list[str]:
     return [respelled(home.hint)] * bool(home.hint)
 
 
-def run(options: argparse.Namespace) -> int:
+@command(parser, one_thread=True)
+def main(options: argparse.Namespace) -> int:
     """Do what is asked for; 2 where a game that was saved is refused."""
     folder, game = check(options)
     if options.add:
@@ -213,8 +247,3 @@ def run(options: argparse.Namespace) -> int:
     else:
         (serve if options.serve else write_page)(options)
     return 0
-
-
-def main() -> int:
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # no work for threads here, and torch's spin
-    return run_command(parser, run)

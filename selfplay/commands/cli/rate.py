@@ -6,7 +6,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from selfplay.config.command_line import Parser, add_own_code, run_command
+from selfplay.commands.cli import command
+from selfplay.config.command_line import Parser, add_own_code
 from selfplay.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def run(options: argparse.Namespace) -> None:
+@command(parser)
+def main(options: argparse.Namespace) -> None:
     from selfplay.checkpoint import RunDir, list_generations
     from selfplay.checkpoint.run_dir import named_run
     from selfplay.config.family import is_dialogue_run
@@ -44,7 +46,7 @@ def run(options: argparse.Namespace) -> None:
     from selfplay.league.people import run_games
     from selfplay.league.render import terminal_width, to_text
     from selfplay.league.statistics import Z95
-    from selfplay.report.rating_events import write_ratings
+    from selfplay.report.files import write_ratings
     from selfplay.train.fighting.rating import config_of, settings_of
 
     given = {f"game.{name}": path for name in ("dolphin", "iso") if (path := getattr(options, name)) is not None}
@@ -97,7 +99,3 @@ def _rate_dialogue(folder: RunDir, options: argparse.Namespace) -> None:
 
 def _notify(text: str) -> None:
     print(text, file=sys.stderr)
-
-
-def main() -> int:
-    return run_command(parser, run)

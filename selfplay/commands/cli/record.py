@@ -6,12 +6,17 @@ Games of the mock are .slp files in a folder. Games that are no fights, with --g
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from selfplay.config.command_line import Parser, add_own_code, run_command
+from selfplay.commands.cli import command
+from selfplay.config.command_line import Parser, add_own_code
+from selfplay.errors import ConfigError
 from selfplay.verbs import quoted, respelled
+
+if TYPE_CHECKING:
+    from envs.registry import GameEntry
 
 
 def parser() -> argparse.ArgumentParser:
@@ -49,13 +54,13 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def run(options: argparse.Namespace) -> None:
+@command(parser, one_thread=True)
+def main(options: argparse.Namespace) -> None:
     from envs.registry import find_game
-    from selfplay.errors import ConfigError
 
     game = find_game(options.game_type or "mock")
     if not game.fighter:
-        _record_games(options)
+        _record_games(options, game)
         return
     if game.real_time:
         raise ConfigError(f"--game-type {options.game_type}: it keeps its own replays (train: --save-replays)")
@@ -67,8 +72,7 @@ def run(options: argparse.Namespace) -> None:
     from selfplay.train.imitation.recording_request import check_recording
 
     check_writable_folder(options.out, "--out")
-    given = (options.character, options.opponent_character, options.stage, options.max_episode_frames)
-    choices(*given)
+    chosen = choices(options.character, options.opponent_character, options.stage, options.max_episode_frames)
     for kind, name in options.players or ():
         if kind == "bot":
             check_scripted(name)
@@ -85,16 +89,15 @@ def run(options: argparse.Namespace) -> None:
     load = {"bot": recording.bot, "policy": recording.policy}
     players = [load[kind](name) for kind, name in options.players or ()]
     opponents = [recording.opponent(name) for name in options.opponent]
-    characters, rules = chosen_rules((*players, *opponents), *given)
+    characters, rules = chosen_rules((*players, *opponents), chosen)
     everybody = {player.id: player for player in (*players, *opponents)}
     pairings = pairings_of([p.id for p in players], [p.id for p in opponents], options.games, characters, options.seed)
     orders = recording.orders_of(pairings, rules, options.seed, options.out)
     there = sum(order.path.exists() for order in orders)
     frames, started = 0, time.monotonic()
-    for progress in recording.record(orders, everybody, rules):
-        frames = progress.frames
-        left = time_left(time.monotonic() - started, progress.files - there, len(orders) - there)
-        print(f"{progress.files} of {len(orders)} games, {frames:,} frames{left}", flush=True)
+    for files, frames in recording.record(orders, everybody, rules):
+        left = time_left(time.monotonic() - started, files - there, len(orders) - there)
+        print(f"{files} of {len(orders)} games, {frames:,} frames{left}", flush=True)
     print(
         f"{len(orders)} games in {options.out}: {len(orders) - there} written, {frames:,} frames; {there} already there"
     )
@@ -102,14 +105,11 @@ def run(options: argparse.Namespace) -> None:
     print(respelled("next: selfplay imitate") + f" --replays {quoted(options.out)} --epochs 10")
 
 
-def _record_games(options: argparse.Namespace) -> None:
-    from envs.registry import find_game
+def _record_games(options: argparse.Namespace, entry: GameEntry) -> None:
     from selfplay.checkpoint import check_writable_folder
     from selfplay.commands.named_players import choices
-    from selfplay.errors import ConfigError
 
     game, path = options.game_type, options.out or Path("games.jsonl")
-    entry = find_game(game)
     choices(options.character, options.opponent_character, options.stage, options.max_episode_frames, game=game)
     names = [name for name in (options.named or "").split(",") if name]
     if options.players or options.opponent or not names:
@@ -128,8 +128,3 @@ def _record_games(options: argparse.Namespace) -> None:
         print(f"{done} of {options.games} games", flush=True)
     print(f"{options.games} games in {path}")
     print(respelled("next: selfplay imitate") + f" --game-type {game} --replays {quoted(path)}")
-
-
-def main() -> int:
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads spin, and a block is too little for two
-    return run_command(parser, run)

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from selfplay import console
+from selfplay.commands.cli import command
 from selfplay.config.command_line import Parser
 
 
@@ -16,14 +16,13 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-@console.command
-def main() -> int:
+@command(parser)
+def main(options: argparse.Namespace) -> int:
     """Print a paragraph for each file; exit code 2 if one cannot be read."""
-    files = parser().parse_args().files
     from envs.melee.replay import ReplayError, read_replay
 
     code = 0
-    for path in files:
+    for path in options.files:
         try:
             replay = read_replay(path)
         except ReplayError as error:

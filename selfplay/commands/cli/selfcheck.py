@@ -9,7 +9,8 @@ import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from selfplay.config.command_line import Parser, check_name, run_command
+from selfplay.commands.cli import command
+from selfplay.config.command_line import Parser, check_name
 from selfplay.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def run(options: argparse.Namespace) -> int:
+@command(parser)
+def main(options: argparse.Namespace) -> int:
     """Train, judge, print; 1 where a recommended player lies outside its band."""
     from envs.registry import SOLVED
 
@@ -66,7 +68,3 @@ def row(finding: SelfcheckResult) -> str:
         f"{finding.game:<8} {finding.seed:>4} {finding.last:>7.3f} {finding.average:>8.3f} "
         f"{finding.recommended:>12.3f} {finding.band:>6.2f}{'' if finding.passed else '  outside'}"
     )
-
-
-def main() -> int:
-    return run_command(parser, run)

@@ -8,7 +8,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from selfplay.config.command_line import Parser, run_command
+from selfplay.commands.cli import command
+from selfplay.config.command_line import Parser
 
 FLAGS = {
     "batch_rows": ("--batch-rows", "rows (one seat of a game each) of an optimiser step (64)"),
@@ -32,13 +33,10 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def run(options: argparse.Namespace) -> None:
+@command(parser)
+def main(options: argparse.Namespace) -> None:
     from selfplay.commands.dialogue_files.training import train, training_settings
 
     values = dict(vars(options))
     folder, device, resume = (values.pop(name) for name in ("folder", "device", "resume"))
     train(folder, training_settings(values), device, resume, lambda line: print(line, flush=True))
-
-
-def main() -> int:
-    return run_command(parser, run)

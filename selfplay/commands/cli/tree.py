@@ -10,7 +10,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from selfplay.config.command_line import Parser, run_command
+from selfplay.commands.cli import command
+from selfplay.config.command_line import Parser
 from selfplay.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def show(options: argparse.Namespace) -> None:
+@command(parser)
+def main(options: argparse.Namespace) -> None:
     from rich.console import Console
 
     from selfplay.checkpoint.run_dir import RunDir, named_run
@@ -60,11 +62,7 @@ def show(options: argparse.Namespace) -> None:
 
 
 def watch(run: RunDir, console: Console, crashes: int | None, sleep: Callable[[float], object] = time.sleep) -> None:
-    """Draw the tree again and again, until the trainer has ended or the user interrupts.
-
-    Raises:
-        ConfigError: the output is no terminal.
-    """
+    """Draw the tree again and again, until the trainer has ended or the user interrupts."""
     from rich.live import Live
 
     from selfplay.commands.run_status import examine
@@ -78,7 +76,3 @@ def watch(run: RunDir, console: Console, crashes: int | None, sleep: Callable[[f
             sleep(EVERY_S)
             found = examine(run, crashes or NEWEST)
             live.update(view(found, crashes is not None), refresh=True)
-
-
-def main() -> int:
-    return run_command(parser, show)

@@ -9,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from selfplay.config.command_line import Parser, add_own_code, run_command
+from selfplay.commands.cli import command
+from selfplay.config.command_line import Parser, add_own_code
 from selfplay.errors import ConfigError, IncompatibleError
 
 if TYPE_CHECKING:
@@ -60,10 +61,9 @@ def film_and_path(options: argparse.Namespace) -> tuple[Film, Path, list[str]]:
     from selfplay.checkpoint.generations import POLICY_FILE
     from selfplay.checkpoint.policies import NO_RUN_YET, SHIPPED
     from selfplay.checkpoint.run_dir import RUN_FILE, named_run, runs_under
-    from selfplay.report.fight.choices import MOMENT_S, check, is_game, is_replay, seconds_for
-    from selfplay.report.fight.saving import check_writable
+    from selfplay.report.fight.saving import MOMENT_S, check_options, check_writable, is_game, is_replay, seconds_for
 
-    check(options.what, options.out, options.start, options.seconds, terminal=options.terminal)
+    check_options(options.what, options.out, options.start, options.seconds, terminal=options.terminal)
     if options.out is not None:
         check_writable(options.out)
     seconds = seconds_for(None if options.terminal else options.out, options.seconds)
@@ -101,15 +101,16 @@ def film_and_path(options: argparse.Namespace) -> tuple[Film, Path, list[str]]:
 
 
 def _played(name: str) -> Film:
-    from selfplay.report.fight.choices import is_game
+    from selfplay.report.fight.saving import is_game
 
     if is_game(name):
         from selfplay.commands.play.games import PlayedGame, replay
 
         return replay(PlayedGame.read(Path(name)), name).film
-    from selfplay.report.fight import show
+    from envs.melee.drawing.film import film_of
+    from envs.melee.replay import read_replay
 
-    return show.replay_film(name)
+    return film_of(read_replay(name))
 
 
 def _free(path: Path) -> Path:
@@ -132,13 +133,9 @@ def _rated(folder: Path, options: argparse.Namespace) -> Film:
         raise ConfigError(f"the game {game.match} cannot be played again: {error}") from error
 
 
-def run(options: argparse.Namespace) -> None:
+@command(parser, one_thread=True)
+def main(options: argparse.Namespace) -> None:
     film, path, why = film_and_path(options)
     from selfplay.report.fight import show
 
     print("\n".join([*(show.play(film) if options.terminal else [show.write(film, path)]), *why]))
-
-
-def main() -> int:
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads spin, and one game is too little for two
-    return run_command(parser, run)

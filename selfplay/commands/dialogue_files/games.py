@@ -184,11 +184,7 @@ def _unfinished(played: Played, chat: Chat) -> str:
 
 
 def write_games(path: Path, games: Iterable[GameLine]) -> None:
-    """Write a file of games.
-
-    Raises:
-        CheckpointError: it cannot be written.
-    """
+    """Write a file of games."""
     write_file(path, "".join(game.model_dump_json() + "\n" for game in games).encode())
 
 

@@ -98,51 +98,44 @@ def _source(path: Path) -> str | None:
 
 def offline_rows(games: Iterable[GameLine], settings: FileSettings, split: str) -> list[dict[str, Any]]:
     """A row per game and seat; seats without a reply are left out."""
-    return [row for game in games for row in _offline(game, settings, split)]
-
-
-def _offline(game: GameLine, settings: FileSettings, split: str) -> list[dict[str, Any]]:
     rows = []
-    for instance in game.instances():
-        messages = game.messages(instance.seat)
-        first_reply = next(place for place, message in enumerate(messages) if message["role"] == "assistant")
-        tokens = columns_of(instance)
-        rows.append(
-            {
-                "data_source": settings.data_source,
-                "prompt": messages[:first_reply],
-                "messages": messages,
-                "ability": "dialogue",
-                "reward_model": {
-                    "style": "rule",
-                    "ground_truth": repr(instance.reward),
-                    "normalized_reward": instance.reward,
-                    "game_state": as_text(game.game_state),
-                },
-                "extra_info": {
-                    "index": game.index,
-                    "game_id": game.game_id,
-                    "replica": game.replica,
-                    "perspective": f"player-{instance.seat + 1}",
-                    "player_index": instance.seat,
-                    "split": split,
-                    "exp_name": game.exp_name,
-                    "reason": game.outcome.reason,
-                    "agreed": game.outcome.agreed,
-                    "turns": len(game.turns),
-                },
-                **{name: getattr(tokens, name).tolist() for name in tokens.__slots__},
-            }
-        )
+    for game in games:
+        for instance in game.instances():
+            messages = game.messages(instance.seat)
+            first_reply = next(place for place, message in enumerate(messages) if message["role"] == "assistant")
+            tokens = columns_of(instance)
+            rows.append(
+                {
+                    "data_source": settings.data_source,
+                    "prompt": messages[:first_reply],
+                    "messages": messages,
+                    "ability": "dialogue",
+                    "reward_model": {
+                        "style": "rule",
+                        "ground_truth": repr(instance.reward),
+                        "normalized_reward": instance.reward,
+                        "game_state": as_text(game.game_state),
+                    },
+                    "extra_info": {
+                        "index": game.index,
+                        "game_id": game.game_id,
+                        "replica": game.replica,
+                        "perspective": f"player-{instance.seat + 1}",
+                        "player_index": instance.seat,
+                        "split": split,
+                        "exp_name": game.exp_name,
+                        "reason": game.outcome.reason,
+                        "agreed": game.outcome.agreed,
+                        "turns": len(game.turns),
+                    },
+                    **{name: getattr(tokens, name).tolist() for name in tokens.__slots__},
+                }
+            )
     return rows
 
 
 def state_rows(games: Sequence[GameLine], settings: FileSettings, held_out: set[int]) -> list[dict[str, Any]]:
-    """A row per state, in the format of ``selfplay initial-states``, in the order of the states.
-
-    Raises:
-        CorruptError: a state is not valid in this game.
-    """
+    """A row per state, in the format of ``selfplay initial-states``, in the order of the states."""
     entry = find_dialogue(settings.game)
     rules = entry.rules(**settings.rules)
     rows = []

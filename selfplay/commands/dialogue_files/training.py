@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 import numpy as np
 import torch
 from pydantic import Field, ValidationError
+from torch import distributed
 
 from selfplay.checkpoint.models import ModelMeta, is_model, read_model, save_model
-from selfplay.commands.dialogue_files.distributed import Process, joined
 from selfplay.commands.dialogue_files.rows import TRAIN, VAL
 from selfplay.commands.dialogue_files.settings import SETTINGS, FileSettings, read_settings, refuse_other, user_error
 from selfplay.commands.dialogue_files.table import TrainingTable, check_tables, read_table
@@ -23,7 +25,7 @@ from selfplay.errors import ConfigError, LearnerError
 from selfplay.learner.advantages import with_advantages
 from selfplay.learner.grpo import GRPOLearner, GRPOStatistics
 from selfplay.learner.grpo_loss import GRPOSettings, clipped_loss, k3
-from selfplay.machine import usable_cores
+from selfplay.machine import pick_device, usable_cores
 from selfplay.policy.language.model import FrozenReference
 from selfplay.rollout.dialogue import grouped
 from selfplay.seeding import derive
@@ -39,6 +41,59 @@ if TYPE_CHECKING:
 CHECKPOINT: Final = "checkpoint"
 MOST_THREADS: Final = 4
 Notify = Callable[[str], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """This process, one of ``torchrun`` or alone."""
+
+    rank: int
+    count: int
+    local_count: int  # on this machine
+    device: str
+
+    @property
+    def first(self) -> bool:
+        """True for rank 0, which writes files and messages."""
+        return self.rank == 0
+
+    def wait(self) -> None:
+        if self.count > 1:
+            distributed.barrier()
+
+
+@contextmanager
+def joined(device: str) -> Iterator[Process]:
+    """Join the process group; each process has its own GPU of CUDA_VISIBLE_DEVICES.
+
+    Args:
+        device: `cpu`, `cuda:N` or `auto`; with several processes `cpu` or `auto`.
+
+    Raises:
+        ConfigError: fewer GPUs than processes, or one GPU for several.
+    """
+    count = _env_int("WORLD_SIZE", 1)
+    if count == 1:
+        yield Process(0, 1, 1, pick_device(device))
+        return
+    local = _env_int("LOCAL_RANK", 0)
+    if device not in ("auto", "cpu"):
+        raise ConfigError(f"--device {device}: several processes share the GPUs of `auto`, or `cpu`")
+    if device == "auto":
+        device = pick_device(f"cuda:{local}") if torch.cuda.is_available() else "cpu"
+    on_gpu = device != "cpu"
+    if on_gpu:
+        torch.cuda.set_device(device)
+    distributed.init_process_group("nccl" if on_gpu else "gloo")
+    try:
+        yield Process(distributed.get_rank(), count, _env_int("LOCAL_WORLD_SIZE", count), device)
+    finally:
+        distributed.destroy_process_group()
+
+
+def _env_int(name: str, default: int) -> int:
+    text = os.environ.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() else default
 
 
 class TrainingSettings(Group):
@@ -60,11 +115,7 @@ class TrainingSettings(Group):
 
 
 def training_settings(values: Mapping[str, Any]) -> TrainingSettings:
-    """Settings from the command line.
-
-    Raises:
-        ConfigError: an invalid value, with its flag.
-    """
+    """Settings from the command line; the message on an invalid value names its flag."""
     try:
         return TrainingSettings(**values)
     except ValidationError as error:
@@ -88,7 +139,7 @@ def train(folder: Path, wanted: TrainingSettings, device: str, resume: bool, not
     Args:
         folder: with settings and tables; its ``checkpoint/`` is replaced as a whole.
         wanted: settings of the training.
-        device: see ``distributed.joined``.
+        device: see ``joined``.
         resume: keep a checkpoint of the same games and settings, and refuse others.
         notify: receives lines about the progress.
 
@@ -139,11 +190,7 @@ def _train(
 
 
 def _finished(goal: Path, how: dict[str, Any]) -> bool:
-    """Return True if there is a checkpoint of the same games and settings.
-
-    Raises:
-        ConfigError: same games, but other settings.
-    """
+    """Return True if there is a checkpoint of the same games and settings; refuses other settings."""
     if not is_model(goal):
         return False
     trained = read_model(goal).config.get("training")

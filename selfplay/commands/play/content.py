@@ -1,8 +1,8 @@
-"""Content of the play page of a run, a policy or a shipped policy."""
+"""Play pages of a run, a policy or a shipped policy: their content, and a page for each of several generations."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -26,7 +26,8 @@ from selfplay.league.records import generation_number
 from selfplay.league.statistics import Z95
 from selfplay.policy.browser.weights import PLAYED, SCRIPTS, browser_policy, policy_description
 from selfplay.policy.policy import Policy, load_fighter
-from selfplay.report.play_page.page import Opponent, PlayContent
+from selfplay.report.fight.saving import check_writable, save_text
+from selfplay.report.play_page.page import Opponent, PlayContent, play_page
 from selfplay.report.standalone_page import read_modules
 from selfplay.runner.match import Contender, Rules
 from selfplay.train.fighting.rating import RatingSettings
@@ -151,6 +152,29 @@ def play_content(
         defaults={"opponent": home.newest, "characters": [other, mine], "stage": rules.stage},
         rated={"characters": [other, mine], "stage": rules.stage} if as_rated else None,
     )
+
+
+def write_play_pages(
+    run: RunDir, generations: Sequence[str], folder: Path, notify: Callable[[str], None], least: int = CHARACTERS
+) -> dict[str, Path]:
+    """Write ``FOLDER/gen_N.html`` for each of these generations; the pages by generation.
+
+    Each page is complete in itself: the rules and figures in it are some 0.7 MB.
+
+    Args:
+        run: Of the generations.
+        generations: Their names.
+        folder: Of the pages.
+        notify: Called with a line on the progress.
+        least: How many characters there are at least.
+    """
+    pages = {name: folder / f"{name}.html" for name in generations}
+    for number, (name, path) in enumerate(pages.items(), 1):
+        notify(f"making the play page of {name} ({number} of {len(pages)})")
+        check_writable(path)
+        home = Home(run.path.resolve().name, run, {name: run.generations / name})
+        save_text(path, play_page(play_content(home, least=least)))
+    return pages
 
 
 def step_options(cap: int, ledge_grab_limit: int) -> StepOptions:

@@ -10,8 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from selfplay.checkpoint import RunDir
-from selfplay.checkpoint.run_dir import CHECKPOINTS
 from selfplay.commands.play.people import add_game
 from selfplay.commands.play.server import Decisions, PlayServer
 from selfplay.errors import ConfigError, boundary
@@ -19,50 +17,36 @@ from selfplay.policy.policy import load_policy
 from selfplay.report.play_page.page import play_page
 
 if TYPE_CHECKING:
+    from selfplay.checkpoint import RunDir
     from selfplay.commands.play.content import Home
     from selfplay.report.play_page.page import PlayContent
 
 
-def games_folder(run: RunDir | None) -> Path:
-    """Folder of recorded games: in the run's folder, or in the folder of all runs."""
-    return (run or RunDir(CHECKPOINTS)).people_games
-
-
 def host(
-    home: Home,
-    content: PlayContent,
-    folder: Path,
-    port: int,
-    ready: Callable[[str], None],
-    notify: Callable[[str], None],
+    home: Home, content: PlayContent, port: int, ready: Callable[[str], None], notify: Callable[[str], None]
 ) -> None:
     """Host a page until Ctrl-C.
 
     Args:
         home: What the page is about.
         content: Of the page, made for a server.
-        folder: Where games are kept.
         port: See ``PlayServer``.
         ready: Is called with the address once the page can be opened.
         notify: Is called with a line on each game that was kept.
-
-    Raises:
-        ConfigError: the port cannot be used.
-        CheckpointError: a policy cannot be loaded.
     """
     remote = [one.id for one in content.opponents if one.bot is None and one.weights is None]
     policies = {name: load_policy(home.policies[name]) for name in remote}
-    with PlayServer(Decisions(policies), keeper(home.run, folder, notify), port) as server:
+    with PlayServer(Decisions(policies), keeper(home.run, notify), port) as server:
         server.page = play_page(replace(content, server=server.described)).encode()
         ready(server.address)
         server.serve()
 
 
-def keeper(run: RunDir | None, folder: Path, notify: Callable[[str], None]) -> Callable[[bytes], dict[str, object]]:
-    """Return the function with which a server saves games in a folder (``add_game``); reports each to ``notify``."""
+def keeper(run: RunDir | None, notify: Callable[[str], None]) -> Callable[[bytes], dict[str, object]]:
+    """Return the function with which a server keeps games (``add_game``); reports each to ``notify``."""
 
     def keep(document: bytes) -> dict[str, object]:
-        added = add_game(run, document, folder)
+        added = add_game(run, document)
         notify(str(added))
         return {"message": str(added), "rated": added.why_not_rated is None}
 

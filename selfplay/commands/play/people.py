@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from envs.errors import GameError
 from envs.melee.bot_names import FRAME_SKIP
 from envs.melee.tables import CHARACTERS, STAGES
-from selfplay.checkpoint import shipped_policies
+from selfplay.checkpoint import RunDir, shipped_policies
 from selfplay.checkpoint.generations import read_policy_meta
 from selfplay.checkpoint.policies import is_policy
 from selfplay.checkpoint.run_dir import CHECKPOINTS
@@ -32,10 +32,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from envs.melee.drawing.film import Film
-    from selfplay.checkpoint import RunDir
     from selfplay.league.rows import LeaderboardRow
 
-WITHOUT_RUN: Final = CHECKPOINTS / "people" / "games"  # for games on pages that were made from a policy
 _NAME_BYTES: Final = 40  # of an opponent in the name of a file
 _STAGE_NAMES: Final = {number: name for name, number in STAGES.items()}
 _CHARACTER_NAMES: Final = {number: name for name, number in CHARACTERS.items()}
@@ -61,7 +59,12 @@ class Added:
         return "; ".join(parts) + ("." if self.why_not_rated is None else f". Not rated: {self.why_not_rated}")
 
 
-def add_game(run: RunDir | None, document: bytes, folder: Path | None = None) -> Added:
+def games_folder(run: RunDir | None) -> Path:
+    """Folder of recorded games: in the run's folder, or in the folder of all runs."""
+    return (run or RunDir(CHECKPOINTS)).people_games
+
+
+def add_game(run: RunDir | None, document: bytes) -> Added:
     """Verify a game of a person by playing it again, keep it as JSON and .slp, and rate it. Blocks.
 
     A trainer of the run may work at the same time. The same game counts once.
@@ -69,7 +72,6 @@ def add_game(run: RunDir | None, document: bytes, folder: Path | None = None) ->
     Args:
         run: the run whose page the game was played on; None: a page of a single policy, whose games are not rated.
         document: what the page saved.
-        folder: where the two files go; default: ``people/games`` of the run, or ``WITHOUT_RUN``.
 
     Raises:
         CorruptError: it is no document of a game.
@@ -87,9 +89,8 @@ def add_game(run: RunDir | None, document: bytes, folder: Path | None = None) ->
     opponent = _opponent(game, seat)
     name = player.removeprefix("person-")
     film = replace(replayed.film, names=(name, opponent) if seat == 0 else (opponent, name))
-    home = folder or (WITHOUT_RUN if run is None else run.people_games)
     label = f"{name}-{re.sub(r'[^A-Za-z0-9_-]+', '-', opponent)[:_NAME_BYTES]}-{_digest(game, player)}"
-    json, is_new = _keep(home, label, document, film)
+    json, is_new = _keep(games_folder(run), label, document, film)
     row, why_not = None, "it was played on the page of a policy, not of a run."
     if run is not None:
         row, why_not, appended = _rate(run, game, player, replayed.stats)

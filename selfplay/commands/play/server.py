@@ -180,11 +180,7 @@ class PlayServer(ThreadingTCPServer):
         super().server_close()
 
     def keep(self, document: bytes) -> Mapping[str, object]:
-        """See ``keep`` of the constructor.
-
-        Raises:
-            Refused: it is no game that can be kept.
-        """
+        """See ``keep`` of the constructor; a game that it refuses is ``Refused``."""
         with self._keeping:
             try:
                 return self._keep(document)

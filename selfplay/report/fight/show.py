@@ -11,35 +11,19 @@ import numpy as np
 from numpy.lib.recfunctions import require_fields
 from rich.console import Console
 
-from envs.melee.drawing.film import film_of
 from envs.melee.drawing.story import summary
-from envs.melee.replay import ITEM, read_replay, seat_of, write_replay
-from selfplay.report.fight.choices import FILES
-from selfplay.report.fight.keys import terminal_keys
+from envs.melee.replay import ITEM, seat_of, write_replay
 from selfplay.report.fight.page import write_html
-from selfplay.report.fight.terminal import play_terminal
+from selfplay.report.fight.saving import FILES
+from selfplay.report.fight.terminal import play_terminal, terminal_keys
 from selfplay.report.fight.video import write_gif, write_mp4
 
 if TYPE_CHECKING:
     from envs.melee.drawing.film import Film
 
 
-def replay_film(path: str | Path) -> Film:
-    """The film of a replay file.
-
-    Raises:
-        ReplayError: it cannot be read.
-        GameError: it holds no frame.
-    """
-    return film_of(read_replay(path))
-
-
 def write_slp(film: Film, path: Path) -> int:
-    """Write a game of the mock as a replay file, atomically; its size in bytes.
-
-    Raises:
-        ReplayError: the file cannot be written.
-    """
+    """Write a game of the mock as a replay file, atomically; its size in bytes."""
     characters = film.players["character"][0]
     seats = [
         seat_of(port, int(characters[port]), human=film.people[port], name=name) for port, name in enumerate(film.names)
@@ -55,12 +39,7 @@ WRITERS: Final[dict[str, Callable[[Film, Path], int]]] = dict(
 
 
 def write(film: Film, path: Path) -> str:
-    """Write the file; returns a line about it.
-
-    Raises:
-        ConfigError: the file cannot be written.
-        ReplayError: the replay file cannot be written.
-    """
+    """Write the file; returns a line about it."""
     size = WRITERS[path.suffix.lower()](film, path)
     return f"{path} ({size / 1e6:.1f} MB, {film.seconds:.1f} s of game)"
 

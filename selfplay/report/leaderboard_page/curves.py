@@ -1,4 +1,4 @@
-"""Data of the charts: ratings by generation, and training metrics, downsampled for the screen."""
+"""Data of charts and maps: ratings by generation, training metrics downsampled for the screen, scores of all pairs."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from selfplay.league.records import generation_number
 from selfplay.report.metrics import PHASES
 
 if TYPE_CHECKING:
-    from selfplay.league.leaderboard import Leaderboard
+    from selfplay.league.leaderboard import Leaderboard, LeaderboardAnalysis
     from selfplay.report.leaderboard_page.records import JsonRow, RunRecords
 
 POINTS: Final = 160  # maximum number of points of a curve; each is a mean over neighbouring iterations
 SHARES: Final = 40
 """Maximum number of points of stacked shares. They are noisy, since few episodes end in an iteration."""
 PAST: Final = "past generations"
+TOP: Final = 24  # top players on a map; scripted players, people, the start and the newest generation are added
+MOST: Final = 48  # maximum number of players on a map, since in external games all players count as scripted
 _LOSSES: Final = {
     "losses/policy": "Policy loss",
     "losses/value": "Value loss",
@@ -130,3 +132,33 @@ def _shares(rows: Sequence[JsonRow], prefix: str, order: Sequence[str]) -> dict[
 
 def _short(value: float) -> float:
     return float(f"{value:.5g}")
+
+
+def maps(study: LeaderboardAnalysis) -> dict[str, Any]:
+    """Players by rating, and all pairs with games.
+
+    ``pairs`` has a row ``[i, j, score, games, seeds, expected, z]`` for each pair, with i above j in the table. Scores
+    are of i; z is the deviation from the expected score in standard errors.
+    """
+    rows = study.board.top(TOP)[:MOST]
+    place = {row.policy: i for i, row in enumerate(rows)}
+    pairs = []
+    for met in study.diagnosis.encounters:
+        if met.a not in place or met.b not in place:
+            continue
+        i, j, score, expected, z = place[met.a], place[met.b], met.score, met.expected, met.z
+        if i > j:
+            i, j, score, expected, z = j, i, 1.0 - score, 1.0 - expected, -z
+        pairs.append([i, j, round(score, 4), met.games, met.seeds, round(expected, 4), round(z, 2)])
+    return {
+        "players": [row.name for row in rows],
+        "left_out": len(study.board.rows) - len(rows),
+        "pairs": sorted(pairs),
+    }
+
+
+def cycles(study: LeaderboardAnalysis) -> list[str]:
+    return [
+        f"{a} beats {b} ({ab:.0%}), {b} beats {c} ({bc:.0%}), {c} beats {a} ({ca:.0%})"
+        for (a, b, c), (ab, bc, ca) in ((cycle.players, cycle.scores) for cycle in study.board.fit.cycles)
+    ]

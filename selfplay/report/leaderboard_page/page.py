@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from selfplay.report.fight.page import player
 from selfplay.report.fight.saving import save_text
-from selfplay.report.leaderboard_page.curves import rating_curve, training
+from selfplay.report.leaderboard_page.curves import cycles, maps, rating_curve, training
 from selfplay.report.leaderboard_page.facts import (
     about_ratings,
     definitions,
@@ -26,10 +26,9 @@ from selfplay.report.leaderboard_page.facts import (
     paragraphs,
     points,
     settings,
+    transcripts,
 )  # fmt: skip
-from selfplay.report.leaderboard_page.maps import cycles, maps
 from selfplay.report.leaderboard_page.table import rewards, table
-from selfplay.report.leaderboard_page.talk import transcripts
 from selfplay.report.standalone_page import read, read_modules, standalone_page
 from selfplay.report.tree import counted
 
@@ -69,11 +68,7 @@ class PageContent:
 
 
 def write_page(subject: PageContent, path: Path) -> int:
-    """Write the page atomically; returns its size in bytes.
-
-    Raises:
-        ConfigError: the file cannot be written.
-    """
+    """Write the page atomically; returns its size in bytes."""
     return save_text(path, page(subject))
 
 

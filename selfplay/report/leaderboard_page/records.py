@@ -6,17 +6,13 @@ Unreadable files are treated as missing, so that a damaged run, or one of anothe
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
 
-from pydantic import ValidationError
-
 from envs.files import parse_json, read_plain
 from selfplay.report.dialogue_health import DialogueHealth
-from selfplay.report.health import WINDOW, Health, HealthFinding, HealthMonitor, Report
-from selfplay.report.metrics import MIRROR, IterationReport, Pace
+from selfplay.report.health import WINDOW, Health, HealthFinding
 
 JsonRow = dict[str, Any]
 MAX_BYTES: Final = 2**28  # 200,000 iterations
@@ -75,56 +71,15 @@ class RunRecords:
             return tuple(
                 HealthFinding(str(one.get("name")), str(one.get("text"))) for one in said if isinstance(one, dict)
             )
-        if self.is_dialogue:
-            return _watched(DialogueHealth(), self.metrics[-WINDOW:])
-        reports = [report for row in self.metrics[-WINDOW:] if (report := _report(row)) is not None]
-        return _watched(Health(), reports)
+        health = DialogueHealth() if self.is_dialogue else Health()
+        for row in self.metrics[-WINDOW:]:
+            health.observe(row)
+        return health.findings() if self.metrics else None
 
 
 def _can_be_drawn(row: JsonRow) -> bool:
     whole = isinstance(row.get("iteration"), int) and isinstance(row.get("total_steps", 0), int)
     return whole and all(abs(value) < 2**63 for value in row.values() if isinstance(value, int))
-
-
-def _watched(health: HealthMonitor[Report], reports: Sequence[Report]) -> tuple[HealthFinding, ...] | None:
-    for report in reports:
-        health.observe(report)
-    return health.findings() if reports else None
-
-
-def _report(row: JsonRow) -> IterationReport | None:
-    """The part of a report that the health rules read; None if a value was not finite."""
-    names = ("entropy", "approx_kl", "clip_fraction", "explained_variance", "grad_norm", "skipped")
-    update = {name: row.get(f"losses/{name}") for name in names}
-    losses = {f"{name}_loss": row.get(f"losses/{name}") for name in ("policy", "value")}
-    try:
-        pace = Pace.from_row(row, MIRROR)
-        return IterationReport.model_validate(
-            {
-                "iteration": row["iteration"],
-                "iterations": None,
-                "steps": 0,
-                "total_steps": row.get("total_steps", 0),
-                "timesteps": None,
-                "experiences": 0,
-                "phase_s": {},
-                "update": {
-                    **update,
-                    **losses,
-                    "loss": row.get("losses/total"),
-                    "learning_rate": row.get("charts/learning_rate"),
-                },
-                "play": {
-                    "episodes": row.get("play/episodes", 0),
-                    "draws": row.get("play/draws", 0),
-                    "pace": {} if pace is None else {MIRROR: pace},
-                },
-                "common_gain": row.get("reward/common_gain"),
-                "restarts": row.get("runners/restarts", 0),
-            }
-        )
-    except ValidationError:
-        return None
 
 
 def _document(path: Path) -> JsonRow:

@@ -6,6 +6,8 @@ The rules run as WebAssembly and the policies in JavaScript, see ``docs/browser_
 
 from __future__ import annotations
 
+import base64
+import gzip
 import html
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -13,6 +15,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from envs.compile import sources_hash
 from envs.melee.browser.assets import RULES_JS, rules_module, table_bytes
@@ -20,8 +23,7 @@ from envs.melee.browser.figure_cache import kept_move_tables
 from envs.melee.browser.scene import SCRIPTS, scene_facts
 from envs.melee.drawing.openings import opening_facts
 from envs.melee.tables import CHARACTERS, STAGES
-from selfplay.report.fight.page import player
-from selfplay.report.play_page.packing import packed, packed_bytes
+from selfplay.report.fight.page import little_endian, player
 from selfplay.report.standalone_page import read, read_modules, standalone_page
 
 if TYPE_CHECKING:
@@ -30,8 +32,8 @@ if TYPE_CHECKING:
 VERSION: Final = 1
 STYLES: Final = ("controls.css", "play.css")
 MODULES: Final = (
-    "packing.js", "match.js", "keyboard.js", "gamepad.js", "controls.js", "controls_panel.js", "loop.js", "choices.js",
-    "dom.js", "menu.js", "arena.js", "openings.js", "result.js", "remote.js", "play.js",
+    "packing.js", "dom.js", "match.js", "keyboard.js", "gamepad.js", "controls.js", "controls_panel.js", "loop.js",
+    "choices.js", "menu.js", "arena.js", "openings.js", "result.js", "remote.js", "play.js",
 )  # fmt: skip
 """The modules of ``view``, each after those that it imports."""
 
@@ -142,3 +144,28 @@ def _opponent(opponent: Opponent) -> dict[str, Any]:
         "weights": weights,
         "remote": opponent.bot is None and weights is None,
     }
+
+
+def packed(array: NDArray[np.generic], *, differences: bool = False) -> dict[str, Any]:
+    """An array, compressed by gzip, in base64; ``view/packing.js`` unpacks it.
+
+    The first byte of all numbers stands before the second of all and so on, since neighbours are alike.
+
+    Args:
+        array: Of one of the types of ``fight.page``.
+        differences: Of rows that resemble the one before: keep by how much each differs from it. Of whole numbers only.
+    """
+    kind, little = little_endian(array)
+    content: dict[str, Any] = {"type": kind}
+    if differences:
+        rows = little.reshape(len(little), -1)
+        content["row"] = rows.shape[1]
+        little = rows.copy()
+        little[1:] -= rows[:-1]
+    planes = little.reshape(-1, 1).view(np.uint8).T
+    content["data"] = base64.b64encode(gzip.compress(planes.tobytes(), mtime=0)).decode()
+    return content
+
+
+def packed_bytes(content: bytes) -> dict[str, Any]:
+    return packed(np.frombuffer(content, np.uint8))

@@ -16,8 +16,7 @@ from selfplay.config.resolve import resolve_dialogue
 from selfplay.errors import IncompatibleError
 from selfplay.machine import pick_device, processor, usable_cores
 from selfplay.report import header
-from selfplay.report.dialogue import DialogueLines
-from selfplay.report.dialogue_dashboard import DialogueDashboard
+from selfplay.report.dialogue import DialogueDashboard, DialogueLines
 from selfplay.report.outputs import reporters
 from selfplay.report.plain import PlainReporter, StreamSink
 from selfplay.report.reporter import Tee

@@ -160,9 +160,6 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
         rating = None if rater is None else rater.rating
         return iteration_report(self.session, self.progress, collected, update, phases, rating)
 
-    def observe(self, report: DialogueReport) -> dict[str, Any]:
-        return {"iteration": report.iteration, **report.flat()}
-
     def _open_games(self, runner: str, incarnation: int) -> DialogueGames:
         progress = self.progress
         faults = progress.chaos.plan_of(runner, incarnation, progress.iteration, 0)

@@ -166,6 +166,9 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
         self.progress.speeds.append(report.steps_per_s)
         return report
 
+    def observe(self, report: IterationReport) -> Mapping[str, object]:
+        return {**super().observe(report), "critic_only": report.update.critic_only}
+
     async def after(self, report: IterationReport) -> None:
         for callback in self.session.hooks.callbacks:
             await self._ask("a callback", partial(callback, report))

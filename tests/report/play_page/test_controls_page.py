@@ -13,7 +13,7 @@ pytestmark = [
     pytest.mark.full,
 ]
 VIEW = resources.files("selfplay.report") / "play_page" / "view"
-MODULES = ("keyboard.js", "gamepad.js", "controls.js", "controls_panel.js")
+MODULES = ("dom.js", "keyboard.js", "gamepad.js", "controls.js", "controls_panel.js")
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <meta http-equiv="Content-Security-Policy" content="$policy"><title>controls</title><style>$style</style></head>
 <body>$data<main id="panel"></main><script type="module">$script</script></body></html>"""

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from selfplay.report.play_page.packing import packed, packed_bytes
+from selfplay.report.play_page.page import packed, packed_bytes
 from tests.support.node import gather, needs_node, run_node
 
 HERE = Path(__file__).parent

@@ -253,7 +253,7 @@ def test_health_of_small_games_does_not_ask_for_exploration():
     for fights in (True, False):
         health = Health(fights=fights)
         for i in range(MIN_ITERATIONS):
-            health.observe(sure.model_copy(update={"iteration": i + 1}))
+            health.observe({"iteration": i + 1, **sure.flat()})
         found[fights] = {finding.name for finding in health.findings()}
     assert found[True] - found[False] == {"entropy_collapse"}
     assert "stale_data" in found[False]

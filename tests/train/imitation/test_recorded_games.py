@@ -10,7 +10,7 @@ from envs.plugins import allow
 from selfplay import load_policy
 from selfplay.checkpoint.generations import read_policy_meta
 from selfplay.commands.evaluation import evaluate
-from selfplay.commands.players import chosen_rules, contenders
+from selfplay.commands.players import contenders, home_rules
 from selfplay.commands.record import record_games
 from selfplay.config.call import check_call
 from selfplay.config.imitation_cli import parse
@@ -52,7 +52,7 @@ def write(path, records):
 
 def score(policy, game, opponent, games=100):
     pair, game = contenders((str(policy), opponent), game)
-    characters, rules = chosen_rules(pair, game=game, greedy=True)
+    characters, rules = home_rules(pair, game, greedy=True)
     return evaluate(*pair, games, characters, rules).score
 
 

@@ -1,7 +1,8 @@
 // The screen of the controls: what keys and controllers do, and what the game reads of them.
 
 import { Pad } from "../../fight/player/panels.js";
-import { readColours } from "../../fight/player/data.js";
+import { fit, readColours } from "../../fight/player/data.js";
+import { make } from "./dom.js";
 import { ACTION_CENTRE, ACTION_SHOULDER, ACTION_STICKS } from "./keyboard.js";
 import { PAD_CONTROLS, PAD_PROFILES, padProfile, SourceChoice, sourceName } from "./gamepad.js";
 
@@ -25,14 +26,6 @@ const HINTS = [
 ];
 const ANALOG = /^(main|c|light)_/;
 const REACH = 127; // of a stick in the picture of the controller
-
-function make(tag, className, text, ...children) {
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  if (text) made.textContent = text;
-  made.append(...children);
-  return made;
-}
 
 function button(text, className, pressed) {
   const made = make("button", className, text);
@@ -68,7 +61,7 @@ export class ControlsPanel {
     this.running = false;
     this.controls.testing = false;
     this.controls.captured = null;
-    this.listen(null);
+    this.controls.chooseKey(null);
     this.queue = [];
   }
 
@@ -103,7 +96,7 @@ export class ControlsPanel {
       film[`${name}_x`][0] = (REACH * x) / length;
       film[`${name}_y`][0] = (REACH * y) / length;
     }
-    fitCanvas(this.canvas);
+    fit(this.canvas);
     this.picture.draw(0, this.colour);
     const codes = ACTION_STICKS.map(({ name, field }) => `${name} ${action[field]}, ${action[field + 1]}`);
     const text = `${codes.join("  ")}  shoulder ${action[ACTION_SHOULDER]}`;
@@ -248,7 +241,7 @@ export class ControlsPanel {
   }
 
   drawStick(canvas, { x, y, awake, field }) {
-    fitCanvas(canvas);
+    fit(canvas);
     const ctx = canvas.getContext("2d"), action = this.controls.look(), { colour } = this;
     ctx.setTransform(canvas.width / 2.6, 0, 0, -canvas.height / 2.6, canvas.width / 2, canvas.height / 2);
     ctx.clearRect(-2, -2, 4, 4);
@@ -284,7 +277,7 @@ export class ControlsPanel {
     for (const chosen of Object.values(this.sources)) chosen.classList.remove("listening");
     if (!control) {
       this.controls.captured = null;
-      this.listen(null);
+      this.controls.chooseKey(null);
       const settings = this.controls.gamepads.settings[this.state.id];
       if (Object.keys(this.chosen).length) this.set({ sources: { ...settings?.sources, ...this.chosen } }, "Changed.");
       else this.padNote.textContent = "Nothing was changed.";
@@ -292,14 +285,10 @@ export class ControlsPanel {
     }
     this.sources[control].classList.add("listening");
     this.padNote.textContent = `Press and let go the control for ${LABELS[control]}. A key skips it, Escape ends.`;
-    this.listen((code) => {
+    this.controls.chooseKey((code) => {
       this.queue = code ? this.queue.slice(1) : [];
       this.askNext();
     });
-  }
-
-  listen(taken) {
-    this.controls.chooseKey(taken);
   }
 
   takeSource(state) {
@@ -314,7 +303,7 @@ export class ControlsPanel {
   stopChoosing() {
     if (!this.queue.length && !this.controls.captured) return;
     this.queue = [];
-    this.listen(null);
+    this.controls.chooseKey(null);
     for (const chosen of Object.values(this.sources ?? {})) chosen.classList.remove("listening");
     this.showKeys();
   }
@@ -332,9 +321,4 @@ export class ControlsPanel {
     this.measureButton.textContent = "Done";
     this.padNote.textContent = "Turn each stick once around its rim, then choose Done.";
   }
-}
-
-function fitCanvas(canvas) {
-  const density = window.devicePixelRatio || 1, width = Math.round(canvas.clientWidth * density), height = Math.round(canvas.clientHeight * density);
-  if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
 }

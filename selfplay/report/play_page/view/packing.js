@@ -1,4 +1,4 @@
-// Typed arrays from what selfplay/report/play_page/packing.py has made of them.
+// Typed arrays from what selfplay/report/play_page/page.py has made of them.
 
 import { NUMBER_TYPES } from "../../fight/player/data.js";
 
