@@ -115,7 +115,11 @@ def _of_seats(replay: Replay, seats: Sequence[int]) -> NDArray[np.void]:
 def mock_games(
     player: Contender, opponent: Contender, games: int, characters: tuple[str, str], rules: Rules, seed: int
 ) -> Iterator[NDArray[np.void]]:
-    """Count what a player does in games of the mock in both seats; in both at once if it plays itself. Blocks."""
+    """Count what a player does in games of the mock in both seats; in both at once if it plays itself. Blocks.
+
+    Raises:
+        ConfigError: fewer than one game.
+    """
     pairings = pairings_of([player.id], [opponent.id], games, characters, seed)
     for block in blocks(pairings, rules):
         replays = recorded(block, {player.id: player, opponent.id: opponent}, rules)

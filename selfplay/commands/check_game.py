@@ -46,7 +46,11 @@ class GameReport:
 
 
 def examine(name: str, notify: Callable[[str], object] = lambda _: None) -> GameReport:
-    """Check a game and measure it, in about ten seconds where it is fast. Blocks."""
+    """Check a game and measure it, in about ten seconds where it is fast. Blocks.
+
+    Raises:
+        GameError: there is no such game, or it fails.
+    """
     entry, found = find_game(name), GameReport(name)
     games = make_game(name, num_games=GAMES)
     notify("Playing at random, and measuring")

@@ -31,7 +31,11 @@ CHUNK: Final = 100  # states between two notices
 
 
 def settings_of(words: Sequence[str]) -> dict[str, Any]:
-    """Settings from NAME=VALUE; values are JSON or else strings."""
+    """Settings from NAME=VALUE; values are JSON or else strings.
+
+    Raises:
+        ConfigError: another form.
+    """
     settings: dict[str, Any] = {}
     for word in words:
         name, equals, value = word.partition("=")

@@ -39,7 +39,12 @@ def inspect_file(path: Path, game_id: str | None, notify: Callable[[str], object
 
 
 def inspect_played(settings: FileSettings, notify: Callable[[str], object]) -> None:
-    """Play one game of a model with itself, and show it. Blocks."""
+    """Play one game of a model with itself, and show it. Blocks.
+
+    Raises:
+        ConfigError: no such model.
+        RunnerError: the game failed.
+    """
     model, _ = open_model(settings.config, "cpu", usable_cores(), notify)
     (game,) = play(settings, [1], model, lambda line: None)
     for line in described(game, model.chat.tokenizer):

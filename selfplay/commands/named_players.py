@@ -79,13 +79,21 @@ def game_for(names: Sequence[str], game: str | None = None) -> str:
 
 
 def check_games(games: int) -> None:
-    """Refuse to judge a player by fewer than two games."""
+    """Refuse to judge a player by fewer than two games.
+
+    Raises:
+        ConfigError: so few.
+    """
     if games < 2:
         raise ConfigError(f"--games {games}: at least 2 are needed, one from each seat")
 
 
 def check_scripted(name: str) -> None:
-    """Refuse a name that is no scripted player of the mock; the message lists all."""
+    """Refuse a name that is no scripted player of the mock.
+
+    Raises:
+        ConfigError: there is none; lists all.
+    """
     players = find_game(MOCK).rated.players
     if name not in players:
         raise ConfigError(f"--bot {name}: {UnknownNameError('scripted player', name, players)}")
@@ -150,7 +158,12 @@ def choices(
 
 
 def check_exploit(victim: Path, steps: int, starts: Sequence[str], seeds: Sequence[int], games: int) -> Path:
-    """The folder of the victim's policy; arguments and errors as of ``exploit``."""
+    """The folder of the victim's policy; arguments as of ``exploit``.
+
+    Raises:
+        CheckpointError: no policy lies there.
+        ConfigError: an unknown start, no start or no seed, or too few steps or games.
+    """
     if unknown := [start for start in starts if start not in STARTS]:
         raise ConfigError(f"--starts {unknown[0]}: unknown (valid: {', '.join(STARTS)})")
     if not starts or not seeds or steps < 1 or games < 2:
@@ -159,7 +172,13 @@ def check_exploit(victim: Path, steps: int, starts: Sequence[str], seeds: Sequen
 
 
 def check_export(path: str | Path, kind: str, out: Path, observations: int) -> None:
-    """Check that a policy can be exported; arguments and errors as of ``export``."""
+    """Check that a policy can be exported; arguments as of ``export``.
+
+    Raises:
+        ConfigError: a file that cannot be written, no observation, or packages that are missing.
+        CheckpointError: no policy there.
+        GameError: its game cannot be used here.
+    """
     if observations < 1:
         raise ConfigError(f"--check {observations}: at least 1 observation is needed")
     check_writable(out)

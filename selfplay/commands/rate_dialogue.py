@@ -31,7 +31,11 @@ def rate_dialogue(run: RunDir, budget: int, seed: int, notify: Callable[[str], o
 
 
 def calibrate_dialogue(run: RunDir, games: int, seed: int, notify: Callable[[str], object]) -> AnchorTable:
-    """Rate the scripted players of a run's game, with ``games`` comparisons of each pair. Blocks."""
+    """Rate the scripted players of a run's game, with ``games`` comparisons of each pair. Blocks.
+
+    Raises:
+        ConfigError: too few games.
+    """
     config = started_with(run, DialogueConfig)
     rating = rating_of(config)
     frozen = FrozenPlayers(config, run, "cpu")

@@ -27,7 +27,11 @@ def has_begun(run: RunDir) -> bool:
 
 
 def is_finished(run: RunDir, timesteps: int | None) -> bool:
-    """Return True if a run was trained to its end; refuses one with another number of steps than ``timesteps``."""
+    """Return True if a run was trained to its end.
+
+    Raises:
+        ConfigError: the run has another number of steps than ``timesteps``.
+    """
     if not has_begun(run):
         return False
     there = config_of(run).run.timesteps

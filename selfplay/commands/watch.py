@@ -95,6 +95,9 @@ def opponent_of(run: RunDir, newest: str) -> tuple[str, str]:
     If the newest generation has no rated game against a scripted player, the results of the newest generation that has
     one decide. If it beats no scripted player, the one with its highest score is returned. Without rated games the
     result is ``newest`` itself.
+
+    Raises:
+        LeagueError: the ledger cannot be read.
     """
     games = read_games(run.ledger) if run.ledger.is_file() else ()
     if not games:

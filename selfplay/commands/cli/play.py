@@ -78,6 +78,11 @@ def check(options: argparse.Namespace) -> tuple[Path | None, str]:
 
     Returns:
         The run or policy to be played in the terminal, None where there will be a page; and the game.
+
+    Raises:
+        ConfigError: says which.
+        NotARunError: there is no such run or policy.
+        CheckpointError: the policy file is damaged.
     """
     from envs.registry import find_game
 
@@ -107,7 +112,11 @@ def _given(options: argparse.Namespace, names: Sequence[str]) -> list[str]:
 
 
 def check_name(name: str) -> None:
-    """Refuse a name that games and ratings cannot have."""
+    """Refuse a name that games and ratings cannot have.
+
+    Raises:
+        ConfigError: it is too long, or has letters that cannot be shown, or none from a to z and no digit.
+    """
     if len(name) > _LONGEST_NAME or not name.isprintable():
         raise ConfigError(f"--name: at most {_LONGEST_NAME} letters that can be shown are possible")
     from selfplay.league.people import person_id
@@ -129,7 +138,12 @@ def login_name() -> str:
 
 
 def played_game(what: str | None) -> tuple[Path | None, str]:
-    """The run or policy that was named, by default the newest run, and its game. Shipped policies have no folder."""
+    """The run or policy that was named, by default the newest run, and its game. Shipped policies have no folder.
+
+    Raises:
+        NotARunError: there is no such run or policy.
+        CheckpointError: its newest policy file is damaged.
+    """
     from selfplay.checkpoint import RunDir, is_policy, list_generations, shipped_policies
     from selfplay.checkpoint.generations import POLICY_FILE, read_policy_meta
     from selfplay.checkpoint.run_dir import RUN_FILE, named_run, runs_under

@@ -62,7 +62,11 @@ def main(options: argparse.Namespace) -> None:
 
 
 def watch(run: RunDir, console: Console, crashes: int | None, sleep: Callable[[float], object] = time.sleep) -> None:
-    """Draw the tree again and again, until the trainer has ended or the user interrupts."""
+    """Draw the tree again and again, until the trainer has ended or the user interrupts.
+
+    Raises:
+        ConfigError: the output is no terminal.
+    """
     from rich.live import Live
 
     from selfplay.commands.run_status import examine

@@ -184,7 +184,11 @@ def _unfinished(played: Played, chat: Chat) -> str:
 
 
 def write_games(path: Path, games: Iterable[GameLine]) -> None:
-    """Write a file of games."""
+    """Write a file of games.
+
+    Raises:
+        CheckpointError: it cannot be written.
+    """
     write_file(path, "".join(game.model_dump_json() + "\n" for game in games).encode())
 
 

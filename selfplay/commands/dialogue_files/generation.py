@@ -208,7 +208,11 @@ def _progress(games: Sequence[GameLine], done: int, wanted: int, seconds: float,
 
 
 def set_aside(folder: Path) -> None:
-    """Replace ``previous/`` by the files of earlier games; settings first."""
+    """Replace ``previous/`` by the files of earlier games; settings first.
+
+    Raises:
+        ConfigError: they cannot be moved.
+    """
     files = [folder / name for name in (SETTINGS, GAMES, TRAIN, VAL) if (folder / name).exists()]
     if not files:
         return
@@ -226,6 +230,9 @@ def games_on_states(games: int, per_state: int) -> list[int]:
 
     A rest of one game joins the last state, since a single game has nothing to be compared with. A single state is
     split into two, one for training and one for validation.
+
+    Raises:
+        ConfigError: too few games.
     """
     fewest = 4 if per_state > 1 else 2
     if games < fewest:

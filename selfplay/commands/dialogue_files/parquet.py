@@ -105,6 +105,9 @@ def _check(footer: pyarrow.parquet.FileMetaData, size: int, path: Path, columns:
 
     Snappy, the default of most writers, compresses at most about twenty times; others thousands of times. A repeated
     value is stored once in the file, and many times in memory.
+
+    Raises:
+        CorruptError: names the column, or the number.
     """
     if EXTENSION in base64.b64decode((footer.metadata or {}).get(b"ARROW:schema", b"")):
         raise CorruptError(f"{path}: extension types are not supported")

@@ -131,6 +131,9 @@ def check_tables(train: TrainingTable, val: TrainingTable, tokens: int) -> None:
         train: for training.
         val: for validation.
         tokens: size of the model's vocabulary.
+
+    Raises:
+        CorruptError: says what is wrong.
     """
     if train.source != val.source:
         raise CorruptError(f"{train.path} and {val.path} were made of different games; convert them again")

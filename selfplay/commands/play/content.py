@@ -167,6 +167,10 @@ def write_play_pages(
         folder: Of the pages.
         notify: Called with a line on the progress.
         least: How many characters there are at least.
+
+    Raises:
+        ConfigError: a policy is of a kind that pages cannot play, or a page cannot be written.
+        CheckpointError: a generation cannot be loaded.
     """
     pages = {name: folder / f"{name}.html" for name in generations}
     for number, (name, path) in enumerate(pages.items(), 1):

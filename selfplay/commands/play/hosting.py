@@ -33,6 +33,10 @@ def host(
         port: See ``PlayServer``.
         ready: Is called with the address once the page can be opened.
         notify: Is called with a line on each game that was kept.
+
+    Raises:
+        ConfigError: the port cannot be used.
+        CheckpointError: a policy cannot be loaded.
     """
     remote = [one.id for one in content.opponents if one.bot is None and one.weights is None]
     policies = {name: load_policy(home.policies[name]) for name in remote}

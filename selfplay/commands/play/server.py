@@ -180,7 +180,11 @@ class PlayServer(ThreadingTCPServer):
         super().server_close()
 
     def keep(self, document: bytes) -> Mapping[str, object]:
-        """See ``keep`` of the constructor; a game that it refuses is ``Refused``."""
+        """See ``keep`` of the constructor.
+
+        Raises:
+            Refused: it is no game that can be kept.
+        """
         with self._keeping:
             try:
                 return self._keep(document)

@@ -104,7 +104,11 @@ class _Table(SyncVectorGame):
         return stepped
 
     def _ask(self) -> NDArray[np.int8]:
-        """The legal action that the person chooses, or EOFError; parts without a choice are not asked for."""
+        """The legal action that the person chooses; parts without a choice are not asked for.
+
+        Raises:
+            EOFError: the person ends the play.
+        """
         legal, shown = self.legal[0, self.seat], self._lines()
         self._write(str(self._obs[0, self.seat]) if shown is None else shown)
         parts = [np.flatnonzero(part).tolist() for part in np.split(legal, self._starts[1:])]

@@ -58,21 +58,33 @@ def seconds_for(path: Path | None, seconds: float | None) -> float | None:
 
 @contextmanager
 def saved(path: Path) -> Iterator[Path]:
-    """Write ``path`` atomically: the block writes the temporary file that it gets."""
+    """Write ``path`` atomically: the block writes the temporary file that it gets.
+
+    Raises:
+        ConfigError: the file cannot be written.
+    """
     temporary = path.with_name(f".{path.name}.tmp")
     with boundary(ConfigError, f"cannot write {path}"), replacing(path, temporary):
         yield temporary
 
 
 def save_text(path: Path, text: str) -> int:
-    """Write a UTF-8 file atomically; returns its size in bytes."""
+    """Write a UTF-8 file atomically; returns its size in bytes.
+
+    Raises:
+        ConfigError: the file cannot be written.
+    """
     with saved(path) as temporary:
         temporary.write_bytes(text.encode("utf-8", "backslashreplace"))  # names of files may be no UTF-8
     return path.stat().st_size
 
 
 def check_writable(path: Path) -> None:
-    """Raise ConfigError where a file cannot be written: before long work that makes it."""
+    """Check before long work that its result can be written.
+
+    Raises:
+        ConfigError: the file cannot be written.
+    """
     if path.is_dir():
         raise ConfigError(f"cannot write {path}: it is a folder")
     with boundary(ConfigError, f"cannot write {path}"):

@@ -31,6 +31,9 @@ def write_gif(film: Film, path: Path, fps: int = GIF_FPS, size: tuple[int, int] 
     """Write a GIF that repeats for ever, atomically; its size in bytes.
 
     All pictures share one palette, made from a sample of them, and none is dithered, so that equal parts stay equal.
+
+    Raises:
+        ConfigError: the file cannot be written.
     """
     painter = Painter(scene_of(film), size)
     moments = film.moments(fps)
@@ -44,7 +47,11 @@ def write_gif(film: Film, path: Path, fps: int = GIF_FPS, size: tuple[int, int] 
 
 
 def write_mp4(film: Film, path: Path, fps: int = MP4_FPS, size: tuple[int, int] = MP4_SIZE) -> int:
-    """Write a video (H.264), atomically; its size in bytes. Needs PyAV."""
+    """Write a video (H.264), atomically; its size in bytes.
+
+    Raises:
+        ConfigError: PyAV is not installed, or the file cannot be written.
+    """
     try:
         import av
     except ModuleNotFoundError as error:

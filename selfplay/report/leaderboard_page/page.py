@@ -68,7 +68,11 @@ class PageContent:
 
 
 def write_page(subject: PageContent, path: Path) -> int:
-    """Write the page atomically; returns its size in bytes."""
+    """Write the page atomically; returns its size in bytes.
+
+    Raises:
+        ConfigError: the file cannot be written.
+    """
     return save_text(path, page(subject))
 
 
