@@ -5,18 +5,17 @@ A reply is `[pass]` or `[bet]`. Rewards are winnings in antes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
 import numpy as np
 
 from envs.dialogue.contract import CONTEXT, CUT_OFF, REFUSED, JsonObject, Turn
-from envs.dialogue.turns import TurnGame, parse_reply, refused
+from envs.dialogue.turns import TurnGame, is_refusal, parse_reply, refused
 from envs.errors import GameError
-from envs.solved.kuhn import BET, MOVES, PASS, WAIT, Hand, Kuhn
+from envs.solved.kuhn import BET, BETS, CARDS, MOVES, PASS, WAIT, Hand, Kuhn
 
-CARDS: Final = ("jack", "queen", "king")
 FOLD, SHOWDOWN = "fold", "showdown"  # ends by the rules
 BY_MOVER: Final = (CUT_OFF, CONTEXT)  # ends caused by the mover; they cost as much as a refused reply
 KUHN: Final = Kuhn()
@@ -153,3 +152,33 @@ def vocabulary(rules: KuhnRules) -> list[str]:
     """Pieces of all texts of the game without rules."""
     del rules  # the same for all rules
     return [f"[{kind}]" for kind in KINDS] + [f" {card}" for card in CARDS] + ["\n", refused(_NO_MOVE)]
+
+
+Bets = Mapping[str, Sequence[float]]
+"""Probability of a bet after each sequence of moves: with the jack, the queen and the king."""
+PLAYERS: Final[dict[str, Bets]] = {
+    "random": dict.fromkeys(MOVES, (0.5, 0.5, 0.5)),
+    "honest": dict.fromkeys(MOVES, (0.0, 0.0, 1.0)),
+    "equilibrium": BETS,
+}
+"""By name, weakest first."""
+
+
+@final
+class KuhnPlayer:
+    """Plays one seat of one game (``ScriptedPlayer``)."""
+
+    def __init__(self, bets: Bets, seed: int) -> None:
+        self._bets = bets
+        self._rng = np.random.default_rng(seed)
+        self._card: int | None = None
+        self._done = ""
+
+    def reply(self, observation: str) -> str:
+        if not is_refusal(observation):
+            if self._card is None:
+                self._card = next(card for card, name in enumerate(CARDS) if name in observation)
+            self._done += parse_reply(observation, KINDS).kind[:1]
+        kind = "bet" if self._rng.random() < self._bets[self._done][self._card or 0] else "pass"
+        self._done += kind[0]
+        return f"[{kind}]"

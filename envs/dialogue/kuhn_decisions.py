@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
@@ -29,11 +29,6 @@ class Decision(InformationSet):
     card: int
     done: str  # as in ``Hand``
 
-    @property
-    def key(self) -> tuple[int, str]:
-        """Name of the information set: the seat's card and the moves so far."""
-        return self.card, self.done
-
 
 @cache
 def decisions(rules: KuhnRules) -> tuple[Decision, ...]:
@@ -52,27 +47,27 @@ def decisions(rules: KuhnRules) -> tuple[Decision, ...]:
         legal = tuple(f"[{KUHN.actions[action]}]" for action in KUHN.legal(game.hand, seat))
         texts = (*read[seat], game.observe(seat))
         decision = Decision(seat, game.system(seat), texts, legal, hand.cards[seat], game.hand.done)
-        found.setdefault(decision.key, decision)
+        found.setdefault((decision.card, decision.done), decision)
         plays += [(hand, (*replies, reply)) for reply in legal]
     return tuple(found.values())
 
 
-def strategy(table: Table, chances: Mapping[tuple[int, str], Sequence[float]]) -> Floats:
+def strategy(table: Table, chances: Chances) -> Floats:
     """A strategy in the form of ``envs.solved.exact``, [N, 2, M], without the axis of strategies.
 
     Args:
         table: Of the game, ``envs.registry.GAMES["kuhn"].table()``.
-        chances: By ``Decision.key``, for every decision: the probabilities of its ``replies``, which sum to one.
+        chances: For each of ``decisions`` the probabilities of its ``replies``, which sum to one.
 
     Raises:
-        GameError: a decision is missing, or its numbers are no probabilities.
+        GameError: these are no probabilities.
     """
     legal = table.legal.astype(float)
     filled = np.asarray(legal / legal.sum(-1, keepdims=True))
-    for decision in decisions(KuhnRules()):
-        chance = np.asarray(chances.get(decision.key, ()), float)
+    for decision, given in zip(decisions(KuhnRules()), chances, strict=True):
+        chance = np.asarray(given, float)
         if chance.shape != (len(decision.replies),) or not (chance >= 0).all() or abs(chance.sum() - 1) > 1e-6:
-            raise GameError(f"kuhn_text: {decision.key} has no probabilities of {', '.join(decision.replies)}")
+            raise GameError(f"kuhn_text: {decision.texts} has no probabilities of {', '.join(decision.replies)}")
         actions = [KUHN.actions.index(reply.strip("[]")) for reply in decision.replies]
         cards = (decision.card, decision.card)  # the other one is not seen
         seen = np.asarray(KUHN.observe(Hand(cards, decision.done), decision.seat), np.float32)
@@ -89,6 +84,5 @@ def nash_conv(players: Sequence[Chances], weights: Sequence[float]) -> float:
         GameError: see ``strategy``.
     """
     table = enumerate_states(KUHN)
-    keys = [decision.key for decision in decisions(KuhnRules())]
-    strategies = [strategy(table, dict(zip(keys, chances, strict=True))) for chances in players]
-    return exact.nash_conv(table, np.stack(strategies), np.asarray(weights, float))
+    strategies = np.stack([strategy(table, chances) for chances in players])
+    return exact.nash_conv(table, strategies, np.asarray(weights, float))
