@@ -1,4 +1,7 @@
-"""All frames of an opened file, as columns."""
+"""All frames of an opened file, as columns.
+
+Of each frame the last whole recording counts, which has the inputs and states of both players.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.melee.slp import layout
-from envs.melee.slp.choose import Chosen, choose_recordings
 from envs.melee.slp.columns import (
     Source,
     absence,
@@ -21,7 +23,6 @@ from envs.melee.slp.columns import (
     fill_controllers,
     fill_players,
     game_columns,
-    names,
     source,
 )
 from envs.melee.slp.layout import native
@@ -29,6 +30,7 @@ from envs.melee.slp.start import STAGES
 from envs.melee.state import CONTROLLER, NUM_SEATS, PLAYER, GameState, as_records, records
 
 if TYPE_CHECKING:
+    from envs.melee.slp.scan import Found
     from envs.melee.slp.stream import Opened
 
 _Columns = Callable[[], NDArray[np.void]]
@@ -57,7 +59,7 @@ class Frames:
 
 def read_frames(opened: Opened) -> Frames:
     """Choose the events that count and turn them into columns."""
-    chosen, data = choose_recordings(opened.found), opened.data
+    chosen, data = _choose_recordings(opened.found), opened.data
     pre, post = _source(opened, layout.PRE_FRAME), _source(opened, layout.POST_FRAME)
     inputs, states = chosen.offsets[:, :2], chosen.offsets[:, 2:4]
     items, item_offsets, item_rows = _others(opened, chosen, layout.ITEM)
@@ -74,7 +76,7 @@ def read_frames(opened: Opened) -> Frames:
         *(("players", absent_players(post.absent)), ("pre", pre.absent), ("post", post.absent)),
         *(("items", items.absent), ("timing", opening[0].absent | bookend[0].absent)),
     ):
-        absent |= names(part, absent_fields)
+        absent |= {f"{part}.{name}" for name in absent_fields}
     first = post.events(data, states[:1])["character"].tolist()
     return Frames(
         chosen.numbers,
@@ -92,6 +94,58 @@ def read_frames(opened: Opened) -> Frames:
         chosen.outside,
         absent,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """The events that count, of T frames."""
+
+    numbers: NDArray[np.int64]  # [T] frame numbers
+    offsets: NDArray[np.int64]  # [T, PLACES] of the events of players, frame start and bookend; 0 not recorded
+    rolled_back: NDArray[np.bool_]  # [T] the frame was recorded more than once
+    missing: NDArray[np.int64]  # numbers of frames of the game without a whole recording
+    outside: int  # events with an impossible frame number
+    others: NDArray[np.int64]  # [N] offsets of the other events of those frames, in the order of frames
+    rows: NDArray[np.int64]  # [N] their row, 0..T-1
+
+
+def _choose_recordings(found: Found) -> _Chosen:
+    """The recordings that count."""
+    slots = found.numbers - layout.FIRST_FRAME
+    there = found.places >= 0
+    played = slots[(there[:, 2] | there[:, 3])[found.shapes]]
+    num_slots = int(played.max(initial=-1)) + 1
+    possible = (slots >= 0) & (slots < num_slots)
+    whole = np.flatnonzero(possible & np.logical_and.reduce(there[:, :4], axis=1)[found.shapes])
+    kept = np.full(num_slots, -1)
+    kept[slots[whole]] = whole  # of a frame that was recorded again, the last
+    recorded = np.bincount(slots[possible], minlength=num_slots)
+    frames = np.flatnonzero(kept >= 0)
+    expected = recorded > 0
+    if len(frames):  # a game of the mock has no countdown: frames before the first are not missing
+        expected[frames[0] : frames[-1]] = True
+    counting = kept[frames]
+    offsets = np.where(there, found.places, -(1 << 60))[found.shapes[counting]] + found.begins[counting, None]
+    others, rows = _other_events(found, counting)
+    return _Chosen(
+        frames + layout.FIRST_FRAME,
+        np.maximum(offsets, 0),
+        recorded[frames] > 1,
+        np.flatnonzero(expected & (kept < 0)) + layout.FIRST_FRAME,
+        found.outside + int(found.events[found.shapes[~possible]].sum()),
+        others,
+        rows,
+    )
+
+
+def _other_events(found: Found, counting: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The other events of the recordings that count, and the rows of their frames, which rise."""
+    rows = np.full(len(found.begins), -1)
+    rows[counting] = np.arange(len(counting))
+    rows = rows[found.begins.searchsorted(found.others, "right") - 1]
+    others, rows = found.others[rows >= 0], rows[rows >= 0]
+    order = np.argsort(rows, kind="stable")  # frames that were recorded again
+    return others[order], rows[order]
 
 
 def _state(
@@ -115,13 +169,13 @@ def _source(opened: Opened, command: int) -> Source:
     return source(command, opened.version, int(opened.sizes[command]))
 
 
-def _others(opened: Opened, chosen: Chosen, command: int) -> _Recorded:
+def _others(opened: Opened, chosen: _Chosen, command: int) -> _Recorded:
     """The events of one command that belong to no player and may stand several times in a recording."""
     which = np.frombuffer(opened.data, np.uint8)[chosen.others] == command
     return _source(opened, command), chosen.others[which], chosen.rows[which]
 
 
-def _placed(opened: Opened, chosen: Chosen, command: int, place: int) -> _Recorded:
+def _placed(opened: Opened, chosen: _Chosen, command: int, place: int) -> _Recorded:
     """The events of one command that stand once in a recording."""
     rows = np.flatnonzero(chosen.offsets[:, place])
     return _source(opened, command), chosen.offsets[rows, place], rows
@@ -140,7 +194,7 @@ def _timing(data: bytes, opening: _Recorded, bookend: _Recorded, num_frames: int
 
 
 def _stage(
-    opened: Opened, chosen: Chosen
+    opened: Opened, chosen: _Chosen
 ) -> tuple[NDArray[np.float32], NDArray[np.int16], NDArray[np.int32], frozenset[str]]:
     """Moving parts of the stage, recorded when they change and carried forward, and names of those not recorded."""
     count = len(chosen.numbers)
