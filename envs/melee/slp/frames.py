@@ -1,4 +1,4 @@
-"""All frames of an opened file, as columns.
+"""The replay in an opened file: all frames as columns, the players, and problems of the file.
 
 Of each frame the last whole recording counts, which has the inputs and states of both players.
 """
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.files import printable
 from envs.melee.slp import layout
 from envs.melee.slp.columns import (
     Source,
@@ -25,74 +26,61 @@ from envs.melee.slp.columns import (
     game_columns,
     source,
 )
+from envs.melee.slp.container import MetadataError, Value, read_metadata
 from envs.melee.slp.layout import native
-from envs.melee.slp.start import STAGES
+from envs.melee.slp.model import Replay, Seat
+from envs.melee.slp.start import HUMAN, STAGES
 from envs.melee.state import CONTROLLER, NUM_SEATS, PLAYER, GameState, as_records, records
 
 if TYPE_CHECKING:
     from envs.melee.slp.scan import Found
+    from envs.melee.slp.start import PortStart
     from envs.melee.slp.stream import Opened
 
 _Columns = Callable[[], NDArray[np.void]]
 _Recorded = tuple[Source, NDArray[np.int64], NDArray[np.int64]]  # events of one command: offsets, and the row of each
 
 
-@dataclass(frozen=True, slots=True)
-class Frames:
-    """Columns over T frames; see ``Replay``. Functions make them, from the file, when they are first used."""
-
-    numbers: NDArray[np.int64]  # [T]
-    characters: tuple[int, int]  # on the first frame, -1 without one
-    state: Callable[[], GameState]
-    pre: _Columns  # [T, 2]
-    post: _Columns  # [T, 2]
-    items: _Columns  # [K]
-    timing: _Columns  # [T]
-    fod_platforms: NDArray[np.float32]  # [T, 2]
-    whispy: NDArray[np.int16]  # [T]
-    stadium: NDArray[np.int32]  # [T, 2]
-    rolled_back: NDArray[np.bool_]  # [T]
-    missing: NDArray[np.int64]  # numbers of frames of the game without a whole recording
-    outside: int  # events with an impossible frame number
-    absent: frozenset[str]
-
-
-def read_frames(opened: Opened) -> Frames:
-    """Choose the events that count and turn them into columns."""
+def read_frames(opened: Opened) -> Replay:
+    """Choose the events that count; functions make columns of them when these are first used."""
     chosen, data = _choose_recordings(opened.found), opened.data
     pre, post = _source(opened, layout.PRE_FRAME), _source(opened, layout.POST_FRAME)
     inputs, states = chosen.offsets[:, :2], chosen.offsets[:, 2:4]
     items, item_offsets, item_rows = _others(opened, chosen, layout.ITEM)
     opening, bookend = _placed(opened, chosen, layout.FRAME_START, 4), _placed(opened, chosen, layout.FRAME_BOOKEND, 5)
     fod_platforms, whispy, stadium, absent = _stage(opened, chosen)
-    game = partial(
-        game_columns,
-        chosen.numbers,
-        STAGES.get(opened.start.stage, -1),
-        fod_platforms,
-        recorded="fod_platforms" not in absent,
-    )
+    stage = STAGES.get(opened.start.stage, -1)
+    game = partial(game_columns, chosen.numbers, stage, fod_platforms, recorded="fod_platforms" not in absent)
     for part, absent_fields in (
         *(("players", absent_players(post.absent)), ("pre", pre.absent), ("post", post.absent)),
         *(("items", items.absent), ("timing", opening[0].absent | bookend[0].absent)),
     ):
         absent |= {f"{part}.{name}" for name in absent_fields}
     first = post.events(data, states[:1])["character"].tolist()
-    return Frames(
-        chosen.numbers,
-        tuple(first[0]) if first else (-1, -1),
-        partial(_state, data, game, (pre, inputs), (post, states)),
-        partial(pre.columns, data, inputs),
-        partial(post.columns, data, states),
-        partial(items.columns, data, item_offsets, item_rows),
-        partial(_timing, data, opening, bookend, len(chosen.numbers)),
-        fod_platforms,
-        whispy,
-        stadium,
-        chosen.rolled_back,
-        chosen.missing,
-        chosen.outside,
-        absent,
+    characters = first[0] if first else (-1, -1)
+    named, problems = _names(opened)
+    seats = [_seat(port, characters[i], named.get(port.port, {})) for i, port in enumerate(opened.start.ports)]
+    return Replay(
+        path=opened.file,
+        version=opened.version,
+        stage=stage,
+        external_stage=opened.start.stage,
+        pal=opened.start.pal,
+        frozen_stadium=opened.start.frozen_stadium,
+        seats=(seats[0], seats[1]),
+        state=partial(_state, data, game, (pre, inputs), (post, states)),
+        pre=partial(pre.columns, data, inputs),
+        post=partial(post.columns, data, states),
+        items=partial(items.columns, data, item_offsets, item_rows),
+        timing=partial(_timing, data, opening, bookend, len(chosen.numbers)),
+        fod_platforms=fod_platforms,
+        whispy=whispy,
+        stadium=stadium,
+        rolled_back=chosen.rolled_back,
+        absent=absent,
+        end=opened.end,
+        complete=opened.complete and opened.end is not None and not len(chosen.missing) and not chosen.outside,
+        problems=(*opened.problems, *problems, *_frame_problems(opened, chosen)),
     )
 
 
@@ -216,3 +204,47 @@ def _stage(
     sources = {"fod_platforms": fountain, "whispy": trees, "stadium": screen}
     absent = frozenset(name for name, found in sources.items() if found.absent)
     return np.stack(heights, axis=-1), whispy, stadium, absent
+
+
+def _seat(start: PortStart, character: int, named: dict[str, str]) -> Seat:
+    return Seat(
+        start.port,
+        character,
+        start.external_character,
+        start.costume,
+        start.kind == HUMAN,
+        start.name or named.get("netplay", ""),
+        start.ratios,
+        start.code or named.get("code", ""),
+    )
+
+
+def _names(opened: Opened) -> tuple[dict[int, dict[str, str]], tuple[str, ...]]:
+    """The names of each port in the metadata, such as "netplay" and "code", and problems of the metadata."""
+    if not opened.complete:
+        return {}, ()
+    try:
+        metadata = read_metadata(opened.data, opened.stream.end)
+    except MetadataError as error:
+        offset, reason = error.args
+        return {}, (f"byte {offset}: {reason}",)
+    names = {}
+    for port in opened.ports:
+        inner: Value = dict(metadata)
+        for key in ("players", str(port), "names"):
+            inner = inner.get(key) if isinstance(inner, dict) else None
+        if isinstance(inner, dict):
+            texts = ((kind, text) for kind, text in inner.items() if isinstance(text, str))
+            names[port] = {kind: printable(text) for kind, text in texts}
+    return names, ()
+
+
+def _frame_problems(opened: Opened, chosen: _Chosen) -> tuple[str, ...]:
+    problems = []
+    if len(chosen.missing):
+        problems.append(f"{len(chosen.missing)} frames are left out, the first is {chosen.missing[0]}")
+    if chosen.outside:
+        problems.append(f"{chosen.outside} events of frames that cannot be are skipped")
+    if not opened.complete:
+        problems.append(f"the last whole frame is {chosen.numbers[-1]}" if len(chosen.numbers) else "no frame is whole")
+    return tuple(problems)
