@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from envs.dialogue import kuhn, kuhn_decisions, texts
+from envs.dialogue import kuhn, texts
 from envs.dialogue.contract import DialogueEntry, Exact
 from envs.dialogue.drills import kuhn_drills, matching_drills
 from envs.dialogue.kuhn import PLAYERS, KuhnPlayer, KuhnRules, KuhnText
@@ -58,16 +58,11 @@ def _references(rules: MatchingRules, state: MatchingState) -> dict[str, float]:
     return {"random": anything / state.best, "solo": alone / state.best, "optimum": 1.0}
 
 
-def _kuhn(embedded: bool, settings: Mapping[str, Any]) -> KuhnRules:
-    return _changed("kuhn_text", KuhnRules(told="nothing" if embedded else "full"), settings)
-
-
 def _matching_player(name: str, rules: MatchingRules, seed: int) -> MatchingPlayer:
     return MatchingPlayer(rules, STYLES[name], seed)
 
 
 def _kuhn_player(name: str, rules: KuhnRules, seed: int) -> KuhnPlayer:
-    del rules  # it plays the same under all rules
     return KuhnPlayer(PLAYERS[name], seed)
 
 
@@ -87,7 +82,9 @@ MATCHING: Final = DialogueEntry(
 )
 KUHN_TEXT: Final = DialogueEntry(
     rules=KuhnRules,
-    configure=_kuhn,
+    configure=lambda embedded, settings: _changed(
+        "kuhn_text", KuhnRules(told="nothing" if embedded else "full"), settings
+    ),
     states=kuhn.deal,
     load=kuhn.hand_from_json,
     start=KuhnText,
@@ -97,6 +94,6 @@ KUHN_TEXT: Final = DialogueEntry(
     vocabulary=kuhn.vocabulary,
     references=lambda _rules, _hand: {},  # the value of a hand depends on the players
     shared_reward=False,
-    exact=Exact(kuhn_decisions.decisions, kuhn_decisions.nash_conv),
+    exact=Exact(kuhn.decisions, kuhn.nash_conv),
 )
 DIALOGUE: Final[dict[str, DialogueEntry]] = {"matching": MATCHING, "kuhn_text": KUHN_TEXT}

@@ -9,7 +9,6 @@ import pytest
 from envs.dialogue.contract import CONTEXT, CUT_OFF, FAILED, REFUSED
 from envs.dialogue.drills import kuhn_drills
 from envs.dialogue.kuhn import (
-    CARDS,
     FOLD,
     KINDS,
     PLAYERS,
@@ -18,15 +17,16 @@ from envs.dialogue.kuhn import (
     KuhnRules,
     KuhnText,
     deal,
+    decisions,
     hand_from_json,
+    strategy,
     vocabulary,
 )
-from envs.dialogue.kuhn_decisions import decisions, strategy
-from envs.dialogue.kuhn_decisions import nash_conv as exact_nash_conv
+from envs.dialogue.kuhn import nash_conv as exact_nash_conv
 from envs.errors import GameError
 from envs.registry import GAMES
 from envs.solved.exact import nash_conv, payoffs
-from envs.solved.kuhn import MOVES, Hand, Kuhn
+from envs.solved.kuhn import CARDS, MOVES, Hand, Kuhn
 from tests.envs.dialogue.tables import self_play
 
 TABLE = GAMES["kuhn"].table()

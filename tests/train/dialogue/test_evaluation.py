@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from envs.dialogue.contract import FAILED
-from envs.dialogue.kuhn import KUHN, PLAYERS
-from envs.dialogue.kuhn_decisions import decisions, strategy
+from envs.dialogue.kuhn import KUHN, PLAYERS, decisions, strategy
 from envs.registry import find_dialogue
 from envs.solved.exact import payoffs
 from envs.solved.kuhn import MOVES
