@@ -111,22 +111,18 @@ class VectorGame(Protocol):
     @property
     def num_games(self) -> int:
         """B."""
-        ...
 
     @property
     def num_seats(self) -> int:
         """P."""
-        ...
 
     @property
     def obs_width(self) -> int:
         """D."""
-        ...
 
     @property
     def actions(self) -> ActionSpec:
         """Buttons and categoricals of an action."""
-        ...
 
     @property
     def legal(self) -> Bool | None:
@@ -135,11 +131,9 @@ class VectorGame(Protocol):
         Each categorical has at least one legal class, for every seat. A seat with one legal action decides nothing:
         such a step is not trained on, and its reward belongs to the decision before.
         """
-        ...
 
     def reset(self, seeds: Seeds) -> F32:
         """Restart every game, one seed per game; first observations [B, P, D]."""
-        ...
 
     def step(self, actions: Actions, acts: Bool | None = None) -> StepBatch:
         """Every seat acts once: ``actions`` int8 [B, P, A].
@@ -147,15 +141,12 @@ class VectorGame(Protocol):
         ``acts`` [B, P] marks the seats that decide in this step, by default all. The actions of the others are ignored:
         their controls stay as they are, or, in a game without controls, they play their first legal action.
         """
-        ...
 
     def snapshot(self) -> dict[str, NDArray[np.generic]]:
         """Copies of everything that the future depends on."""
-        ...
 
     def restore(self, arrays: dict[str, NDArray[np.generic]]) -> F32:
         """Continue from a snapshot; the observations [B, P, D] that were current then."""
-        ...
 
 
 class ScriptedGame(VectorGame, Protocol):
@@ -164,32 +155,25 @@ class ScriptedGame(VectorGame, Protocol):
     @property
     def outsider(self) -> int | None:
         """The seat of a person, or of a computer player of the game's own, in every game; None where there is none."""
-        ...
 
     @property
     def bots(self) -> NDArray[np.int8]:
         """[B, P], written by the code that seats players."""
-        ...
 
     @property
     def bot_names(self) -> tuple[str, ...]:
         """Scripted players by index."""
-        ...
 
     @property
     def stats_dtype(self) -> np.dtype[Any]:
         """Type of ``StepBatch.stats``."""
-        ...
 
     @property
     def notes(self) -> list[str]:
         """Messages for the user; reading clears them."""
-        ...
 
     def kill(self) -> bool:
         """End a process of its own by force; False where it has none."""
-        ...
 
     def close(self) -> None:
         """Release all resources."""
-        ...

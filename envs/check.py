@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any, Final
 
 import numpy as np
@@ -171,11 +172,7 @@ def _difference(batch: StepBatch, other: StepBatch) -> str:
 
 
 def _row(batch: StepBatch, b: int) -> StepBatch:
-    one = slice(b, b + 1)
-    return StepBatch(
-        batch.obs[one], batch.reward[one], batch.terminated[one], batch.truncated[one], batch.final_obs[one],
-        batch.score[one], batch.stats[one],
-    )  # fmt: skip
+    return StepBatch(*(getattr(batch, field.name)[b : b + 1] for field in fields(StepBatch)))
 
 
 def _check_blocks_of_one(make: MakeGame, seeds: NDArray[np.uint64], actions: NDArray[np.int8], wanted: Played) -> None:

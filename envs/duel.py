@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from envs.errors import ActionError
+from envs.melee import bots
 from envs.melee.controller import ACTION_SPEC, NEUTRAL
 from envs.melee.mock import ENDED_BY, MockMelee
-from envs.opponents import Opponent, Player, Scripted, find_opponent
+from envs.opponents import Opponent, Player, find_opponent
 
 if TYPE_CHECKING:
     from envs.api import F32, Bool, StepBatch
@@ -50,13 +51,14 @@ class Duel:
     """
 
     def __init__(self, num_games: int, opponent: Opponent, frame_skip: int, delay: int, **options: Any) -> None:  # noqa: ANN401
-        self._opponent = find_opponent(opponent, frame_skip, delay)
-        self._stride = math.gcd(frame_skip, self._opponent.frame_skip)
+        self._opponent = other = find_opponent(opponent, frame_skip, delay)
+        skip, its_delay = (bots.FRAME_SKIP, 0) if isinstance(other, str) else (other.frame_skip, other.delay)
+        self._stride = math.gcd(frame_skip, skip)
         self._strides = frame_skip // self._stride
-        self.game = MockMelee(num_games, frame_skip=self._stride, delay=(delay, self._opponent.delay), **options)
-        if isinstance(self._opponent, Scripted):
-            self.game.bots[:, OTHER] = self.game.bot_names.index(self._opponent.name)
-            self.game.bot_skip = self._opponent.frame_skip
+        self.game = MockMelee(num_games, frame_skip=self._stride, delay=(delay, its_delay), **options)
+        if isinstance(other, str):
+            self.game.bots[:, OTHER] = self.game.bot_names.index(other)
+            self.game.bot_skip = skip
         self._obs = np.zeros((num_games, 2, self.game.obs_width), np.float32)
         self._frame = np.zeros(num_games, np.int64)  # of the episode
 

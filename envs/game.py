@@ -25,7 +25,6 @@ class Player(Protocol[GameT]):
 
     def __call__(self, game: GameT, seat: int, rng: np.random.Generator) -> Action:
         """A legal action of a seat that is to act. All randomness comes from ``rng``; the game is not changed."""
-        ...
 
 
 class Game(ABC):

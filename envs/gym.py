@@ -163,12 +163,7 @@ class MockMeleeVectorEnv(Block):
     an episode ended, ``infos`` has ``final_obs`` and ``final_info``, as Gymnasium's own vector environments give them
     in this mode.
 
-    Args:
-        num_envs: B.
-        opponent: See ``MockMeleeEnv``; one Player decides for all games at once.
-        frame_skip: See ``MockMeleeEnv``.
-        delay: See ``MockMeleeEnv``.
-        options: See ``MockMeleeEnv``.
+    See ``MockMeleeEnv`` for the arguments; an opponent that is a Player decides for all games at once.
     """
 
     metadata: dict[str, Any] = {"render_modes": [], **AUTORESET}  # noqa: RUF012 Gymnasium declares it so

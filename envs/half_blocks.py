@@ -32,9 +32,6 @@ def ansi(pixels: NDArray[np.uint8]) -> str:
 
 
 def _ansi(run: Run) -> str:
-    length, upper, lower = run
-    return f"\x1b[38;2;{_code(upper)};48;2;{_code(lower)}m" + UPPER_HALF * length
-
-
-def _code(colour: NDArray[np.uint8]) -> str:
-    return ";".join(map(str, colour.tolist()))
+    length, *colours = run
+    upper, lower = (";".join(map(str, colour.tolist())) for colour in colours)
+    return f"\x1b[38;2;{upper};48;2;{lower}m" + UPPER_HALF * length

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,19 +17,6 @@ from envs.melee import bots
 
 Choose = Callable[[F32], NDArray[Any]]
 Games = NDArray[np.intp]
-
-# "module:function" that makes a Player of a policy folder. A name and not an import, because policies need packages
-# that games do not: the module is loaded when a folder is given.
-POLICY_LOADER: Final = "selfplay.policy.opponent:load_opponent"
-
-
-@dataclass(frozen=True, slots=True)
-class Scripted:
-    """A player that the game plays itself, by name."""
-
-    name: str
-    frame_skip: int = bots.FRAME_SKIP
-    delay: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +36,11 @@ class Player:
     forget: Callable[[Games], object] = lambda games: None
 
 
-Opponent = str | Path | Choose | Scripted | Player
+Opponent = str | Path | Choose | Player
 
 
-def find_opponent(opponent: Opponent, frame_skip: int, delay: int) -> Scripted | Player:
-    """Find the opponent that the user gave.
+def find_opponent(opponent: Opponent, frame_skip: int, delay: int) -> str | Player:
+    """Find the opponent that the user gave: the name of a scripted player, which the game plays itself, or a Player.
 
     Args:
         opponent: Name of a scripted player; path of a policy folder; a callable, one observation [D] -> one action
@@ -65,36 +52,18 @@ def find_opponent(opponent: Opponent, frame_skip: int, delay: int) -> Scripted |
         UnknownNameError: neither a scripted player nor a path.
         Exception: what the loader of policy folders raises where no policy lies there.
     """
-    if isinstance(opponent, Scripted | Player):
+    if isinstance(opponent, Player) or (isinstance(opponent, str) and opponent in bots.NAMES):
         return opponent
-    if isinstance(opponent, str) and opponent in bots.NAMES:
-        return Scripted(opponent)
     if isinstance(opponent, str | Path):
         if isinstance(opponent, str) and Path(opponent).name == opponent and not Path(opponent).exists():
             raise UnknownNameError("opponent", opponent, bots.NAMES)
-        return _load(Path(opponent))
-    return Player(_one_by_one(opponent), frame_skip, delay)
+        # Not imported above, because policies need packages that games do not.
+        player: Player = import_module("selfplay.policy.opponent").load_opponent(Path(opponent))
+        return player
+    choose = opponent  # is called for one game at a time
+    return Player(lambda obs, _: np.stack([np.asarray(choose(row)) for row in obs]), frame_skip, delay)
 
 
 def name_of(opponent: Opponent) -> str:
     """A name to show: that of a scripted player or of a folder, else ``opponent``."""
-    if isinstance(opponent, Scripted):
-        return opponent.name
     return Path(opponent).resolve().name if isinstance(opponent, str | Path) else "opponent"
-
-
-def _one_by_one(choose: Choose) -> Callable[[F32, Games], NDArray[Any]]:
-    """The same choice for several games: called for one game at a time."""
-
-    def act(obs: F32, _: Games) -> NDArray[Any]:
-        return np.stack([np.asarray(choose(row)) for row in obs])
-
-    return act
-
-
-def _load(folder: Path) -> Player:
-    module, _, function = POLICY_LOADER.partition(":")
-    player = getattr(importlib.import_module(module), function)(folder)
-    if not isinstance(player, Player):
-        raise TypeError(f"{POLICY_LOADER} must give a Player, it gave {player!r}")
-    return player

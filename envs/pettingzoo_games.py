@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 RENDER_MODES: Final = ("ansi", "rgb_array")  # of PettingZoo; ``human`` opens windows
 SEEDS: Final = (1 << 31) - 1  # largest seed that every generator accepts
-_SEAT: Final = ((0,), (1,))
 
 
 class _PettingZooGame(Game):
@@ -180,7 +179,7 @@ class AecGame(_PettingZooGame):
             agent = core.agent_selection
             seat = self._agents.index(agent)
             if not (core.terminations[agent] or core.truncations[agent]):
-                self._acting = _SEAT[seat]
+                self._acting = (seat,)
                 break
             terminated = terminated or bool(core.terminations[agent])
             self._last[agent] = self._seen(seat)  # many environments show nothing to an agent that is removed

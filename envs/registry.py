@@ -18,11 +18,10 @@ from envs.melee.features import ENCODER_VERSION, OBS_WIDTH
 from envs.melee.short_names import TITLES, full_name
 from envs.melee.tables import names_of
 from envs.rated import RatedGame, ScriptedPlayer
-from envs.solved.block import TableGame
+from envs.solved.block import SolvedGame, TableGame
 from envs.solved.kuhn import Kuhn
 from envs.solved.matrix import MATCHING_PENNIES, ROCK_PAPER_SCISSORS
 from envs.solved.mixup import MixUp
-from envs.solved.single import SolvedGame
 from envs.solved.table import Player, always, enumerate_states, uniform
 from envs.solved.table import action_spec as one_categorical
 from envs.vector import RANDOM, SyncVectorGame, repeats_itself
@@ -31,8 +30,7 @@ if TYPE_CHECKING:
     from envs.api import ActionSpec, ScriptedGame
     from envs.dialogue.contract import DialogueEntry
     from envs.plugins import MakeSingle
-    from envs.solved.rules import Rules
-    from envs.solved.table import Table
+    from envs.solved.table import Rules, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +42,9 @@ class GameEntry:
     actions: ActionSpec
     encoder_version: int  # of the observations: another number, another meaning
     ladder: tuple[str, ...]  # scripted players that are rated; ``random`` fixes the scale
-    fighter: bool  # characters fight on a stage, frame by frame: what can be watched
     rated: RatedGame  # all scripted players, and how matches are played
-    starts_at_once: Callable[[], bool]  # returns True if no step compiles rules
+    fighter: bool = False  # characters fight on a stage, frame by frame: what can be watched
+    starts_at_once: Callable[[], bool] = lambda: True  # returns True if no step compiles rules
     prepare: Callable[[], None] | None = None  # compiles the rules, for all processes of this machine
     real_time: bool = False  # in emulators of their own: one game a process, nothing is kept, a slow one is left behind
     training_players: tuple[str, ...] | None = None  # scripted players met in training; None: those of the ladder
@@ -77,9 +75,7 @@ def _known(name: str, rules: Rules[Any], players: Mapping[str, Player], encoder_
         actions=one_categorical(rules.actions),
         encoder_version=encoder_version,
         ladder=tuple(players),
-        fighter=False,
         rated=RatedGame({player: ScriptedPlayer("known-1") for player in players}, {"game": name, "players": 1}),
-        starts_at_once=lambda: True,
         table=table,
         single=lambda render=True: single(),
     )
@@ -115,11 +111,9 @@ def _outside(name: str) -> GameEntry:
         actions=actions,
         encoder_version=version,
         ladder=players,
-        fighter=False,
         rated=RatedGame(
             {player: ScriptedPlayer(f"{version}") for player in players}, {"game": name, "version": version}
         ),
-        starts_at_once=lambda: True,
         held_out=held_out,
         single=single,
         repeats=repeats,
@@ -218,15 +212,15 @@ def find_character(game: GameEntry, name: str) -> str:
         GameError: only the real game has it.
     """
     full = full_name(name)
-    if full not in game.characters and full in _DOLPHIN.characters:
+    if full in game.characters:
+        return full
+    if full in _DOLPHIN.characters:
         title = TITLES.get(full, full)
         raise GameError(
             f"the mock has no data of {title}, only real games have (--game-type dolphin) "
             f"(valid: {', '.join(sorted(game.characters))})"
         )
-    if full not in game.characters:
-        raise UnknownNameError("character", name, game.characters)
-    return full
+    raise UnknownNameError("character", name, game.characters)
 
 
 def find_stage(game: GameEntry, name: str) -> str:

@@ -19,11 +19,11 @@ from typing import Final
 import numpy as np
 
 from envs.dialogue.contract import Drill
-from envs.dialogue.kuhn import CARDS, KuhnRules
-from envs.dialogue.kuhn_decisions import decisions
+from envs.dialogue.kuhn import KuhnRules, decisions
 from envs.dialogue.matching import Matching
 from envs.dialogue.scripted import STYLES, MatchingPlayer
 from envs.dialogue.states import LARGEST_FACTOR, MatchingRules, MatchingState, assignment
+from envs.solved.kuhn import CARDS
 
 SEEN: Final = (0.05, 0.7)
 """Range of the share of cells that a seat sees in a drill without talk: from easy tables to what both know after much

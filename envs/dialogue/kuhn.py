@@ -5,18 +5,25 @@ A reply is `[pass]` or `[bet]`. Rewards are winnings in antes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, final
+from functools import cache
+from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
 
-from envs.dialogue.contract import CONTEXT, CUT_OFF, REFUSED, JsonObject, Turn
-from envs.dialogue.turns import TurnGame, parse_reply, refused
+from envs.dialogue.contract import CONTEXT, CUT_OFF, REFUSED, InformationSet, JsonObject, Turn
+from envs.dialogue.turns import ERROR, TurnGame, is_refusal, parse_reply
 from envs.errors import GameError
-from envs.solved.kuhn import BET, MOVES, PASS, WAIT, Hand, Kuhn
+from envs.solved import exact
+from envs.solved.kuhn import BET, BETS, CARDS, MOVES, PASS, WAIT, Hand, Kuhn
+from envs.solved.table import enumerate_states
 
-CARDS: Final = ("jack", "queen", "king")
+if TYPE_CHECKING:
+    from envs.dialogue.contract import Chances
+    from envs.solved.exact import Floats
+    from envs.solved.table import Table
+
 FOLD, SHOWDOWN = "fold", "showdown"  # ends by the rules
 BY_MOVER: Final = (CUT_OFF, CONTEXT)  # ends caused by the mover; they cost as much as a refused reply
 KUHN: Final = Kuhn()
@@ -48,8 +55,7 @@ class KuhnRules:
 
 
 def deal(rules: KuhnRules, seeds: Sequence[int]) -> list[Hand]:
-    """A hand for each seed; a hand depends on its own seed alone."""
-    del rules  # the deal does not depend on them
+    """A hand for each seed, on which alone it depends."""
     starts = KUHN.starts()
     return [starts[int(np.random.default_rng(seed).integers(len(starts)))] for seed in seeds]
 
@@ -150,6 +156,104 @@ def _as_read(rules: KuhnRules, kind: str) -> str:
 
 
 def vocabulary(rules: KuhnRules) -> list[str]:
-    """Pieces of all texts of the game without rules."""
-    del rules  # the same for all rules
-    return [f"[{kind}]" for kind in KINDS] + [f" {card}" for card in CARDS] + ["\n", refused(_NO_MOVE)]
+    """Pieces of all texts of the game without rules; the same for all rules."""
+    return [f"[{kind}]" for kind in KINDS] + [f" {card}" for card in CARDS] + ["\n", ERROR + _NO_MOVE]
+
+
+Bets = Mapping[str, Sequence[float]]
+"""Probability of a bet after each sequence of moves: with the jack, the queen and the king."""
+PLAYERS: Final[dict[str, Bets]] = {
+    "random": dict.fromkeys(MOVES, (0.5, 0.5, 0.5)),
+    "honest": dict.fromkeys(MOVES, (0.0, 0.0, 1.0)),
+    "equilibrium": BETS,
+}
+"""By name, weakest first."""
+
+
+@final
+class KuhnPlayer:
+    """Plays one seat of one game (``ScriptedPlayer``)."""
+
+    def __init__(self, bets: Bets, seed: int) -> None:
+        self._bets = bets
+        self._rng = np.random.default_rng(seed)
+        self._card: int | None = None
+        self._done = ""
+
+    def reply(self, observation: str) -> str:
+        if not is_refusal(observation):
+            if self._card is None:
+                self._card = next(card for card, name in enumerate(CARDS) if name in observation)
+            self._done += parse_reply(observation, KINDS).kind[:1]
+        kind = "bet" if self._rng.random() < self._bets[self._done][self._card or 0] else "pass"
+        self._done += kind[0]
+        return f"[{kind}]"
+
+
+# ---------------------------------------------------------------- decisions, and exact values
+
+
+@dataclass(frozen=True, slots=True)
+class Decision(InformationSet):
+    """An information set."""
+
+    card: int
+    done: str  # as in ``Hand``
+
+
+@cache
+def decisions(rules: KuhnRules) -> tuple[Decision, ...]:
+    found: dict[tuple[int, str], Decision] = {}
+    plays: list[tuple[Hand, tuple[str, ...]]] = [(hand, ()) for hand in KUHN.starts()]
+    for hand, replies in plays:  # grows meanwhile
+        game = KuhnText(rules, hand)
+        read: tuple[list[str], list[str]] = ([], [])
+        for reply in replies:
+            seat = game.mover
+            read[seat].extend((game.observe(seat), reply))
+            game.act(reply)
+        if game.outcome is not None:
+            continue
+        seat = game.mover
+        legal = tuple(f"[{KUHN.actions[action]}]" for action in KUHN.legal(game.hand, seat))
+        texts = (*read[seat], game.observe(seat))
+        decision = Decision(seat, game.system(seat), texts, legal, hand.cards[seat], game.hand.done)
+        found.setdefault((decision.card, decision.done), decision)
+        plays += [(hand, (*replies, reply)) for reply in legal]
+    return tuple(found.values())
+
+
+def strategy(table: Table, chances: Chances) -> Floats:
+    """A strategy in the form of ``envs.solved.exact``, [N, 2, M], without the axis of strategies.
+
+    Args:
+        table: Of the game, ``envs.registry.GAMES["kuhn"].table()``.
+        chances: For each of ``decisions`` the probabilities of its ``replies``, which sum to one.
+
+    Raises:
+        GameError: these are no probabilities.
+    """
+    legal = table.legal.astype(float)
+    filled = np.asarray(legal / legal.sum(-1, keepdims=True))
+    for decision, given in zip(decisions(KuhnRules()), chances, strict=True):
+        chance = np.asarray(given, float)
+        if chance.shape != (len(decision.replies),) or not (chance >= 0).all() or abs(chance.sum() - 1) > 1e-6:
+            raise GameError(f"kuhn_text: {decision.texts} has no probabilities of {', '.join(decision.replies)}")
+        actions = [KUHN.actions.index(reply.strip("[]")) for reply in decision.replies]
+        cards = (decision.card, decision.card)  # the other one is not seen
+        seen = np.asarray(KUHN.observe(Hand(cards, decision.done), decision.seat), np.float32)
+        for state in np.flatnonzero((table.obs[:, decision.seat] == seen).all(-1) & ~table.over):
+            filled[state, decision.seat] = 0.0
+            filled[state, decision.seat, actions] = chance
+    return filled
+
+
+def nash_conv(players: Sequence[Chances], weights: Sequence[float]) -> float:
+    """NashConv of a mixture of strategies, see ``envs.solved.exact``; chances are in the order of ``decisions``.
+
+    Raises:
+        GameError: see ``strategy``.
+    """
+    table = enumerate_states(KUHN)
+    strategies = np.stack([strategy(table, chances) for chances in players])
+    return exact.nash_conv(table, strategies, np.asarray(weights, float))

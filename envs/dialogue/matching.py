@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, final
 
 from envs.dialogue.contract import AGREED, LONG, REFUSED, JsonObject, Turn
-from envs.dialogue.proposals import Pairs, parse_proposal, refusal
 from envs.dialogue.states import number
-from envs.dialogue.texts import KINDS, as_read, opening, system
+from envs.dialogue.texts import KINDS, Pairs, as_read, opening, parse_proposal, refusal, system
 from envs.dialogue.turns import ParsedReply, TurnGame, parse_reply
 from envs.errors import GameError
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
-from envs.dialogue import kuhn, kuhn_decisions, texts
+from envs.dialogue import kuhn, texts
 from envs.dialogue.contract import DialogueEntry, Exact
 from envs.dialogue.drills import kuhn_drills, matching_drills
-from envs.dialogue.kuhn import KuhnRules, KuhnText
-from envs.dialogue.kuhn_players import PLAYERS, KuhnPlayer
+from envs.dialogue.kuhn import PLAYERS, KuhnPlayer, KuhnRules, KuhnText
 from envs.dialogue.matching import Matching
 from envs.dialogue.scripted import STYLES, MatchingPlayer
 from envs.dialogue.states import LAPTOP, STATES_VERSION, MatchingRules, MatchingState, draw_states
@@ -19,10 +18,6 @@ from envs.errors import GameError, UnknownNameError
 
 PLAYERS_VERSION: Final = 1
 """Version of all scripted players. Rating games with different versions are not rated together."""
-
-if TYPE_CHECKING:
-    from envs.solved.kuhn import Hand
-
 
 RulesType = TypeVar("RulesType", bound=Any)
 _TYPES: Final = {bool: "true or false", int: "whole numbers", float: "numbers", str: "words"}
@@ -63,22 +58,11 @@ def _references(rules: MatchingRules, state: MatchingState) -> dict[str, float]:
     return {"random": anything / state.best, "solo": alone / state.best, "optimum": 1.0}
 
 
-def _kuhn(embedded: bool, settings: Mapping[str, Any]) -> KuhnRules:
-    return _changed("kuhn_text", KuhnRules(told="nothing" if embedded else "full"), settings)
-
-
-def _no_references(rules: KuhnRules, hand: Hand) -> dict[str, float]:
-    """None: the value of a hand depends on the players."""
-    del rules, hand
-    return {}
-
-
 def _matching_player(name: str, rules: MatchingRules, seed: int) -> MatchingPlayer:
     return MatchingPlayer(rules, STYLES[name], seed)
 
 
 def _kuhn_player(name: str, rules: KuhnRules, seed: int) -> KuhnPlayer:
-    del rules  # it plays the same under all rules
     return KuhnPlayer(PLAYERS[name], seed)
 
 
@@ -98,7 +82,9 @@ MATCHING: Final = DialogueEntry(
 )
 KUHN_TEXT: Final = DialogueEntry(
     rules=KuhnRules,
-    configure=_kuhn,
+    configure=lambda embedded, settings: _changed(
+        "kuhn_text", KuhnRules(told="nothing" if embedded else "full"), settings
+    ),
     states=kuhn.deal,
     load=kuhn.hand_from_json,
     start=KuhnText,
@@ -106,8 +92,8 @@ KUHN_TEXT: Final = DialogueEntry(
     teacher="random",
     drills=kuhn_drills,
     vocabulary=kuhn.vocabulary,
-    references=_no_references,
+    references=lambda _rules, _hand: {},  # the value of a hand depends on the players
     shared_reward=False,
-    exact=Exact(kuhn_decisions.decisions, kuhn_decisions.nash_conv),
+    exact=Exact(kuhn.decisions, kuhn.nash_conv),
 )
 DIALOGUE: Final[dict[str, DialogueEntry]] = {"matching": MATCHING, "kuhn_text": KUHN_TEXT}

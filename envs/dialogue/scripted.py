@@ -10,9 +10,8 @@ from typing import Final, final
 
 import numpy as np
 
-from envs.dialogue.proposals import parse_proposal, proposal_text
 from envs.dialogue.states import LAPTOP, Floats, MatchingRules, assignment
-from envs.dialogue.texts import Fact, facts_in, facts_text, partner_reply, table_in
+from envs.dialogue.texts import Fact, facts_in, facts_text, parse_proposal, partner_reply, proposal_text, table_in
 from envs.dialogue.turns import is_refusal
 
 
@@ -47,16 +46,17 @@ class MatchingPlayer:
         self._style = style
         self._rng = np.random.default_rng(seed)
         self._messages = int(self._rng.integers(style.messages[0], style.messages[1] + 1))
-        self._own: dict[tuple[int, int], int] | None = None
+        self._own: dict[tuple[int, int], int] = {}
         self._heard: dict[tuple[int, int], int] = {}
         self._unsaid: list[Fact] = []
         self._taken = 0  # turns of both
         self._said = ""  # last
 
     def reply(self, observation: str) -> str:
-        if is_refusal(observation):
-            return self._try_again()
-        if self._own is None:
+        if is_refusal(observation):  # unexpected: the other kind of reply
+            self._said = "[reject]" if self._said.startswith("[propose]") else self._propose()
+            return self._said
+        if not self._taken:
             self._look(observation)
         said = partner_reply(observation)
         self._taken += said.kind != ""
@@ -64,11 +64,6 @@ class MatchingPlayer:
             self._heard |= {(reviewer, paper): value for reviewer, paper, value in facts_in(self._rules, said.body)}
         self._said = self._answer(said.body) if said.kind == "propose" else self._speak()
         self._taken += 1
-        return self._said
-
-    def _try_again(self) -> str:
-        """The other kind of reply, after an unexpected refusal."""
-        self._said = "[reject]" if self._said.startswith("[propose]") else self._propose()
         return self._said
 
     def _look(self, observation: str) -> None:
@@ -108,28 +103,25 @@ class MatchingPlayer:
 
     def _judged(self, noise: float) -> Floats:
         """Estimated values of all cells, in points of the player's own table."""
-        own = self._own or {}
         values = np.full((self._rules.size,) * 2, self._scale() * self._rules.unseen)
         for cell, value in self._heard.items():
             values[cell] = value * self._exchange()
-        for cell, value in own.items():
+        for cell, value in self._own.items():
             values[cell] = value
         return np.asarray(values + self._rng.normal(0.0, noise * self._scale(), values.shape) if noise else values)
 
     def _scale(self) -> float:
         """Estimate of the factor of the player's own table."""
-        own = self._own or {}
-        if not self._rules.scaled or not own:
+        if not self._rules.scaled or not self._own:
             return 1.0
-        return max(1.0, float(np.mean(list(own.values()))) / ((self._rules.values - 1) / 2))
+        return max(1.0, float(np.mean(list(self._own.values()))) / ((self._rules.values - 1) / 2))
 
     def _exchange(self) -> float:
         """Points of the own table per point of the other's: from cells that both know, else from the means."""
-        own = self._own or {}
         if not self._rules.scaled or not self._heard:
             return 1.0
-        both = [cell for cell in self._heard if self._heard[cell] > 0 and own.get(cell, 0) > 0]
+        both = [cell for cell in self._heard if self._heard[cell] > 0 and self._own.get(cell, 0) > 0]
         if both:
-            return float(np.median([own[cell] / self._heard[cell] for cell in both]))
+            return float(np.median([self._own[cell] / self._heard[cell] for cell in both]))
         mean = float(np.mean(list(self._heard.values())))
         return self._scale() * (self._rules.values - 1) / 2 / mean if mean else 1.0

@@ -39,12 +39,8 @@ def parse_reply(text: str, kinds: tuple[str, ...]) -> ParsedReply:
     return ParsedReply(text[: tag.start()].strip(), tag[1].lower(), text[tag.end() :].strip())
 
 
-def refused(error: str) -> str:
-    return ERROR + error
-
-
 def is_refusal(observation: str) -> bool:
-    """Return True if an observation is the message of ``refused``."""
+    """Return True if an observation says why the last reply was refused."""
     return observation.startswith(ERROR)
 
 
@@ -78,7 +74,7 @@ class TurnGame:
 
     def _refuse(self, seat: int, error: str) -> bool:
         """Refuse a reply; returns whether the seat has no tries left."""
-        self._unseen[seat].append(refused(error))
+        self._unseen[seat].append(ERROR + error)
         self._refused[seat] += 1
         self._tries += 1
         return self._tries > self._retries

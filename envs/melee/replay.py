@@ -18,16 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.errors import ReplayError
-from envs.files import printable, read_plain, replacing
-from envs.melee.slp.container import MAX_FILE_BYTES, MetadataError, Value, read_metadata
-from envs.melee.slp.encode import encode
-from envs.melee.slp.frames import Frames, read_frames
+from envs.files import read_plain, replacing
+from envs.melee.slp.container import MAX_FILE_BYTES
+from envs.melee.slp.encode import DoesNotFit, encode
+from envs.melee.slp.frames import read_frames
 from envs.melee.slp.layout import FIRST_FRAME
 from envs.melee.slp.model import ITEM, Replay, Seat
 from envs.melee.slp.record import Recording, end_of, replay_of, seat_of
-from envs.melee.slp.start import HUMAN, STAGES, End, PortStart
-from envs.melee.slp.stream import Opened, open_stream
-from envs.melee.slp.write import DoesNotFit
+from envs.melee.slp.start import End
+from envs.melee.slp.stream import open_stream
 
 if TYPE_CHECKING:
     from envs.melee.state import GameState
@@ -60,32 +59,7 @@ def read_replay(source: str | Path | bytes, name: str | None = None) -> Replay:
             played one against one.
     """
     data = source if isinstance(source, bytes) else _load(Path(source))
-    opened = open_stream(data, name or ("<bytes>" if isinstance(source, bytes) else str(source)))
-    frames = read_frames(opened)
-    names, problems = _names(opened)
-    first, second = (_seat(port, frames.characters[i], names) for i, port in enumerate(opened.start.ports))
-    return Replay(
-        path=opened.file,
-        version=opened.version,
-        stage=STAGES.get(opened.start.stage, -1),
-        external_stage=opened.start.stage,
-        pal=opened.start.pal,
-        frozen_stadium=opened.start.frozen_stadium,
-        seats=(first, second),
-        state=frames.state,
-        pre=frames.pre,
-        post=frames.post,
-        items=frames.items,
-        timing=frames.timing,
-        fod_platforms=frames.fod_platforms,
-        whispy=frames.whispy,
-        stadium=frames.stadium,
-        rolled_back=frames.rolled_back,
-        absent=frames.absent,
-        end=opened.end,
-        complete=opened.complete and opened.end is not None and not len(frames.missing) and not frames.outside,
-        problems=(*opened.problems, *problems, *_frame_problems(opened, frames)),
-    )
+    return read_frames(open_stream(data, name or ("<bytes>" if isinstance(source, bytes) else str(source))))
 
 
 def write_replay(
@@ -144,49 +118,3 @@ def _load(path: Path) -> bytes:
         return read_plain(path, MAX_FILE_BYTES, follow=True)
     except OSError as error:
         raise ReplayError(str(path), None, error.strerror or str(error)) from error
-
-
-def _seat(start: PortStart, character: int, names: dict[int, dict[str, str]]) -> Seat:
-    named = names.get(start.port, {})
-    return Seat(
-        start.port,
-        character,
-        start.external_character,
-        start.costume,
-        start.kind == HUMAN,
-        start.name or named.get("netplay", ""),
-        start.ratios,
-        start.code or named.get("code", ""),
-    )
-
-
-def _names(opened: Opened) -> tuple[dict[int, dict[str, str]], tuple[str, ...]]:
-    """The names of each port in the metadata, such as "netplay" and "code", and problems of the metadata."""
-    if not opened.complete:
-        return {}, ()
-    try:
-        metadata = read_metadata(opened.data, opened.stream.end)
-    except MetadataError as error:
-        offset, reason = error.args
-        return {}, (f"byte {offset}: {reason}",)
-    names = {}
-    for port in opened.ports:
-        inner: Value = dict(metadata)
-        for key in ("players", str(port), "names"):
-            inner = inner.get(key) if isinstance(inner, dict) else None
-        if isinstance(inner, dict):
-            texts = ((kind, text) for kind, text in inner.items() if isinstance(text, str))
-            names[port] = {kind: printable(text) for kind, text in texts}
-    return names, ()
-
-
-def _frame_problems(opened: Opened, frames: Frames) -> tuple[str, ...]:
-    problems = []
-    if len(frames.missing):
-        problems.append(f"{len(frames.missing)} frames are left out, the first is {frames.missing[0]}")
-    if frames.outside:
-        problems.append(f"{frames.outside} events of frames that cannot be are skipped")
-    if not opened.complete:
-        last = f"the last whole frame is {frames.numbers[-1]}" if len(frames.numbers) else "no frame is whole"
-        problems.append(last)
-    return tuple(problems)

@@ -1,12 +1,18 @@
-"""Many games of one table, stepped together: a step is a few look-ups. B games, two seats, D features, M actions."""
+"""Games that are written down whole: many of one table, and one of rules for people.
+
+Many are stepped together by a few look-ups. B games, two seats, D features, M actions.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from envs import game
 from envs.api import F32, PAYOFF_STATS, Actions, Bool, Seeds, StepBatch
 from envs.errors import ActionError, GameError
 from envs.snapshots import copied, put_back
@@ -14,7 +20,7 @@ from envs.solved.table import action_spec
 from envs.splitmix import words
 
 if TYPE_CHECKING:
-    from envs.solved.table import Table
+    from envs.solved.table import Player, Rules, Table
 
 BOTS: Final = np.uint64(0x5C21B7ED)
 """Sets the random numbers of scripted players apart from those that begin the episodes."""
@@ -130,10 +136,63 @@ class TableGame:
         names, now = self._table.actions, self._table.legal[self._state]
         whole, allowed = self.actions.checked(actions, now)
         if not allowed.all():
-            game, seat, _ = np.argwhere(~allowed)[0]
-            valid = np.flatnonzero(now[game, seat])
+            b, seat, _ = np.argwhere(~allowed)[0]
+            valid = np.flatnonzero(now[b, seat])
             raise ActionError(
-                f"game {game}, seat {seat}: action {actions[game, seat, 0]:g} is not one that it has now "
+                f"game {b}, seat {seat}: action {actions[b, seat, 0]:g} is not one that it has now "
                 f"(valid: {', '.join(f'{n} {names[n]}' for n in valid)})"
             )
         return whole[..., 0]
+
+
+class SolvedGame(game.Game):
+    """A game of ``rules``. A seat with one legal action waits; in a ``TableGame`` it sees the game meanwhile.
+
+    A seed begins the same episode as it does in a ``TableGame``.
+    """
+
+    state: Any
+
+    def __init__(self, rules: Rules[Any], players: Mapping[str, Player], version: int) -> None:
+        self.rules = rules
+        self.num_actions = len(rules.actions)
+        self.obs_width = len(rules.observe(rules.starts()[0], 0))
+        self.version = version
+        self.players = {name: partial(_draw, player) for name, player in players.items()}
+
+    def reset(self, seed: int) -> None:
+        starts = self.rules.starts()
+        drawn = words(np.array([seed], np.uint64), np.zeros(1, np.uint64))[0]
+        self.state = starts[int(drawn) % len(starts)]
+
+    def to_act(self) -> Sequence[int]:
+        return [seat for seat in game.BOTH if len(self.rules.legal(self.state, seat)) > 1]
+
+    def observe(self, seat: int) -> Sequence[float]:
+        return self.rules.observe(self.state, seat)
+
+    def legal(self, seat: int) -> Bool:
+        return np.isin(np.arange(len(self.rules.actions)), self.rules.legal(self.state, seat))
+
+    def step(self, actions: Sequence[game.Action]) -> tuple[Sequence[float], bool, bool]:
+        legal = [self.rules.legal(self.state, seat) for seat in game.BOTH]
+        first, second = (
+            np.asarray(action).item() if len(valid) > 1 else valid[0]  # the action given for a waiting seat is ignored
+            for action, valid in zip(actions, legal, strict=True)
+        )
+        self.state = self.rules.after(self.state, (first, second))
+        payoff = self.rules.payoff(self.state)
+        won = payoff or 0.0
+        return (won, -won), payoff is not None, False
+
+    def render(self) -> str:
+        return self.rules.render(self.state)
+
+    def action_name(self, action: int) -> str:
+        return self.rules.actions[action]
+
+
+def _draw(player: Player, game: SolvedGame, seat: int, rng: np.random.Generator) -> int:
+    """Draw from the probabilities of the actions of a scripted player."""
+    chances = player(game.state, seat)
+    return int(rng.choice(len(chances), p=chances))

@@ -37,6 +37,17 @@ def nash_conv(table: Table, strategies: Floats, weights: Floats) -> float:
 
 def payoffs(table: Table, strategies: Floats) -> Floats:
     """[K, K] what strategy k in seat 0 wins of strategy l in seat 1, on average."""
+    reach = _reach(table, strategies)
+    return np.asarray(np.tensordot(table.payoff[table.over].astype(float), reach[table.over], 1))
+
+
+def mean_length(table: Table, strategy: Floats) -> float:
+    """Steps of an episode on average, where both seats play a strategy, [N, 2, M]."""
+    return float(_reach(table, strategy[None])[~table.over, 0, 0].sum())
+
+
+def _reach(table: Table, strategies: Floats) -> Floats:
+    """[N, K, K] probability of each state, where strategy k has seat 0 and strategy l seat 1."""
     count = len(strategies)
     reach = np.zeros((len(table.over), count, count))
     reach[: table.starts] = 1.0 / table.starts
@@ -44,18 +55,7 @@ def payoffs(table: Table, strategies: Floats) -> Floats:
         for mine, other in np.argwhere(table.after[state] >= 0).tolist():
             chance = strategies[:, state, 0, mine, None] * strategies[None, :, state, 1, other]
             reach[table.after[state, mine, other]] += reach[state] * chance
-    return np.asarray(np.tensordot(table.payoff[table.over].astype(float), reach[table.over], 1))
-
-
-def mean_length(table: Table, strategy: Floats) -> float:
-    """Steps of an episode on average, where both seats play a strategy, [N, 2, M]."""
-    reach = np.zeros(len(table.over))
-    reach[: table.starts] = 1.0 / table.starts
-    for state in np.flatnonzero(~table.over).tolist():  # a state comes before what follows on it
-        for mine, other in np.argwhere(table.after[state] >= 0).tolist():
-            chance = strategy[state, 0, mine] * strategy[state, 1, other]
-            reach[table.after[state, mine, other]] += reach[state] * chance
-    return float(reach[~table.over].sum())
+    return reach
 
 
 @final

@@ -15,8 +15,8 @@ WAIT, PASS, BET = range(3)
 MOVES: Final = {"": 0, "p": 1, "b": 1, "pb": 0}
 """Seat to move after each sequence of actions, p a pass and b a bet; any other sequence ends the game."""
 
-_CARDS: Final = ("jack", "queen", "king")
-_BETS: Final = {"": (1 / 3, 0, 1), "p": (1 / 3, 0, 1), "b": (0, 1 / 3, 1), "pb": (0, 2 / 3, 1)}
+CARDS: Final = ("jack", "queen", "king")
+BETS: Final = {"": (1 / 3, 0, 1), "p": (1 / 3, 0, 1), "b": (0, 1 / 3, 1), "pb": (0, 2 / 3, 1)}
 """Probability of a bet in equilibrium: after what was done, with the jack, the queen and the king."""
 
 
@@ -54,7 +54,7 @@ class Kuhn:
         """Probability of each action in the equilibrium in which seat 0 bets the jack with probability 1/3."""
         if MOVES.get(state.done) != seat:
             return (1.0, 0.0, 0.0)
-        bet = _BETS[state.done][state.cards[seat]]
+        bet = BETS[state.done][state.cards[seat]]
         return (0.0, 1.0 - bet, bet)
 
     def observe(self, state: Hand, seat: int) -> Sequence[float]:
@@ -65,5 +65,5 @@ class Kuhn:
     def render(self, state: Hand) -> str:
         done = ", ".join({"p": "pass", "b": "bet"}[move] for move in state.done) or "none"
         shown = (0, 1) if (seat := MOVES.get(state.done)) is None else (seat,)
-        cards = ", ".join(f"seat {seat} has the {_CARDS[state.cards[seat]]}" for seat in shown)
+        cards = ", ".join(f"seat {seat} has the {CARDS[state.cards[seat]]}" for seat in shown)
         return f"{cards}; moves: {done}"

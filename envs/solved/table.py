@@ -1,4 +1,4 @@
-"""A small game written down whole: every state that its rules can reach, as arrays.
+"""A small game of two seats written down whole: every state that its rules can reach, as arrays.
 
 The block of games and the exact answers both read these arrays, so that what is trained is what is judged.
 Letters in shapes: N states, M actions, D observation features; P = 2 seats.
@@ -6,11 +6,11 @@ Letters in shapes: N states, M actions, D observation features; P = 2 seats.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,38 @@ from numpy.typing import NDArray
 from envs.api import F32, ActionSpec, Bool
 from envs.errors import ContractError
 
-if TYPE_CHECKING:
-    from envs.solved.rules import Rules, State
+State = TypeVar("State", bound=Hashable)
+
+
+class Rules(Protocol[State]):
+    """A zero-sum game of two seats. States are hashable values; methods do not modify them.
+
+    Both seats act in every step. A seat that is not to move has one legal action, to wait, so that turns need no rules
+    of their own. Chance moves only at the start.
+    """
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """Names of the actions, by number."""
+
+    def starts(self) -> Sequence[State]:
+        """Initial states, all equally likely."""
+
+    def legal(self, state: State, seat: int) -> Sequence[int]:
+        """Legal actions of a seat, at least one, in a state that is not terminal."""
+
+    def after(self, state: State, actions: tuple[int, int]) -> State:
+        """Next state after two legal actions."""
+
+    def payoff(self, state: State) -> float | None:
+        """Payoff of seat 0, the negative of seat 1's, in a terminal state; None in any other state."""
+
+    def observe(self, state: State, seat: int) -> Sequence[float]:
+        """Observation of a seat, of the same length in every state, terminal ones included."""
+
+    def render(self, state: State) -> str:
+        """The game as text: before its end what the seat to act may know, then everything."""
+
 
 Player = Callable[[Any, int], Sequence[float]]
 """A scripted player: (state, seat) -> probability of each action. An action that is not legal has none."""

@@ -13,7 +13,7 @@ from envs.wasm.build import load_program, signature
 from envs.wasm.emit import emit
 from envs.wasm.link import custom_section
 from envs.wasm.lowering import PREFIX, lower, only_lower
-from envs.wasm.memory import MIN_STACK, STACK_TOP, Program, layout
+from envs.wasm.memory import MIN_STACK, STACK_TOP, layout
 
 
 def main() -> int:
@@ -22,7 +22,11 @@ def main() -> int:
     only_lower()
     try:
         program = load_program(name)
-        module = _module(program) + signature(name, program)
+        places = layout(program)
+        text = lower(program, {path: value["at"] for path, value in places["values"].items()})
+        code, constants_end = emit(text, [entry.name for entry in program.entries], PREFIX, STACK_TOP - MIN_STACK)
+        described = json.dumps(places | {"constants": constants_end}).encode()
+        module = code + custom_section("layout", described) + signature(name, program)
     except GameError as error:
         sys.stderr.write(f"{error}\n")
         return 1
@@ -30,14 +34,6 @@ def main() -> int:
     size, seconds = len(gzip.compress(module, 9)), sum(os.times()[:2])
     sys.stdout.write(f"{path}: {len(module):,} bytes, {size:,} compressed; {seconds:.1f} s of processor time\n")
     return 0
-
-
-def _module(program: Program) -> bytes:
-    places = layout(program)
-    text = lower(program, {path: value["at"] for path, value in places["values"].items()})
-    exports = [entry.name for entry in program.entries]
-    module, constants_end = emit(text, exports, PREFIX, STACK_TOP - MIN_STACK)
-    return module + custom_section("layout", json.dumps(places | {"constants": constants_end}).encode())
 
 
 if __name__ == "__main__":

@@ -61,12 +61,9 @@ def load_program(name: str) -> Program:
 def signature(name: str, program: Program) -> bytes:
     """The last section of a module: a hash of all sources that it depends on, of llvmlite's version and its layout."""
     own = (*sorted(_OWN.glob("*.py")), Path(str(sys.modules[name.partition(":")[0]].__file__)))
-    parts = [sources_hash(), llvmlite.__version__, json.dumps(layout(program)), *map(_hash, own)]
+    hashes = [hashlib.sha256(path.read_bytes()).hexdigest() for path in own]
+    parts = [sources_hash(), llvmlite.__version__, json.dumps(layout(program)), *hashes]
     return custom_section("sources", hashlib.sha256("\n".join(parts).encode()).digest())
-
-
-def _hash(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _build(name: str, tell: Callable[[str], object] | None) -> bytes:

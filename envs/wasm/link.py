@@ -1,13 +1,13 @@
 """An object file of LLVM becomes a wasm module, without a linker.
 
 One object has all code and data, so the addresses and indices that its relocations would adjust are final already: the
-sections for a linker are left out, and one with the exports is added.
+sections for a linker are left out, and one with the exports is added. See the conventions of WebAssembly's tools,
+``Linking.md``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from envs.errors import WasmError
@@ -29,15 +29,28 @@ def link(data: bytes, exports: dict[str, str]) -> tuple[bytes, int]:
     Raises:
         WasmError: it imports more than memory and stack, or has addresses that are not final.
     """
-    parsed = _Object(data)
-    if unknown := sorted(".".join(name) for name in parsed.imports - _IMPORTS):
+    sections: dict[int, bytes] = {}
+    functions: dict[str, int] = {}
+    reader = _Reader(data, 8)
+    while reader:
+        kind, body = reader.byte(), reader.take(reader.number())
+        if kind != _CUSTOM:
+            sections[kind] = body
+            continue
+        custom = _Reader(body)
+        name = custom.text()
+        if name == "linking":
+            functions = _functions(custom)
+        elif name.startswith("reloc."):
+            _check_relocations(custom)
+    if unknown := sorted(".".join(names) for names in _imports(_Reader(sections.get(_IMPORT, b"\0"))) - _IMPORTS):
         raise WasmError(f"the code needs {', '.join(unknown)}, which no page supplies")
-    body = number(len(exports))
+    data_end = _data_end(_Reader(sections.get(_DATA, b"\0")))
+    sections[_EXPORT] = number(len(exports))
     for symbol, name in exports.items():
-        body += _text(name) + b"\0" + number(parsed.functions[symbol])
-    sections = {**parsed.sections, _EXPORT: body}
+        sections[_EXPORT] += _text(name) + b"\0" + number(functions[symbol])
     ordered = sorted(sections, key=_ORDER.index)
-    return data[:8] + b"".join(section(kind, sections[kind]) for kind in ordered), parsed.data_end
+    return data[:8] + b"".join(section(kind, sections[kind]) for kind in ordered), data_end
 
 
 def number(value: int) -> bytes:
@@ -62,95 +75,76 @@ def _text(text: str) -> bytes:
     return number(len(text.encode())) + text.encode()
 
 
-@dataclass(slots=True)
-class _Object:
-    """What an object file holds; see the conventions of WebAssembly's tools, ``Linking.md``."""
-
-    data: bytes
-    sections: dict[int, bytes] = field(default_factory=dict)
-    imports: set[tuple[str, str]] = field(default_factory=set)
-    functions: dict[str, int] = field(default_factory=dict)  # index by symbol
-    data_end: int = 0
-
-    def __post_init__(self) -> None:
-        for kind, body in self._all():
-            if kind != _CUSTOM:
-                self.sections[kind] = body
-                continue
-            reader = _Reader(body)
-            name = reader.text()
-            if name == "linking":
-                self._read_linking(reader)
-            elif name.startswith("reloc."):
-                self._read_relocations(reader)
-        if _IMPORT in self.sections:
-            self._read_imports(_Reader(self.sections[_IMPORT]))
-        if _DATA in self.sections:
-            self._read_data(_Reader(self.sections[_DATA]))
-
-    def _all(self) -> Iterator[tuple[int, bytes]]:
-        reader = _Reader(self.data, 8)
-        while reader:
-            yield reader.byte(), reader.take(reader.number())
-
-    def _read_imports(self, reader: _Reader) -> None:
-        for _ in range(reader.number()):
-            self.imports.add((reader.text(), reader.text()))
-            kind = reader.byte()
-            if kind == 0:  # a function: its type
-                reader.number()
-            elif kind == 3:  # a global: its type, and whether it changes
-                reader.take(2)
-            else:  # a table or a memory: limits
-                reader.take(1 if kind == 1 else 0)
-                flags = reader.number()
-                reader.number()
-                if flags & 1:
-                    reader.number()
-
-    def _read_data(self, reader: _Reader) -> None:
-        for _ in range(reader.number()):
-            if reader.number() != 0 or reader.byte() != 0x41:  # at a constant i32
-                raise WasmError("the object has data at no fixed address")
-            at = reader.number()  # signed, but not negative
-            reader.byte()
-            size = reader.number()
-            reader.take(size)
-            self.data_end = max(self.data_end, at + size)
-
-    def _read_linking(self, reader: _Reader) -> None:
-        reader.number()  # version
-        while reader:
-            kind, body = reader.byte(), _Reader(reader.take(reader.number()))
-            if kind == 8:
-                for _ in range(body.number()):
-                    self._read_symbol(body)
-
-    def _read_symbol(self, reader: _Reader) -> None:
-        kind, flags = reader.byte(), reader.number()
-        undefined, named = flags & 0x10, flags & 0x40
-        if kind == 1:  # data
-            name = reader.text()
-            if undefined:
-                raise WasmError(f"the code needs data {name}, which no page supplies")
-            for _ in range(3):
-                reader.number()
-        elif kind == 3:  # a section
+def _imports(reader: _Reader) -> set[tuple[str, str]]:
+    """Modules and names of what is imported."""
+    found = set()
+    for _ in range(reader.number()):
+        found.add((reader.text(), reader.text()))
+        kind = reader.byte()
+        if kind == 0:  # a function: its type
             reader.number()
-        else:
-            index = reader.number()
-            name = reader.text() if named or not undefined else ""
-            if kind == 0 and name:
-                self.functions[name] = index
-
-    def _read_relocations(self, reader: _Reader) -> None:
-        reader.number()  # index of the section
-        for _ in range(reader.number()):
-            kind = reader.byte()
-            if kind not in _FINAL:
-                raise WasmError(f"the object has a relocation of kind {kind}, which needs a linker")
-            for _ in range(3 if kind in _WITH_ADDEND else 2):
+        elif kind == 3:  # a global: its type, and whether it changes
+            reader.take(2)
+        else:  # a table or a memory: limits
+            reader.take(1 if kind == 1 else 0)
+            flags = reader.number()
+            reader.number()
+            if flags & 1:
                 reader.number()
+    return found
+
+
+def _data_end(reader: _Reader) -> int:
+    end = 0
+    for _ in range(reader.number()):
+        if reader.number() != 0 or reader.byte() != 0x41:  # at a constant i32
+            raise WasmError("the object has data at no fixed address")
+        at = reader.number()  # signed, but not negative
+        reader.byte()
+        size = reader.number()
+        reader.take(size)
+        end = max(end, at + size)
+    return end
+
+
+def _functions(reader: _Reader) -> dict[str, int]:
+    """Indices of functions by symbol, from the section ``linking``."""
+    found: dict[str, int] = {}
+    reader.number()  # version
+    while reader:
+        kind, body = reader.byte(), _Reader(reader.take(reader.number()))
+        if kind == 8:
+            for _ in range(body.number()):
+                _read_symbol(body, found)
+    return found
+
+
+def _read_symbol(reader: _Reader, functions: dict[str, int]) -> None:
+    kind, flags = reader.byte(), reader.number()
+    undefined, named = flags & 0x10, flags & 0x40
+    if kind == 1:  # data
+        name = reader.text()
+        if undefined:
+            raise WasmError(f"the code needs data {name}, which no page supplies")
+        for _ in range(3):
+            reader.number()
+    elif kind == 3:  # a section
+        reader.number()
+    else:
+        index = reader.number()
+        name = reader.text() if named or not undefined else ""
+        if kind == 0 and name:
+            functions[name] = index
+
+
+def _check_relocations(reader: _Reader) -> None:
+    reader.number()  # index of the section
+    for _ in range(reader.number()):
+        kind = reader.byte()
+        if kind not in _FINAL:
+            raise WasmError(f"the object has a relocation of kind {kind}, which needs a linker")
+        for _ in range(3 if kind in _WITH_ADDEND else 2):
+            reader.number()
 
 
 @dataclass(slots=True)

@@ -51,8 +51,9 @@ def layout(program: Program) -> dict[str, Any]:
     at, values = STACK_TOP, {}
     for path, value in _leaves(program.values):
         at += -at % _ALIGNMENT
-        values[path] = {"at": at, "type": _type_of(value)}
-        at += np.asarray(value).nbytes
+        array = np.asarray(value)
+        values[path] = {"at": at, "type": describe(np.dtype((array.dtype, array.shape)))}
+        at += array.nbytes
     return {"stack": STACK_TOP, "end": at, "values": values}
 
 
@@ -64,11 +65,6 @@ def describe(dtype: np.dtype[Any]) -> Type:
         return dtype.str[1:]  # without the order of its bytes: wasm has one
     fields = {name: [dtype.fields[name][1], describe(dtype.fields[name][0])] for name in dtype.names or ()}
     return {"size": dtype.itemsize, "fields": fields}
-
-
-def _type_of(value: Value) -> Type:
-    array = np.asarray(value)
-    return {"shape": list(array.shape), "of": describe(array.dtype)} if array.ndim else describe(array.dtype)
 
 
 def _leaves(values: Mapping[str, Value], before: str = "") -> Iterator[tuple[str, Value]]:

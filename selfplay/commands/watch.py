@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.melee.drawing.film import Film, Recorder
-from envs.melee.drawing.highlight import Moment, best_moment
 from envs.melee.drawing.items import lasers_of
-from envs.melee.drawing.story import clock
+from envs.melee.drawing.story import Moment, best_moment, clock
 from envs.melee.observation import encode
 from envs.melee.state import FPS
 from envs.melee.tables import load_tables

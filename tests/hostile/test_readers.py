@@ -227,7 +227,7 @@ OWN = {
     "envs.melee.dolphin.console": "what libmelee itself wrote",
     "envs.compile": "hashes the project's sources",
     "envs.distribution": "the project's own file",
-    "envs.melee.browser.figure_cache": "the same, which tests/envs/melee/browser/test_figure_cache.py damages",
+    "envs.melee.browser.figures": "the same, which tests/envs/melee/browser/test_figure_cache.py damages",
     "envs.wasm.build": "hashes the project's sources; its cache, which tests/envs/wasm/test_build.py damages",
     "selfplay.files": "the same",
     "selfplay.policy.language.loading": "folders that were looked through; tests/policy/language/test_loading.py",

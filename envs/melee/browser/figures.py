@@ -1,34 +1,54 @@
-"""Figures and hit circles of characters by action and frame, as tables for ``scene.js``."""
+"""Figures and hit circles of characters by action and frame, as tables for ``scene.js``.
+
+They take a second a character, and are kept beside the compiled rules.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import io
+import os
+import zipfile
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.compile import cache_folder, sources_hash
+from envs.files import replacing
 from envs.melee.actions import NUM_ACTIONS
 from envs.melee.drawing import moves
 from envs.melee.drawing.columns import FIGURE_UNIT, circle_columns, whole
 from envs.melee.drawing.poses import ATTACKS
+from envs.melee.drawing.scene import Numbered
 
+_DRAWING: Final = Path(__file__).resolve().parents[1] / "drawing"
 FRAMES: Final = 100
 """Frames of an action that the tables hold. Later the movement repeats (``poses.period_of``) or has ended."""
 
 
-class _Numbered:
-    """Different arrays, numbered in the order in which they came."""
+def kept_move_tables(characters: Sequence[int]) -> dict[str, NDArray[Any]]:
+    """``move_tables``, made once for the same characters and sources."""
+    folder = cache_folder()
+    if folder is None:
+        return move_tables(characters)
+    path = folder / f"figures-{_signature(characters)}.npz"
+    with suppress(OSError, ValueError, EOFError, zipfile.BadZipFile):
+        return dict(np.load(io.BytesIO(path.read_bytes()), allow_pickle=False))
+    made = move_tables(characters)
+    with suppress(OSError), replacing(path, path.with_name(f"{path.stem}.{os.getpid()}.npz")) as temporary:
+        np.savez(temporary, allow_pickle=False, **made)  # a disk that is full does not cost the tables
+    return made
 
-    def __init__(self) -> None:
-        self.arrays: list[NDArray[Any]] = []
-        self._numbers: dict[bytes, int] = {}
 
-    def number_of(self, array: NDArray[Any]) -> int:
-        number = self._numbers.setdefault(array.tobytes(), len(self.arrays))
-        if number == len(self.arrays):
-            self.arrays.append(array)
-        return number
+def _signature(characters: Sequence[int]) -> str:
+    digest = hashlib.sha256(f"{sources_hash()} {list(characters)}".encode())
+    for path in (*sorted(_DRAWING.rglob("*.py")), Path(__file__)):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def move_tables(characters: Sequence[int]) -> dict[str, NDArray[np.generic]]:
@@ -39,7 +59,7 @@ def move_tables(characters: Sequence[int]) -> dict[str, NDArray[np.generic]]:
         film; ``row_figure`` and ``row_circles`` uint16 [R], which of them a frame has; ``first`` and ``count`` uint16
         [C, NUM_ACTIONS], the rows of an action of a character. The last row is that of all later frames.
     """
-    figures, circles, sequences = _Numbered(), _Numbered(), _Numbered()
+    figures, circles, sequences = Numbered(), Numbered(), Numbered()
     which = np.zeros((len(characters), NUM_ACTIONS), np.uint16)
     for index, character in enumerate(characters):
         drawn: dict[tuple[object, ...], list[int]] = {}  # figures of a sequence, by what they depend on

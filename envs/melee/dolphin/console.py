@@ -49,6 +49,9 @@ class Setup:
     replay_dir: Path | None = None
     start_timeout_s: float = 60.0
     frame_timeout_s: float = 30.0  # between two games ``LOADING`` times as long
+    # When it is restarted: between two games, because of its memory also within one. 0: never.
+    recycle_frames: int = 0  # since its start; fewer for the first one, by slot, so that not all restart at once
+    recycle_mb: int = 0  # of growth since its first game began
 
 
 def make_console(setup: Setup, port: int, home: Path) -> Any:  # noqa: ANN401

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import BinaryIO, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from envs.errors import DolphinError
 from envs.files import parse_json
 from envs.melee.dolphin.install import check_disc
+
+if TYPE_CHECKING:
+    from io import BufferedReader
 
 DISC_BYTES: Final = 1_459_978_240  # size of every complete GameCube disc
 DISC_MD5: Final = "0e63d4223b01d9aba596259dc155a174"  # of Melee 1.02, NTSC
@@ -26,7 +30,7 @@ _COMPRESSED: Final = {  # magic: name, and where the disc's own header stands; N
     b"WIA\x01": ("WIA", 0x58),
 }
 _MAINLINE_ONLY: Final = ("RVZ", "WIA")  # Ishiiruka is older than these
-_CHUNK: Final = 1 << 22
+_MAX_SETTINGS: Final = 1 << 22  # bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,7 @@ def judge_disc(path: str | Path, *, hash_it: bool) -> Verdict:
         raise DolphinError(f"{disc}: {error}") from error
 
 
-def _judge(file: BinaryIO, size: int, hash_it: bool) -> Verdict:
+def _judge(file: BufferedReader, size: int, hash_it: bool) -> Verdict:
     magic = file.read(4)
     if magic.lstrip()[:1] == b"{":
         return _judge_settings(file)
@@ -80,7 +84,8 @@ def _judge(file: BinaryIO, size: int, hash_it: bool) -> Verdict:
         return Verdict("warning", f"{size:,} bytes instead of {DISC_BYTES:,}: cut or padded; make the image again")
     if not hash_it:
         return Verdict("ok", "Melee 1.02 by its header and size; not hashed")
-    if (found := _md5(file)) != DISC_MD5:
+    file.seek(0)
+    if (found := hashlib.file_digest(file, partial(hashlib.md5, usedforsecurity=False)).hexdigest()) != DISC_MD5:
         return Verdict(
             "warning", f"MD5 {found} instead of {DISC_MD5}: altered or damaged; if games fail, make the image again"
         )
@@ -95,19 +100,11 @@ def _wrong_game(header: bytes) -> str:
     return "" if revision == _REVISION else f"another edition of Melee (revision {revision})"
 
 
-def _judge_settings(file: BinaryIO) -> Verdict:
+def _judge_settings(file: BufferedReader) -> Verdict:
     """Check that a file is a JSON object: the settings of the tests' program in place of Dolphin, which reads them."""
     file.seek(0)
     try:
-        parse_json(file.read(_CHUNK))
+        parse_json(file.read(_MAX_SETTINGS))
     except ValueError as error:
         raise DolphinError(f"is no disc image, and no JSON either: {error}") from error
     return Verdict("warning", "settings of the stand-in for Dolphin; a real game needs an image of Melee 1.02, NTSC")
-
-
-def _md5(file: BinaryIO) -> str:
-    md5 = hashlib.md5(usedforsecurity=False)
-    file.seek(0)
-    while chunk := file.read(_CHUNK):
-        md5.update(chunk)
-    return md5.hexdigest()

@@ -227,6 +227,11 @@ class Emulator:
         except BrokenPipeError:
             raise self._unheard() from None
 
+    def release(self) -> None:
+        """Release everything on all pads."""
+        for pad in self.pads:
+            pad.release()
+
     def _unheard(self) -> DolphinError:
         """The error for a pipe that Dolphin has closed.
 

@@ -118,15 +118,12 @@ class FrameReader:
                 elif command == layout.GAME_START:
                     self._begin(data[at : at + 1 + size])
                 elif command == layout.GAME_END:
-                    self.end = read_end(data[at : at + 1 + size], self.version, self._ports())
+                    first, second = sorted(self._seats)
+                    self.end = read_end(data[at : at + 1 + size], self.version, (first, second))
                 at += 1 + size
         except (KeyError, IndexError, struct.error) as error:
             raise DolphinError(f"Dolphin sent what are no events of a game: {error!r}") from error
         return result
-
-    def _ports(self) -> tuple[int, int]:
-        first, second = sorted(self._seats)
-        return first, second
 
     def _declare(self, data: bytes, at: int) -> int:
         """Read the table of sizes, which opens a game; returns its own size."""

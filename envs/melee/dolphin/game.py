@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from envs.errors import DolphinError, GameError
 from envs.melee.dolphin.console import Setup
 from envs.melee.dolphin.install import check_disc, find_executable
-from envs.melee.dolphin.match import Dolphin, Recycling
+from envs.melee.dolphin.match import Dolphin
 from envs.melee.dolphin.roster import CHARACTERS, PLAYERS, Seat, level_of
 from envs.melee.external_frames import ExternalFramesGame
 from envs.melee.slp.record import GAME_SET, TIME
@@ -24,6 +24,7 @@ OTHER: Final = 1  # the seat of a computer player
 # Options that ``Setup`` takes as they are.
 _SETTINGS: Final = (
     "slot", "slots", "slippi_port", "headless", "fast_forward", "play_on", "start_timeout_s", "frame_timeout_s",
+    "recycle_frames", "recycle_mb",
 )  # fmt: skip
 
 
@@ -71,8 +72,6 @@ class DolphinMelee(ExternalFramesGame):
         cpu_level: int | None = None,
         human_port: int | None = None,
         replay_dir: str | None = None,
-        recycle_frames: int = 0,
-        recycle_mb: int = 0,
         restarts: bool = True,
         **options: Any,  # noqa: ANN401
     ) -> None:
@@ -97,7 +96,6 @@ class DolphinMelee(ExternalFramesGame):
                 **settings,
             ),
             (ports[0], ports[1]),
-            Recycling(recycle_frames, recycle_mb),
             self.notes.append,
         )
 

@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from melee import Button
 
 from envs.errors import DolphinError
 from envs.melee.dolphin.conversions import differences
 from envs.melee.dolphin.emulator import Emulator
-from envs.melee.dolphin.end_game import end_game
-from envs.melee.dolphin.game_check import check_game
 from envs.melee.dolphin.lock_step import count_down
 from envs.melee.dolphin.menus import Menus, Plan
+from envs.melee.dolphin.roster import CHARACTERS
 from envs.melee.physics.actions.death import TIMER
+from envs.melee.slp.layout import FIRST_FRAME
+from envs.melee.slp.start import CPU, STAGES, TIMER_S
 from envs.melee.state import NUM_SEATS, STOCKS
 from envs.melee.tables import STAGES as STAGE_NUMBERS
 
 if TYPE_CHECKING:
     from envs.melee.dolphin.console import Setup
+    from envs.melee.dolphin.frames import FrameReader
     from envs.melee.dolphin.roster import Seat
+    from envs.melee.slp.start import Start
     from envs.melee.state import GameState
 
 MEMORY_FRAMES: Final = 1800  # between two checks of the memory during a game
-
-
-@dataclass(frozen=True, slots=True)
-class Recycling:
-    """When a Dolphin is restarted: between two games, because of its memory also within one. 0: never."""
-
-    frames: int = 0  # since its start; fewer for the first one, by slot, so that not all restart at once
-    megabytes: int = 0  # of growth since its first game began
+ENDING: Final = 1200  # maximum number of frames after a game is decided
+QUIT_S: Final = 3.0  # timeout for leaving a game
+_BEAT_S: Final = 0.02  # between two inputs to a paused game
 
 
 @dataclass
@@ -50,20 +50,12 @@ class Dolphin:
     Args:
         setup: Settings of the emulator.
         ports: Of seat 0 and seat 1, from 1, rising.
-        recycling: When it is restarted.
         notify: Receives a message at a restart.
     """
 
-    def __init__(
-        self,
-        setup: Setup,
-        ports: tuple[int, int],
-        recycling: Recycling,
-        notify: Callable[[str], object] = lambda _: None,
-    ) -> None:
+    def __init__(self, setup: Setup, ports: tuple[int, int], notify: Callable[[str], object]) -> None:
         self._setup = setup
         self._ports = ports
-        self._recycling = recycling
         self._notify = notify
         self._emulator: Emulator | None = None
         self._pads_of: tuple[int | None, ...] = ()  # place of each seat's pad; None: a person
@@ -115,11 +107,10 @@ class Dolphin:
         check_game(self.emulator.reader, self._ports, seats, stage)
         self._asked = (tuple(seats), stage)
         self.emulator.enter_game()
-        for pad in self.emulator.pads:
-            pad.release()
+        self.emulator.release()
         self._over = False
         pads = enumerate(self._pads_of)
-        if self._recycling.megabytes and self._age.megabytes is None:
+        if self._setup.recycle_mb and self._age.megabytes is None:
             self._age.megabytes = self.emulator.memory_mb()
         count_down(self.emulator, [(s, pad) for s, pad in pads if pad is not None and not seats[s].cpu_level])
 
@@ -168,7 +159,7 @@ class Dolphin:
         self._emulator = Emulator(self._setup, ours, people[0] if people else None)
         part = 1.0 if self._age.renewed else (self._setup.slot + 1) / max(self._setup.slots, 1)
         self._asked = None
-        self._age = _Age(self._recycling.frames * part or float("inf"), renewed=True)
+        self._age = _Age(self._setup.recycle_frames * part or float("inf"), renewed=True)
 
     def _is_old(self) -> bool:
         age = self._age
@@ -179,7 +170,7 @@ class Dolphin:
         return self._is_too_big()
 
     def _is_too_big(self) -> bool:
-        age, limit = self._age, self._recycling.megabytes
+        age, limit = self._age, self._setup.recycle_mb
         if not limit or age.megabytes is None:
             return False
         used = self.emulator.memory_mb()
@@ -209,22 +200,103 @@ class Dolphin:
         person = len(plans) < NUM_SEATS
         menus = Menus(plans, STAGE_NUMBERS[stage], emulator.helper, person=person)
         emulator.enter_menus(float("inf") if person else self._setup.start_timeout_s)  # people take their time
-        for pad in emulator.pads:
-            pad.release()
+        emulator.release()
         while True:
             state = emulator.menu_step()
             if emulator.has_begun:
                 break
             if menus.press(state) or emulator.prompted:
-                for pad in emulator.pads:
-                    pad.release()
+                emulator.release()
                 emulator.settle()
-        for wrong in self._differences(state):
-            raise DolphinError(f"this version of libmelee reads the game differently: {wrong}")
-        return menus.have_chosen
-
-    def _differences(self, state: Any) -> Iterator[str]:  # noqa: ANN401 # melee.GameState
-        reader, console = self.emulator.reader, self.emulator.console
+        reader = emulator.reader
         if state is not None and reader.frame == reader.first:
             first, second = self._ports
-            yield from differences(reader.state, (first - 1, second - 1), state, console.zero_indices)
+            for wrong in differences(reader.state, (first - 1, second - 1), state, emulator.console.zero_indices):
+                raise DolphinError(f"this version of libmelee reads the game differently: {wrong}")
+        return menus.have_chosen
+
+
+def check_game(reader: FrameReader, ports: tuple[int, int], seats: Sequence[Seat], stage: str) -> None:
+    """Check that a game that has just begun is the one that was asked for.
+
+    Args:
+        reader: Of its first frames.
+        ports: Expected ports, from 1.
+        seats: Expected players.
+        stage: Expected stage, by name.
+
+    Raises:
+        DolphinError: it is not; names the expected and the actual value.
+    """
+    start = reader.start
+    if start is None or reader.first != FIRST_FRAME:
+        raise DolphinError(f"the game began at frame {reader.first}, not at {FIRST_FRAME}")
+    if tuple(port.port for port in start.ports) != tuple(port - 1 for port in ports):
+        began = ", ".join(str(port.port + 1) for port in start.ports)
+        raise DolphinError(f"the game began with ports {began}, {ports[0]}, {ports[1]} were asked for")
+    number = STAGES.get(start.stage, -1)
+    if number != STAGE_NUMBERS[stage]:
+        raise DolphinError(f"the game began on {_name(STAGE_NUMBERS, number)}, {stage} was asked for")
+    for wrong in _rules(start, stage):
+        raise DolphinError(f"the game began with {wrong}; set the game's rules back, or use another build or disc")
+    characters = reader.state.players["character"][0].tolist()
+    for seat, port, character in zip(seats, start.ports, characters, strict=True):
+        if not seat.person and character != seat.character:
+            raise DolphinError(
+                f"the game began with {_name(CHARACTERS, character)} on port {port.port + 1}, "
+                f"{_name(CHARACTERS, seat.character)} was asked for"
+            )
+        if (port.kind == CPU) != (seat.cpu_level > 0):
+            kind = "a computer player" if port.kind == CPU else "no computer player"
+            raise DolphinError(f"the game began with {kind} on port {port.port + 1}")
+
+
+def _rules(start: Start, stage: str) -> Iterator[str]:
+    """Differences from tournament rules, which policies and the mock use: actual and expected values."""
+    stocks = [port.stocks for port in start.ports]
+    if start.mode != "stock" or set(stocks) != {STOCKS}:
+        yield f"{start.mode} mode and {', '.join(map(str, stocks))} stocks, stock mode and {STOCKS} were asked for"
+    if start.timer_s != TIMER_S:
+        timer = f"a timer of {start.timer_s} s" if start.timer_s else "no timer"
+        yield f"{timer}, one of {TIMER_S} s was asked for"
+    if start.items:
+        yield "items, none were asked for"
+    if stage == "pokemon_stadium" and not start.frozen_stadium:
+        yield "a stadium that changes, a frozen one was asked for (Slippi 3.19 and newer have it)"
+
+
+def _name(names: dict[str, int], number: int) -> str:
+    return next((name for name, value in names.items() if value == number), f"number {number}")
+
+
+def end_game(emulator: Emulator) -> bool:
+    """Leave a game in progress: play a decided game to its end, quit any other.
+
+    Returns:
+        Whether that worked.
+
+    Raises:
+        DolphinError: Dolphin has died, hangs, or sends what cannot be read.
+    """
+    emulator.release()
+    if emulator.reader.end is not None or (emulator.reader.state.players["stocks"] <= 0).any():
+        return any(not emulator.advance() for _ in range(ENDING))
+    return _quit(emulator)
+
+
+def _quit(emulator: Emulator) -> bool:
+    """Pause, then press L, R, A and start. A paused game sends no frames, so this is timed by the clock."""
+    controllers = [pad.controller for pad in emulator.pads]
+    controllers[0].press_button(Button.BUTTON_START)
+    emulator.flush()
+    deadline = time.monotonic() + QUIT_S
+    beats = 0
+    while time.monotonic() < deadline:
+        if emulator.left_game(_BEAT_S):
+            return True
+        beats += 1
+        press = beats > 10 and beats % 10 > 2
+        for button in (Button.BUTTON_L, Button.BUTTON_R, Button.BUTTON_A, Button.BUTTON_START):
+            (controllers[0].press_button if press else controllers[0].release_button)(button)
+        emulator.flush()
+    return False

@@ -39,12 +39,10 @@ def bone(paint: Paint, width: float, *joints: str) -> Shape:
     return Shape("line", " ".join(joints), (), width, paint)
 
 
-def disc(frame: str, paint: Paint, radius: float, x: float, y: float, *, inner: bool = False) -> Shape:
-    return Shape("circle", frame, (x, y), radius, paint, inner)
-
-
-def back_disc(frame: str, paint: Paint, radius: float, x: float, y: float) -> Shape:
-    return Shape("circle", frame, (x, y), radius, paint, behind=True)
+def disc(
+    frame: str, paint: Paint, radius: float, x: float, y: float, *, inner: bool = False, behind: bool = False
+) -> Shape:
+    return Shape("circle", frame, (x, y), radius, paint, inner, behind)
 
 
 def poly(frame: str, paint: Paint, *points: float) -> Shape:
@@ -59,12 +57,8 @@ def mark(frame: str, paint: Paint, *points: float) -> Shape:
     return Shape("polygon", frame, points, 0.0, paint, inner=True)
 
 
-def band(frame: str, paint: Paint, width: float, *points: float) -> Shape:
-    return Shape("line", frame, points, width, paint)
-
-
-def back_band(frame: str, paint: Paint, width: float, *points: float) -> Shape:
-    return Shape("line", frame, points, width, paint, behind=True)
+def band(frame: str, paint: Paint, width: float, *points: float, behind: bool = False) -> Shape:
+    return Shape("line", frame, points, width, paint, behind=behind)
 
 
 def stripe(frame: str, paint: Paint, width: float, *points: float) -> Shape:
@@ -149,18 +143,8 @@ def _mouse(fur: Paint, cheeks: Paint, ear: float, *, black_edge: bool) -> tuple[
         x, y = 0.25 * (from_x + to_x) + 0.37 * tip_x, 0.5 * (from_y + to_y + ear)  # of its widest place
         shape = (from_x, from_y, x - half, y, tip_x, tip, x + half, y, to_x, to_y)
         if black_edge:
-            inside = (
-                from_x + 0.2,
-                from_y,
-                x - half / 2,
-                y,
-                0.95 * tip_x,
-                tip - 0.4,
-                x + half / 2,
-                y,
-                to_x - 0.15,
-                to_y,
-            )
+            left, right = from_x + 0.2, to_x - 0.15
+            inside = (left, from_y, x - half / 2, y, 0.95 * tip_x, tip - 0.4, x + half / 2, y, right, to_y)
             shapes += [poly("head", INK, *shape), mark("head", fur, *inside)]
         else:
             high = y + 0.25 * ear
@@ -236,7 +220,7 @@ COSTUMES: Final[dict[int, tuple[Shape, ...]]] = {
         back("torso", SEAT, -0.24, -0.03, -0.12, -0.03, -0.12, -0.22, -0.2, -0.31, -0.28, -0.18),
     )),
     7: (  # Sheik
-        back_band("head", "#e3bd57", 0.5, -0.8, 0.35, -1.7, 0.15, -2.2, -0.9, -2.0, -2.1),
+        band("head", "#e3bd57", 0.5, -0.8, 0.35, -1.7, 0.15, -2.2, -0.9, -2.0, -2.1, behind=True),
         mark("torso", SEAT, -0.06, -0.03, 0.09, -0.03, 0.09, -0.21, -0.03, -0.21),
         stripe("torso", "#e9e3d0", 0.05, -0.06, -0.28, 0.06, -0.28),
         poly("head", "#efe9d8", -1.05, 0.0, -1.0, 0.75, -0.3, 1.2, 0.5, 1.1, 0.85, 0.55, -0.2, 0.3, -0.3, -0.15),
@@ -308,10 +292,10 @@ COSTUMES: Final[dict[int, tuple[Shape, ...]]] = {
         stripe("head", "#c2577f", 0.07, 0.66, -0.24, 0.86, -0.17),
     ),
     16: (  # Mewtwo
-        back_band("torso", "#7d57a8", 0.075, 0.0, -0.31, -0.17, -0.45, -0.38, -0.42, -0.54, -0.2, -0.54, 0.06, -0.44,
-                  0.2),
-        back_disc("torso", "#7d57a8", 0.055, -0.43, 0.22),
-        back_band("head", "#b7afc9", 0.42, -0.7, 0.3, -1.35, -0.5, -0.5, -1.7),
+        band("torso", "#7d57a8", 0.075, 0.0, -0.31, -0.17, -0.45, -0.38, -0.42, -0.54, -0.2, -0.54, 0.06, -0.44, 0.2,
+             behind=True),
+        disc("torso", "#7d57a8", 0.055, -0.43, 0.22, behind=True),
+        band("head", "#b7afc9", 0.42, -0.7, 0.3, -1.35, -0.5, -0.5, -1.7, behind=True),
         mark("torso", "#7d57a8", *_oval(0.01, -0.27, 0.075, 0.1)),
         stripe("torso", SEAT, 0.05, -0.09, -0.04, 0.1, -0.05),
         poly("head", "#cdc7db", -0.9, 0.2, -1.0, 1.45, -0.6, 1.55, -0.1, 0.85),
@@ -343,8 +327,8 @@ COSTUMES: Final[dict[int, tuple[Shape, ...]]] = {
         stripe("head", GOLD, 0.16, -0.2, 0.72, 0.85, 0.55),
     ),
     20: _hero("#4f9f3f", _sword(0.42, 0.05, STEEL, "#7a4a26"), (  # Young Link
-        back_disc("torso", "#9a6a35", 0.17, -0.16, -0.14),
-        back_disc("torso", SEAT, 0.07, -0.2, -0.14),
+        disc("torso", "#9a6a35", 0.17, -0.16, -0.14, behind=True),
+        disc("torso", SEAT, 0.07, -0.2, -0.14, behind=True),
     )),
     21: (  # Dr. Mario
         back("torso", "#e6e9ef", -0.13, 0.0, -0.22, -0.5, 0.0, -0.55, 0.06, -0.3),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,6 +81,20 @@ class FightScene:
         return self.items[first:last]
 
 
+class Numbered:
+    """Different arrays, numbered in the order in which they came."""
+
+    def __init__(self) -> None:
+        self.arrays: list[NDArray[Any]] = []
+        self._numbers: dict[bytes, int] = {}
+
+    def number_of(self, array: NDArray[Any]) -> int:
+        number = self._numbers.setdefault(array.tobytes(), len(self.arrays))
+        if number == len(self.arrays):
+            self.arrays.append(array)
+        return number
+
+
 def scene_of(film: Film) -> FightScene:
     players = film.players
     characters, look = np.unique(players["character"], return_inverse=True)
@@ -95,12 +109,12 @@ def scene_of(film: Film) -> FightScene:
     kinds, which = _moves(players)
     figures, figure = np.unique(np.stack([moves.figure(move) for move in kinds]), axis=0, return_inverse=True)
     shots["figure"] = figure.reshape(-1)[which]
-    circles, circle = _distinct([moves.circles(move) for move in kinds])
-    shots["circles"] = circle[which]
+    circles = Numbered()
+    shots["circles"] = np.array([circles.number_of(moves.circles(move)) for move in kinds])[which]
     scenery = scenery_of(film.stage)
     rigs = tuple(rig_of(look) for look in looks)
     moving, items = moving_platforms(film, scenery), drawn_as(film.items)
-    return FightScene(film, scenery, looks, rigs, figures, circles, shots, moving, items)
+    return FightScene(film, scenery, looks, rigs, figures, tuple(circles.arrays), shots, moving, items)
 
 
 def _moves(players: NDArray[np.void]) -> tuple[list[moves.Move], NDArray[np.intp]]:
@@ -109,14 +123,6 @@ def _moves(players: NDArray[np.void]) -> tuple[list[moves.Move], NDArray[np.intp
     keys = np.stack([players["character"], np.maximum(players["action"], 0), frame], axis=-1)
     kinds, which = np.unique(keys.reshape(-1, 3), axis=0, return_inverse=True)
     return [moves.Move(*map(int, kind)) for kind in kinds], which.reshape(players.shape)
-
-
-def _distinct(sets: Sequence[Floats]) -> tuple[tuple[Floats, ...], NDArray[np.intp]]:
-    """The different arrays of a list, and the index of each array in them."""
-    index: dict[bytes, int] = {}
-    which = np.array([index.setdefault(one.tobytes(), len(index)) for one in sets])
-    first = {int(number): position for position, number in reversed(list(enumerate(which)))}
-    return tuple(sets[first[number]] for number in range(len(index))), which
 
 
 def _place(shots: NDArray[np.void], players: NDArray[np.void]) -> None:

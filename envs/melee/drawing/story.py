@@ -1,18 +1,28 @@
-"""Summary of a fight as text."""
+"""Summary of a fight as text, and the moment of it that is most worth watching."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from envs.melee import actions
+from envs.melee.actions import CATEGORIES, categories_of
 from envs.melee.drawing.looks import look_of
 from envs.melee.drawing.scenery import scenery_of
 from envs.melee.state import FPS
 
 if TYPE_CHECKING:
     from envs.melee.drawing.film import Film
+
+STOCK: Final = 100.0  # percent that a stock counts
+CREDIT_S: Final = 4.0  # a stock is taken, not thrown away, if its owner was hit within this time
+COMBO: Final = 2.0  # factor of damage to a player who is still in hitstun
+COMEBACK: Final = 1.5  # factor of all gains of a player who was behind
+BEHIND: Final = 50.0  # percent, stocks included, that a player who is behind lacks
+AFTER_S: Final = 2.0  # of the window that follow its last gain, at most half of it
 
 
 class Loss(NamedTuple):
@@ -64,3 +74,64 @@ def summary(film: Film) -> list[str]:
     ]
     lines.append(f"{clock(film.seconds):>7}  the end: {', '.join(ends)}")
     return lines
+
+
+class Moment(NamedTuple):
+    """A window of a fight."""
+
+    start_s: float  # after the first frame
+    gain: float  # what a player gains on the other, in percent, stocks included; 0: nothing happens
+    why: str  # what happens, as a sentence without its stop
+
+
+def best_moment(film: Film, seconds: float, seats: Sequence[int] = (0, 1)) -> Moment:
+    """The window of ``seconds`` in which one of ``seats`` gains most on the other player.
+
+    Gains are damage dealt minus damage taken, in percent. A stock that a player loses soon after a hit counts 100 when
+    the player leaves the blast zone. Damage to a player in hitstun, a combo, counts twice. All gains count half more
+    for a player who is behind when the window begins. Where stocks are taken, a window ends soon after one, so that it
+    shows what led to it.
+    """
+    percent = np.nan_to_num(film.players["percent"]).astype(np.float64)
+    dealt = np.maximum(np.diff(percent, axis=0, prepend=percent[:1]), 0)[:, ::-1]  # [T, 2] by the seat that hits
+    stunned = np.nan_to_num(film.players["hitstun"])[:, ::-1] > 0
+    combo = np.concatenate([stunned[:1] & False, stunned[:-1]])
+    taken = _taken(film, dealt)
+    gains = dealt * np.where(combo, COMBO, 1.0) + STOCK * taken
+    total = np.concatenate([np.zeros((1, 2)), np.cumsum(gains - gains[:, ::-1], axis=0)])
+    before = round(max(seconds - AFTER_S, seconds / 2) * FPS)
+    ends = np.arange(1, len(film) + 1)  # the moments after the windows' gains
+    starts = np.searchsorted(film.frames, film.frames - before, side="right")
+    lead = STOCK * film.players["stocks"].astype(np.float64) - percent
+    behind = lead[:, ::-1] - lead >= BEHIND
+    gained = (total[ends] - total[starts]) * np.where(behind[starts], COMEBACK, 1.0)
+    if taken[:, seats].any():
+        gained = np.where(taken, gained, 0.0)
+    seat = max(seats, key=lambda seat: float(gained[:, seat].max()))
+    end = int(gained[:, seat].argmax())
+    start, gain = int(starts[end]), float(gained[end, seat])
+    if gain <= 0:
+        return Moment(0.0, 0.0, "neither player gains on the other")
+    window = slice(start, end + 1)
+    stocks = int(taken[window, seat].sum())
+    text = f"{film.names[seat]} deals {dealt[window, seat].sum():.0f}%"
+    text += f" and takes {'a stock' if stocks == 1 else f'{stocks} stocks'}" if stocks else ""
+    text += ", from behind" if behind[start, seat] else ""
+    return Moment(float(film.frames[start] - film.frames[0]) / FPS, gain, text)
+
+
+def _taken(film: Film, dealt: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """[T, 2] whether a seat takes a stock from the other, which it hit not long before."""
+    taken = np.zeros(dealt.shape, bool)
+    for loss in losses(film):
+        out = _left_the_blast_zone(film, loss)
+        since = np.searchsorted(film.frames, film.frames[out] - round(CREDIT_S * FPS))
+        taken[out, 1 - loss.seat] = dealt[since:out, 1 - loss.seat].any()
+    return taken
+
+
+def _left_the_blast_zone(film: Film, loss: Loss) -> int:
+    """When the player of a lost stock was out: at the top that is up to two seconds before the stock is counted."""
+    actions = film.players["action"][: loss.t, loss.seat]
+    dead = categories_of(actions) == CATEGORIES.index("dead")
+    return loss.t if not dead[-1] else loss.t - int(dead[::-1].argmin() or len(dead))

@@ -168,8 +168,6 @@ BUTTON_ORDER = _button_order()
 
 def carried_forward(rows: NDArray[np.int64], values: NDArray[_Number], num_frames: int) -> NDArray[_Number]:
     """Values [N, ...] that changed in rows [N] (rising), on every row: [num_frames, ...], absent until the first."""
-    if not len(rows):
-        return np.full((num_frames, *values.shape[1:]), absence(values.dtype), values.dtype)
     latest = np.full(num_frames, -1)
     latest[rows] = np.arange(len(rows))
     latest = np.maximum.accumulate(latest)
@@ -177,7 +175,3 @@ def carried_forward(rows: NDArray[np.int64], values: NDArray[_Number], num_frame
     known = latest >= 0
     result[known] = values[latest[known]]
     return result
-
-
-def names(prefix: str, absent: frozenset[str]) -> frozenset[str]:
-    return frozenset(f"{prefix}.{name}" for name in absent)

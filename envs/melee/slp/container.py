@@ -6,7 +6,7 @@ Sources: the UBJSON specification, draft 12; project-slippi/slippi-wiki, SPEC.md
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -89,23 +89,10 @@ class _Decoder:
         if marker == b"S":
             return self._text()
         if marker == b"{":
-            return self._object(depth)
+            return {self._text(): self.value(depth + 1) for _ in self._until(b"}")}
         if marker == b"[":
-            return self._array(depth)
+            return [self.value(depth + 1) for _ in self._until(b"]")]
         raise MetadataError(self._position - 1, f"unknown UBJSON marker {marker!r}")
-
-    def _object(self, depth: int) -> dict[str, Value]:
-        result: dict[str, Value] = {}
-        while not self._ends(b"}"):
-            key = self._text()
-            result[key] = self.value(depth + 1)
-        return result
-
-    def _array(self, depth: int) -> list[Value]:
-        result: list[Value] = []
-        while not self._ends(b"]"):
-            result.append(self.value(depth + 1))
-        return result
 
     def _text(self) -> str:
         start = self._position
@@ -114,11 +101,11 @@ class _Decoder:
             raise MetadataError(start, "the length of a text is no whole number")
         return self._take(length).decode("utf-8", "replace")
 
-    def _ends(self, marker: bytes) -> bool:
-        if self._data.startswith(marker, self._position):
-            self._position += 1
-            return True
-        return False
+    def _until(self, marker: bytes) -> Iterator[None]:
+        """Repeat until the marker comes, and read it."""
+        while not self._data.startswith(marker, self._position):
+            yield
+        self._position += 1
 
     def _take(self, count: int) -> bytes:
         if count > len(self._data) - self._position:

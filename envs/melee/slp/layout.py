@@ -144,11 +144,6 @@ def size_of(fields: Sequence[Field], version: Version) -> int:
     return max((f.offset + np.dtype(f.type).itemsize for f in fields if f.since <= version), default=5) - 1
 
 
-def smallest(fields: Sequence[Field]) -> int:
-    """Bytes behind the command byte in the first version that has the event."""
-    return size_of(fields, min(f.since for f in fields))
-
-
 def recorded(fields: Sequence[Field], version: Version, size: int) -> tuple[Field, ...]:
     """Fields recorded by a file of this version whose events have ``size`` bytes after the command byte."""
     return tuple(f for f in fields if f.since <= version and f.offset + np.dtype(f.type).itemsize <= size + 1)

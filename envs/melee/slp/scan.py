@@ -25,7 +25,7 @@ from envs.melee.slp.layout import (
     GAME_END,
     POST_FRAME,
     PRE_FRAME,
-    smallest,
+    size_of,
 )
 
 PLACES: Final = 6  # of events in a recording: pre 0, pre 1, post 0, post 1, frame start, bookend
@@ -36,7 +36,8 @@ ALIKE: Final = 4  # recordings of one length that are worth a comparison
 TRIES: Final = 8  # recordings of one length that others are compared with
 CHUNK: Final = 1 << 18  # bytes that are searched at once: they and the result stay in the cache
 
-SMALLEST: Final = {command: smallest(fields) for command, fields in EVENTS.items()}
+# Bytes behind the command byte in the first version that has the event.
+SMALLEST: Final = {command: size_of(fields, min(f.since for f in fields)) for command, fields in EVENTS.items()}
 
 # The first eight bytes of an event as a little-endian number: the command, the frame number, port and follower.
 _COMMAND, _NUMBER, _PLAYER = 0xFF, 0xFFFFFFFF << 8, 0xFFFF << 40

@@ -27,14 +27,13 @@ TIMER_S: Final = 480
 PLAYERS_OFFSET: Final = 0x65
 NUM_SLOTS: Final = 6  # of which four are ports
 PLAYER_BYTES: Final = 0x24
-LEVEL_OFFSET: Final = 0xF  # of a computer player, in the bytes of a player
-RATIOS_OFFSET: Final = 0x18
 _NAMES: Final = ((0x1A5, 0x1F, (3, 9, 0)), (0x161, 0x10, (1, 3, 0)))  # display names, name tags: offset, bytes, since
 _FULL_WIDTH_HASH: Final = b"\x81\x94"
 _CODES: Final = (0x221, 0xA, (3, 9, 0))  # connect codes, likewise
 PAL_OFFSET, PAL_SINCE = 0x1A1, (1, 5, 0)
 FROZEN_OFFSET, FROZEN_SINCE = 0x1A2, (2, 0, 0)
 
+# Of a player: character, kind, stocks and costume; looks; the level of a computer player; the ratios.
 _SLOT: Final = ">4BxBxxBxBxBxBB4x4xfff"
 # Bytes behind the command byte, as the event grew.
 START_BYTES: Final[dict[Version, int]] = {
@@ -69,11 +68,7 @@ class PortStart:
     costume: int
     name: str  # display name, or name tag, "" if none is recorded
     level: int = 1  # of a computer player, 1 to 9; of others it means nothing
-    ratios: tuple[float, float, float] = (
-        1.0,
-        1.0,
-        1.0,
-    )  # of damage dealt and taken, and of size, as the rules set them
+    ratios: tuple[float, float, float] = (1.0, 1.0, 1.0)  # of damage dealt and taken, and of size; 1: the usual rules
     code: str = ""  # connect code, such as KIM#123; "" if none is recorded
 
 
@@ -104,12 +99,12 @@ def read_start(event: bytes, version: Version) -> Start:
     (stage,) = struct.unpack_from(">H", event, STAGE_OFFSET)
     ports = []
     for port in range(NUM_PORTS):
-        character, kind, stocks, costume = event[PLAYERS_OFFSET + PLAYER_BYTES * port :][:4]
+        slot = struct.unpack_from(_SLOT, event, PLAYERS_OFFSET + PLAYER_BYTES * port)
+        character, kind, stocks, costume, *_, level, dealt, taken, size = slot
         if kind < EMPTY:
-            slot = PLAYERS_OFFSET + PLAYER_BYTES * port
-            level, name = event[slot + LEVEL_OFFSET], _recorded_text(event, version, port, _NAMES)
-            ratios = struct.unpack_from(">fff", event, slot + RATIOS_OFFSET)
+            name = _recorded_text(event, version, port, _NAMES)
             code = _recorded_text(event, version, port, (_CODES,))
+            ratios = (dealt, taken, size)
             ports.append(PortStart(port, character, kind, stocks, costume, name, level, ratios, code))
     pal = bool(event[PAL_OFFSET]) if version >= PAL_SINCE and len(event) > PAL_OFFSET else None
     frozen = bool(event[FROZEN_OFFSET]) if version >= FROZEN_SINCE and len(event) > FROZEN_OFFSET else None

@@ -46,13 +46,8 @@ class Opened:
     problems: tuple[str, ...]
 
     @property
-    def whole(self) -> int:
-        """Offset behind the last whole event."""
-        return self.found.end
-
-    @property
     def complete(self) -> bool:
-        return self.whole == self.stream.end and not self.stream.missing
+        return self.found.end == self.stream.end and not self.stream.missing
 
     @property
     def ports(self) -> tuple[int, int]:
@@ -78,7 +73,10 @@ def open_stream(data: bytes, file: str) -> Opened:
     version: Version = (start_event[1], start_event[2], start_event[3])
     if version < layout.OLDEST:
         raise ReplayError(file, first + 1, f"version {'.'.join(map(str, version))} is too old, 1.0.0 or newer is read")
-    _check_sizes(sizes, first, file)
+    for command, smallest in SMALLEST.items():
+        if sizes[command] < smallest:
+            declared = f"{sizes[command]} bytes" if sizes[command] >= 0 else "no size"
+            raise ReplayError(file, first, f"{declared} declared for event 0x{command:02x}, {smallest} or more needed")
     if len(start_event) < 1 + sizes[layout.GAME_START]:
         raise ReplayError(file, stream.end, "the file ends within the game start event")
     start = read_start(start_event, version)
@@ -106,13 +104,6 @@ def _declared_sizes(data: bytes, stream: Stream, file: str) -> tuple[NDArray[np.
     for command, size in struct.iter_unpack(">BH", data[begin + 2 : behind]):
         sizes[command] = size
     return sizes, behind
-
-
-def _check_sizes(sizes: NDArray[np.int32], offset: int, file: str) -> None:
-    for command, smallest in SMALLEST.items():
-        if sizes[command] < smallest:
-            declared = f"{sizes[command]} bytes" if sizes[command] >= 0 else "no size"
-            raise ReplayError(file, offset, f"{declared} declared for event 0x{command:02x}, {smallest} or more needed")
 
 
 def _problems(data: bytes, stream: Stream, sizes: NDArray[np.int32], found: Found) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from envs.errors import TableError, UnknownNameError
 from envs.melee.actions import FIRST_SPECIAL, NUM_ACTIONS
 from envs.melee.physics.memory import blank_memory
 from envs.melee.tables.layout import ACTION, CHARACTER, HIT, HULL_FRAMES, NUM_IDS, SPECIAL, STAGE, Tables, as_tables
-from envs.melee.tables.poses import poses_of, read_poses
+from envs.melee.tables.poses import OTHERS, read_poses
 from envs.melee.tables.read import ActionEntry, CharacterFile, StageFile, read_character, read_stage
 
 __all__ = ["CHARACTERS", "STAGES", "Tables", "check_readable", "load_tables", "names_of", "tables_of"]
@@ -145,15 +145,16 @@ def _build(characters: tuple[CharacterFile, ...], stages: tuple[StageFile, ...])
                 specials[row, action - FIRST_SPECIAL][name] = value
     for row, stage in enumerate(stages):
         stage.write(stage_rows[row])
+    poses = read_poses()
     return as_tables(
         characters=rows,
         actions=actions.records,
         specials=specials,
         hits=np.array(actions.hits, HIT),
         hull=hull,
-        poses=poses_of([character.name for character in characters]),
-        capsules=read_poses().capsules,
-        bounds=read_poses().bounds,
+        poses=np.stack([poses.of_body[poses.bodies.get(character.name, OTHERS)] for character in characters]),
+        capsules=poses.capsules,
+        bounds=poses.bounds,
         points=np.array(actions.points, np.float64).reshape(-1, 2),
         stages=stage_rows,
         blank=blank_memory(),

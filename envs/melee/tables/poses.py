@@ -131,9 +131,3 @@ def _bounds(capsules: NDArray[np.float64]) -> NDArray[np.float64]:
     low = [(points - radius).min((1, 2)) for points in (x, y)]
     high = [(points + radius).max((1, 2)) for points in (x, y)]
     return np.stack([*low, *high], 1)
-
-
-def poses_of(characters: list[str]) -> NDArray[np.int32]:
-    """[C, NUM_ACTIONS, HULL_FRAMES] number of the pose of each character, by name."""
-    poses = read_poses()
-    return np.stack([poses.of_body[poses.bodies.get(name, OTHERS)] for name in characters])

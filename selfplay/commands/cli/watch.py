@@ -76,7 +76,7 @@ def film_and_path(options: argparse.Namespace) -> tuple[Film, Path, list[str]]:
     if what is None and not runs_under():
         what, lines = SHIPPED, [NO_RUN_YET]
     folder = shipped_policies().get(what or "") or named_run(what, (RUN_FILE, POLICY_FILE))
-    from envs.melee.drawing.highlight import best_moment
+    from envs.melee.drawing.story import best_moment
     from selfplay.commands.watch import fixture, highlight
 
     length = seconds or MOMENT_S

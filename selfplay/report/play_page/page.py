@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from envs.compile import sources_hash
 from envs.melee.browser.assets import RULES_JS, rules_module, table_bytes
-from envs.melee.browser.figure_cache import kept_move_tables
+from envs.melee.browser.figures import kept_move_tables
 from envs.melee.browser.scene import SCRIPTS, scene_facts
 from envs.melee.drawing.openings import opening_facts
 from envs.melee.tables import CHARACTERS, STAGES

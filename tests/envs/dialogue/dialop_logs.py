@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from envs.dialogue.proposals import Pairs, parse_proposal
 from envs.dialogue.states import REVIEWERS, MatchingRules, MatchingState
+from envs.dialogue.texts import Pairs, parse_proposal
 from envs.errors import GameError
 from envs.files import parse_json
 

@@ -4,9 +4,8 @@ pytest.importorskip("scipy", reason="needs the extra: pip install -e '.[dialogue
 
 from envs.dialogue.contract import Drill
 from envs.dialogue.drills import MESSAGES, matching_drills
-from envs.dialogue.proposals import parse_proposal
 from envs.dialogue.states import LAPTOP, MatchingRules
-from envs.dialogue.texts import KINDS, facts_in, partner_reply
+from envs.dialogue.texts import KINDS, facts_in, parse_proposal, partner_reply
 from envs.dialogue.turns import parse_reply
 
 TOLD_NOTHING = MatchingRules(table="triples", told="nothing")

@@ -8,14 +8,25 @@ import pytest
 
 from envs.dialogue.contract import CONTEXT, CUT_OFF, FAILED, REFUSED
 from envs.dialogue.drills import kuhn_drills
-from envs.dialogue.kuhn import CARDS, FOLD, KINDS, SHOWDOWN, KuhnRules, KuhnText, deal, hand_from_json, vocabulary
-from envs.dialogue.kuhn_decisions import decisions, strategy
-from envs.dialogue.kuhn_decisions import nash_conv as exact_nash_conv
-from envs.dialogue.kuhn_players import PLAYERS, KuhnPlayer, equilibrium
+from envs.dialogue.kuhn import (
+    FOLD,
+    KINDS,
+    PLAYERS,
+    SHOWDOWN,
+    KuhnPlayer,
+    KuhnRules,
+    KuhnText,
+    deal,
+    decisions,
+    hand_from_json,
+    strategy,
+    vocabulary,
+)
+from envs.dialogue.kuhn import nash_conv as exact_nash_conv
 from envs.errors import GameError
 from envs.registry import GAMES
 from envs.solved.exact import nash_conv, payoffs
-from envs.solved.kuhn import MOVES, Hand, Kuhn
+from envs.solved.kuhn import CARDS, MOVES, Hand, Kuhn
 from tests.envs.dialogue.tables import self_play
 
 TABLE = GAMES["kuhn"].table()
@@ -24,8 +35,18 @@ RULES = KuhnRules()
 BARE = KuhnRules(told="nothing")
 
 
+def equilibrium(bluff):
+    """Kuhn's solution in which seat 0 bets the jack with this probability, at most 1/3."""
+    other = {"p": (1 / 3, 0.0, 1.0), "b": (0.0, 1 / 3, 1.0)}
+    return {"": (bluff, 0.0, 3 * bluff), **other, "pb": (0.0, bluff + 1 / 3, 1.0)}
+
+
+def chances_of(bets):
+    return [(1 - bet, bet) for decision in decisions(RULES) for bet in [bets[decision.done][decision.card]]]
+
+
 def as_strategy(bets):
-    return strategy(TABLE, {key: (1 - bet, bet) for key, bet in bets.items()})
+    return strategy(TABLE, chances_of(bets))
 
 
 @pytest.mark.parametrize("hand", Kuhn().starts(), ids=lambda hand: "".join(CARDS[card][0] for card in hand.cards))
@@ -141,7 +162,7 @@ def test_whoever_writes_on_for_ever_pays_as_for_a_refused_reply():
 
 def test_every_decision_is_listed_once():
     listed = decisions(RULES)
-    assert {decision.key for decision in listed} == set(product(range(3), MOVES))
+    assert {(decision.card, decision.done) for decision in listed} == set(product(range(3), MOVES))
     assert len(listed) == 12
     assert all(decision.seat == MOVES[decision.done] for decision in listed)
     assert all(decision.replies == ("[pass]", "[bet]") for decision in listed)
@@ -149,7 +170,7 @@ def test_every_decision_is_listed_once():
 
 @pytest.mark.parametrize("rules", [RULES, BARE])
 def test_a_decision_has_the_texts_that_the_seat_reads(rules):
-    texts = {decision.key: decision.texts for decision in decisions(rules)}
+    texts = {(decision.card, decision.done): decision.texts for decision in decisions(rules)}
     for hand in Kuhn().starts():
         game = KuhnText(rules, hand)
         own = (game.observe(0), "[pass]")
@@ -162,6 +183,7 @@ def test_a_decision_has_the_texts_that_the_seat_reads(rules):
 
 
 def test_the_value_of_known_players_is_known():
+    assert PLAYERS["equilibrium"] == equilibrium(1 / 3)
     known = {name: nash_conv(TABLE, as_strategy(bets)[None], ONE) for name, bets in PLAYERS.items()}
     assert known["random"] == pytest.approx(11 / 12)
     assert known["equilibrium"] == pytest.approx(0, abs=1e-12)
@@ -179,8 +201,7 @@ def test_a_strategy_says_all_and_only_what_is_legal():
 
 @pytest.mark.parametrize("chance", [(), (0.5,), (0.5, 0.6), (-0.5, 1.5), (float("nan"), 1.0), (0.2, 0.3, 0.5)])
 def test_what_is_no_probability_is_refused(chance):
-    chances = dict.fromkeys(product(range(3), MOVES), (0.5, 0.5))
-    chances[2, "pb"] = chance
+    chances = [*[(0.5, 0.5)] * 11, chance]
     with pytest.raises(GameError, match="has no probabilities of \\[pass\\], \\[bet\\]"):
         strategy(TABLE, chances)
 
@@ -200,7 +221,7 @@ def test_players_reply_as_often_as_their_numbers_say(name, rules):
                 player.reply(text)
                 player._done = player._done[:-1] + next(own)[1]  # as if it had replied so
             count += player.reply(decision.texts[-1]) == "[bet]"
-        assert count / 200 == pytest.approx(bets[decision.key], abs=0.12)
+        assert count / 200 == pytest.approx(bets[decision.done][decision.card], abs=0.12)
 
 
 @pytest.mark.parametrize("rules", [RULES, BARE])
@@ -230,18 +251,14 @@ def test_after_a_refusal_a_player_replies_again():
 
 
 def test_a_mixture_of_players_is_judged_by_the_order_of_the_decisions():
-    listed = decisions(RULES)
-
-    def chances(bets):
-        return [(1 - bets[decision.key], bets[decision.key]) for decision in listed]
-
-    uniform = [(0.5, 0.5)] * len(listed)
+    uniform = [(0.5, 0.5)] * 12
     assert exact_nash_conv([uniform], [1.0]) == pytest.approx(11 / 12)
-    assert exact_nash_conv([chances(equilibrium(0.0)), chances(equilibrium(1 / 3))], [0.5, 0.5]) == pytest.approx(0)
-    always = dict.fromkeys(PLAYERS["random"], 1.0)
-    never = dict.fromkeys(PLAYERS["random"], 0.0)
-    both = exact_nash_conv([chances(always), chances(never)], [0.5, 0.5])
-    assert both < np.mean([exact_nash_conv([chances(bets)], [1.0]) for bets in (always, never)]) - 0.1
+    mixture = [chances_of(equilibrium(bluff)) for bluff in (0.0, 1 / 3)]
+    assert exact_nash_conv(mixture, [0.5, 0.5]) == pytest.approx(0)
+    always = dict.fromkeys(MOVES, (1.0, 1.0, 1.0))
+    never = dict.fromkeys(MOVES, (0.0, 0.0, 0.0))
+    both = exact_nash_conv([chances_of(always), chances_of(never)], [0.5, 0.5])
+    assert both < np.mean([exact_nash_conv([chances_of(bets)], [1.0]) for bets in (always, never)]) - 0.1
 
 
 # ---------------------------------------------------------------- exercises

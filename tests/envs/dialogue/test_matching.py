@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from envs.dialogue.contract import AGREED, CUT_OFF, FAILED, LONG, REFUSED
 from envs.dialogue.matching import Matching
-from envs.dialogue.proposals import proposal_text
 from envs.dialogue.states import LAPTOP, MatchingRules, MatchingState, assignment, draw_states
+from envs.dialogue.texts import proposal_text
 from envs.errors import GameError
 from tests.envs.dialogue.dialop_logs import read_game
 

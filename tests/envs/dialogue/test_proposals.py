@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.dialogue.proposals import parse_proposal, proposal_text
 from envs.dialogue.states import MatchingRules
+from envs.dialogue.texts import parse_proposal, proposal_text
 
 RULES = MatchingRules(size=3)
 FINE = "Proposal:\n - BLEU: Sofia Patel\n - Electra: Ava Li\n - GloVe: Daniel Nguyen"

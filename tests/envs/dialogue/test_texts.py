@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from envs.dialogue.proposals import parse_proposal
 from envs.dialogue.scripted import STYLES, MatchingPlayer
 from envs.dialogue.states import LAPTOP, MatchingRules, draw_states
-from envs.dialogue.texts import as_read, facts_in, opening, partner_reply, system, table_in, vocabulary
+from envs.dialogue.texts import as_read, facts_in, opening, parse_proposal, partner_reply, system, table_in, vocabulary
 from tests.envs.dialogue.tables import self_play
 
 SETTINGS = [

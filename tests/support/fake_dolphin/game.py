@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from envs.melee.slp.encode import size_table
 from envs.melee.slp.layout import FIRST_FRAME
 from envs.melee.slp.record import NO_CONTEST
 from envs.melee.slp.start import CHARACTERS, CPU, HUMAN, STAGES, PortStart, Start, write_end, write_start
-from envs.melee.slp.write import size_table
 from envs.melee.state import NUM_SEATS, STOCKS
 from tests.support.fake_dolphin.live import Controller, LiveEvents
 

@@ -10,9 +10,9 @@ from typing import Any, Final, NamedTuple
 from envs.melee.controller import BUTTONS
 from envs.melee.slp import layout
 from envs.melee.slp.columns import BITS, HITSTUN_FLAG, SAME
+from envs.melee.slp.encode import known_events
 from envs.melee.slp.layout import FIRST_FRAME, Field, Version, recorded, size_of
 from envs.melee.slp.record import NO_SEAT, STICK_STEPS
-from envs.melee.slp.write import known_events
 from envs.melee.state import PLAYER
 
 Player = tuple[Any, ...]  # the values of a PLAYER record, in order

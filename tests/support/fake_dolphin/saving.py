@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from envs.melee.replay import replace_file
-from envs.melee.slp.encode import metadata
+from envs.melee.slp.encode import metadata, wrap
 from envs.melee.slp.layout import FIRST_FRAME
-from envs.melee.slp.write import wrap
 from tests.support.fake_dolphin.game import MockGame
 from tests.support.fake_dolphin.say import say
 

@@ -45,7 +45,7 @@ class ServedGame:
     def _cut(self, opened: Opened) -> bytes:
         """Messages as Dolphin flushes them; the events behind the last."""
         message, at = opened.data[opened.stream.begin : opened.first], opened.first
-        while at < opened.whole:
+        while at < opened.found.end:
             command = opened.data[at]
             event = opened.data[at : at + 1 + int(opened.sizes[command])]
             at += len(event)

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from envs.dialogue.contract import FAILED
-from envs.dialogue.kuhn import KUHN
-from envs.dialogue.kuhn_decisions import strategy
-from envs.dialogue.kuhn_players import PLAYERS
+from envs.dialogue.kuhn import KUHN, PLAYERS, decisions, strategy
 from envs.registry import find_dialogue
 from envs.solved.exact import payoffs
+from envs.solved.kuhn import MOVES
 from envs.solved.table import enumerate_states
 from selfplay.train.dialogue.evaluation import evaluate, gain, held_out
 
@@ -68,7 +67,8 @@ class Passes:
 def expected(mine, other):
     """What a player of poker wins of another on average, in seat 0 and in seat 1."""
     table = enumerate_states(KUHN)
-    chances = [{key: (1 - bet, bet) for key, bet in bets.items()} for bets in (mine, other)]
+    places = [(each.done, each.card) for each in decisions(POKER.configure(False, {}))]
+    chances = [[(1 - bets[done][card], bets[done][card]) for done, card in places] for bets in (mine, other)]
     wins = payoffs(table, np.stack([strategy(table, each) for each in chances]))
     return wins[0, 1], -wins[1, 0]
 
@@ -80,7 +80,7 @@ def test_a_player_of_poker_is_not_judged_by_what_it_wins_of_itself():
         evaluate(POKER, rules, make, seeds) for make in (partial(POKER.players["equilibrium"], rules), Passes)
     )
     assert worst.rewards.mean() < best.rewards.mean() - 0.1
-    never = dict.fromkeys(PLAYERS["random"], 0.0)
+    never = dict.fromkeys(MOVES, (0.0, 0.0, 0.0))
     for name, bets in PLAYERS.items():
         assert worst.against[name] == pytest.approx(expected(never, bets), abs=0.15)
         assert best.against[name] == pytest.approx(expected(PLAYERS["equilibrium"], bets), abs=0.15)

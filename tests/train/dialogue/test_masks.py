@@ -6,9 +6,9 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from envs.dialogue.proposals import proposal_text
 from envs.dialogue.registry import MATCHING
 from envs.dialogue.states import LAPTOP, assignment
+from envs.dialogue.texts import proposal_text
 from selfplay.commands.inspect_dialogue import described
 from selfplay.learner.dialogue_batch import padded, row_of
 from selfplay.rollout.dialogue import columns_of

@@ -25,7 +25,6 @@ def test_full_size_without_hash(tmp_path):
 
 def test_hash(tmp_path, monkeypatch):
     monkeypatch.setattr(disc_module, "DISC_BYTES", 100)
-    monkeypatch.setattr(disc_module, "_CHUNK", 7)
     made = image(tmp_path / "melee.iso", MELEE + bytes(range(68)))
     md5 = hashlib.md5(made.read_bytes()).hexdigest()
     found = judge_disc(made, hash_it=True)

@@ -33,7 +33,7 @@ def own(tmp_path_factory):
 def messages(path):
     """The events of a file, cut where Dolphin would send them."""
     opened = open_stream(path.read_bytes(), str(path))
-    body = opened.data[opened.stream.begin : opened.whole]
+    body = opened.data[opened.stream.begin : opened.found.end]
     start, at = 0, 1 + body[1]
     while at < len(body):
         command = body[at]

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from envs.melee.actions import DEAD_UP_STAR, WAIT
-from envs.melee.drawing.highlight import BEHIND, COMBO, STOCK, best_moment
+from envs.melee.drawing.story import BEHIND, COMBO, STOCK, best_moment
 from tests.envs.melee.drawing.fights import NAMES, film
 
 
