@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from enum import Enum, auto
-from typing import Annotated, ClassVar, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal, TypeVar
 
 from pydantic import BaseModel, Field
 
 from envs.plugins import is_code
-from selfplay.checkpoint import NetworkSpec
+
+if TYPE_CHECKING:
+    from selfplay.checkpoint import NetworkSpec
 
 Positive = Annotated[int, Field(ge=1)]
 Natural = Annotated[int, Field(ge=0)]
@@ -107,6 +109,8 @@ class StructureConfig(Group):
 
     def spec(self, obs_width: int) -> NetworkSpec:
         """The network of these settings."""
+        from selfplay.checkpoint import NetworkSpec  # not above: it needs numpy, which --help does not
+
         if self.is_own:
             return NetworkSpec(kind=self.backbone, obs_width=obs_width, hidden=())
         return NetworkSpec(

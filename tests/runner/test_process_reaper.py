@@ -36,6 +36,11 @@ def start(reaper):
     return child, int(pid), Path(folder)
 
 
+def can_be_found(process, reaper):
+    """Wait until the system shows the environment of a process that has just been started."""
+    wait_for(lambda: str(reaper.folder) in Path(f"/proc/{process.pid}/environ").read_text())
+
+
 def test_closing_kills_the_whole_group_and_removes_its_files():
     reaper = ProcessReaper()
     child, grandchild, folder = start(reaper)
@@ -130,6 +135,7 @@ def test_what_a_killed_process_and_its_killed_shell_left_is_removed_by_the_next(
 def test_one_that_hunts_ends_what_runs_with_its_environment_wherever_it_went():
     reaper = ProcessReaper(by_environment=True)
     with Process(["sleep", "600"], env=reaper.environment) as away, Process(["sleep", "600"]) as other:
+        can_be_found(away, reaper)
         reaper.close()
         assert away.wait() == -signal.SIGKILL
         assert other.poll() is None
@@ -140,6 +146,7 @@ def test_a_hunt_also_ends_what_has_lost_its_variable_and_names_the_folder_in_ano
     reaper = ProcessReaper(by_environment=True)
     environment = {**os.environ, "RAY_AUTH_TOKEN_PATH": str(reaper.folder / "token")}
     with Process(["sleep", "600"], env=environment) as agent:
+        can_be_found(agent, reaper)
         reaper.close()
         assert agent.wait() == -signal.SIGKILL
 

@@ -1,6 +1,7 @@
 """Small games through the whole trainer: what they share with fights, and what they have no use for."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -10,9 +11,7 @@ from envs.rated import RatedGame, ScriptedPlayer
 from envs.registry import GAMES, SOLVED, GameEntry
 from envs.splitmix import words
 from selfplay.checkpoint import RunDir, list_generations
-from selfplay.commands.cli import evaluate as evaluate_cli
-from selfplay.commands.cli import leaderboard as leaderboard_cli
-from selfplay.commands.cli import rate as rate_cli
+from selfplay.commands.cli import evaluate, leaderboard, rate
 from selfplay.commands.exploit import exploit
 from selfplay.commands.selfcheck import known_table, strategy
 from selfplay.commands.watch import fixture
@@ -153,8 +152,9 @@ HIGHER = GameEntry(
 def test_an_entry_gives_a_game_opponents_ratings_and_evaluation(name, tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(GAMES, "higher", HIGHER)
 
-    def said(command, options):
-        command(options)
+    def said(verb, *arguments):
+        monkeypatch.setattr(sys, "argv", [f"selfplay {verb.__name__.rpartition('.')[2]}", *map(str, arguments)])
+        assert verb.main() == 0
         return capsys.readouterr().out
 
     folder, ladder = tmp_path / name, GAMES[name].ladder
@@ -163,13 +163,12 @@ def test_an_entry_gives_a_game_opponents_ratings_and_evaluation(name, tmp_path, 
     met = {key.removeprefix("opponents/") for row in rows(folder / "metrics.jsonl") for key in row}
     assert set(ladder) <= met
 
-    rate = rate_cli.parser().parse_args([str(folder), "--budget", "80"])
-    assert "80 games played" in said(rate_cli.run, rate)
+    assert "80 games played" in said(rate, folder, "--budget", "80")
     assert set(read_games(folder / "ledger.jsonl").players) == {"gen_0", "gen_2", "gen_4", *ladder}
-    said(rate_cli.run, rate_cli.parser().parse_args([str(folder), "--calibrate", "--games", "4"]))
+    said(rate, folder, "--calibrate", "--games", "4")
     page = tmp_path / "page.html"
-    board = said(leaderboard_cli.show, leaderboard_cli.parser().parse_args([str(folder)]))
-    said(leaderboard_cli.show, leaderboard_cli.parser().parse_args([str(folder), "--html", str(page)]))
+    board = said(leaderboard, folder)
+    said(leaderboard, folder, "--html", page)
     for player in ladder:
         assert f"| {player} (bot) " in board
         assert f'data-v="{player}"' in page.read_text()
@@ -180,11 +179,9 @@ def test_an_entry_gives_a_game_opponents_ratings_and_evaluation(name, tmp_path, 
 
     first = str(folder / "generations" / "gen_0")
     for players in ((first, str(folder)), ("random", ladder[-1], "--game-type", name)):
-        told = said(evaluate_cli.run, evaluate_cli.parser().parse_args([*players, "--games", "10"]))
+        told = said(evaluate, *players, "--games", "10")
         assert f"10 games of {name}\n" in told
-        found = json.loads(
-            said(evaluate_cli.run, evaluate_cli.parser().parse_args([*players, "--games", "10", "--json"]))
-        )
+        found = json.loads(said(evaluate, *players, "--games", "10", "--json"))
         assert (found["games"], found["wins"] + found["losses"] + found["draws"]) == (10, 10)
         for word in ("stock", "damage", "second", "mewtwo", "final_destination"):
             assert word not in told + board
