@@ -51,7 +51,7 @@ def assert_equal_runs(one, other, *, generations):
     assert [one_hashes[name] for name in generations] == [other_hashes[name] for name in generations]
     first, second = (load_latest_learner(RunDir(folder)) for folder in (one, other))
     for field in ("iteration", "total_steps", "matchmaker", "opponents", "generations", "ledger_position"):
-        assert getattr(first.meta, field) == getattr(second.meta, field), field
+        assert (field, getattr(first.meta, field)) == (field, getattr(second.meta, field))
     assert first.arrays.keys() == second.arrays.keys()
     for name, array in first.arrays.items():
         np.testing.assert_array_equal(array, second.arrays[name], err_msg=name)
