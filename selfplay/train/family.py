@@ -155,14 +155,12 @@ class Learners(ABC):
 class Family(ABC, Generic[C, U]):
     """How the iterations of a run go. One object per call of the trainer.
 
-    Methods are called from the event loop; blocking work goes to ``worker``.
+    Methods are called from the event loop; blocking work goes to the ``worker`` of the learners.
 
     Args:
         stop: Set when the run shall end after the current iteration.
         rating: None where nothing is rated.
     """
-
-    worker: Worker
 
     def __init__(
         self,
@@ -184,6 +182,10 @@ class Family(ABC, Generic[C, U]):
         self.runners = runners
         self.rating = rating
         self.failure: Exception | None = None  # ends the run before its planned end
+
+    @property
+    def worker(self) -> Worker:
+        return self.learners.worker
 
     @property
     @abstractmethod

@@ -56,7 +56,7 @@ class TrainingLoop:
         family, learners, worker = self._family, self._family.learners, Worker(ctx.id)
         ctx.ready()
         family.runners.queue.forget()
-        family.worker = learners.worker = worker
+        learners.worker = worker
         saving = Saving(family, self._rater, self.disk)
         try:
             await learners.open()

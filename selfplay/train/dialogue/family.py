@@ -68,7 +68,6 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
             patience=patience(park, session.config.run.ray_address),
         )
         self.session = session
-        self._queue = queue
         self._weights = None if cluster is None else PublishedWeights(cluster.put)
         self._actors = None if cluster is None or self._weights is None else Actors(session, cluster, self._weights)
         self._noticed_unknown = False
@@ -97,7 +96,7 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
             runner: Job(partial(_play, runner=runner, order=order, chaos=chaos), progress=attrgetter("progress"))
             for runner, order in self.session.orders(self.progress.iteration).items()
         }
-        results = await self._queue.ask(jobs)
+        results = await self.runners.queue.ask(jobs)
         self.failure = next((found for found in results.values() if isinstance(found, ServerError)), None)
         if self.failure is not None:
             return None
@@ -117,7 +116,7 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
         elif not played and self.stop.is_set():
             return None
         if not played:
-            why = lost[0].why if lost else next(iter(self._queue.given_up.values()), "no runner delivered")
+            why = lost[0].why if lost else next(iter(self.runners.queue.given_up.values()), "no runner delivered")
             raise RunnerError(f"no game was finished; first cause: {why}")
         return played
 

@@ -65,7 +65,6 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
         )  # fmt: skip
         progress = Progress(chaos_of(config.run, session.resumed), Health(fights=session.game.fighter))
         self.session = session
-        self._queue = queue
         self._population = population = Population(session, progress, feed, queue)
         blocks = Blocks(session, feed.notice, progress, lambda: population.unplayable)
         runners = Runners(tuple(session.blocks), queue, park, blocks.open, blocks.opening)
@@ -90,10 +89,10 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
         }
         roles = self.session.roles
         core = [runner for runner, role in roles.items() if role == MAIN]
-        results: dict[str, Collected] = await self._queue.ask(jobs, core)
-        late: dict[str, Collected] = self._queue.take_late()  # one version old, which PPO's ratios make up for
+        results: dict[str, Collected] = await self.runners.queue.ask(jobs, core)
+        late: dict[str, Collected] = self.runners.queue.take_late()  # one version old, which PPO's ratios make up for
         self.progress.late += len(late)
-        self.progress.dropped = self._queue.dropped
+        self.progress.dropped = self.runners.queue.dropped
         self.tell_stragglers("a segment")
         segments = [*sorted(results.items()), *sorted(late.items())]
         for runner, part in segments:
@@ -105,7 +104,7 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
         if not collected[MAIN]:
             if self.stop.is_set():
                 return None
-            why = next(iter(self._queue.given_up.values()))
+            why = next(iter(self.runners.queue.given_up.values()))
             raise RunnerError(f"every runner fails again and again; first cause: {why}")
         self._record(collected)
         return collected
