@@ -67,6 +67,14 @@ class Game(ABC):
         del seat
         return None
 
+    def observe_all(self, games: Sequence[Any], seat: int) -> Sequence[ArrayLike] | NDArray[Any]:
+        """Observations of a seat in N games like this one, [N, obs_width]; for those that observe faster together."""
+        return [game.observe(seat) for game in games]
+
+    def legal_all(self, games: Sequence[Any], seat: int) -> Sequence[ArrayLike | None] | NDArray[Any]:
+        """``legal`` of a seat in N games like this one, [N, num_actions]."""
+        return [game.legal(seat) for game in games]
+
     @abstractmethod
     def step(self, actions: Sequence[Action]) -> tuple[Sequence[float], bool, bool]:
         """Play the actions of both seats; that of a seat that waits means nothing.

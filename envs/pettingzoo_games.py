@@ -49,10 +49,11 @@ class _PettingZooGame(Game):
             features(space, f"{agent} sees") for (_, space), agent in zip(self._sees, self._agents, strict=True)
         ]
         self.obs_width = max(self._widths) + len(BOTH)
-        self._blank = np.zeros((len(BOTH), self.obs_width), np.float32)
-        self._blank[:, -len(BOTH) :] = np.eye(len(BOTH))
 
         self._plays = [env.action_space(agent) for agent in self._agents]
+        # Of an agent whose action is one number, the smallest; ``given`` takes longer.
+        single = all(isinstance(space, spaces.Discrete) for space in self._plays)
+        self._firsts = [int(space.start) if single else None for space in self._plays]
         own = [choices(space, f"{agent} plays") for space, agent in zip(self._plays, self._agents, strict=True)]
         sizes = [max(pair) for pair in zip_longest(*own, fillvalue=1)]
         self.num_actions = sizes[0] if len(sizes) == 1 else tuple(sizes)
@@ -72,32 +73,48 @@ class _PettingZooGame(Game):
         return self._acting
 
     def observe(self, seat: int) -> F32:
-        row: F32 = self._blank[seat].copy()
-        key, space = self._sees[seat]
-        value, width = self._seen(seat), self._widths[seat]
-        try:
-            if key is not None:
-                value = value[key]
-            # ``flatten`` would copy the numbers of a Box twice.
-            flat: Any = value if type(space) is spaces.Box else spaces.flatten(space, value)
-            row[:width] = np.asarray(flat).reshape(width)
-        except (ValueError, TypeError, LookupError) as error:
-            raise GameError(f"{self._agents[seat]} sees what is not in {one_line(space)}: {error}") from error
+        row: F32 = self.observe_all([self], seat)[0]
         return row
 
-    def legal(self, seat: int) -> NDArray[Any]:
-        has, place = self._has[seat], self._own[seat]
-        seen = self._seen(seat)
-        if isinstance(seen, dict) and MASK in seen:
-            mask = seen[MASK]
-        elif (mask := self._infos.get(self._agents[seat], {}).get(MASK)) is None:
-            return has
-        own = joined_mask(mask, place.size, str(self._agents[seat])).ravel()
-        if own.size == has.size:
-            return own
-        legal = has.copy()
-        legal[place] = own
+    def legal(self, seat: int) -> Bool:
+        row: Bool = self.legal_all([self], seat)[0]
+        return row
+
+    def observe_all(self, games: Sequence[_PettingZooGame], seat: int) -> F32:
+        key, space = self._sees[seat]
+        width, count = self._widths[seat], len(games)
+        obs = np.zeros((count, self.obs_width), np.float32)
+        obs[:, seat - len(BOTH)] = 1
+        try:
+            seen = [game.seen(seat) for game in games]
+            if key is not None:
+                seen = [each[key] for each in seen]
+            # ``flatten`` would copy the numbers of a Box twice.
+            flat = seen if type(space) is spaces.Box else [spaces.flatten(space, each) for each in seen]
+            obs[:, :width] = np.array(flat).reshape(count, width)
+        except (ValueError, TypeError, LookupError) as error:
+            raise GameError(f"{self._agents[seat]} sees what is not in {one_line(space)}: {error}") from error
+        return obs
+
+    def legal_all(self, games: Sequence[_PettingZooGame], seat: int) -> Bool:
+        place, agent = self._own[seat], str(self._agents[seat])
+        legal = np.repeat(self._has[seat][None], len(games), 0)
+        masks = {i: mask for i, game in enumerate(games) if (mask := game.mask(seat)) is not None}
+        if masks:
+            own = [joined_mask(mask, place.size, agent) for mask in masks.values()]
+            legal[np.array(list(masks))[:, None], place] = own
         return legal
+
+    def seen(self, seat: int) -> Any:  # noqa: ANN401
+        """What an agent sees, as the environment gives it."""
+        return self._observations[self._agents[seat]]
+
+    def mask(self, seat: int) -> Any:  # noqa: ANN401
+        """The mask of an agent in its observation, or else in its info; None: it has none."""
+        seen = self.seen(seat)
+        if isinstance(seen, dict) and MASK in seen:
+            return seen[MASK]
+        return self._infos.get(self._agents[seat], {}).get(MASK)
 
     def render(self) -> str | NDArray[np.uint8]:
         shown: str | NDArray[np.uint8] | None = None
@@ -113,10 +130,10 @@ class _PettingZooGame(Game):
     def close(self) -> None:
         self.env.close()
 
-    def _seen(self, seat: int) -> Any:  # noqa: ANN401
-        return self._observations[self._agents[seat]]
-
     def _given(self, seat: int, action: Any) -> Any:  # noqa: ANN401
+        first = self._firsts[seat]
+        if first is not None:
+            return action + first
         return given(self._plays[seat], (action,) if isinstance(self.num_actions, int) else action)
 
 
@@ -156,6 +173,7 @@ class AecGame(_PettingZooGame):
     def __init__(self, env: Any) -> None:  # noqa: ANN401
         super().__init__(env)
         self._core = _without_checks(env)
+        self._alone = {agent: (seat,) for seat, agent in enumerate(self._agents)}
 
     def reset(self, seed: int) -> None:
         self.env.reset(seed=seed & SEEDS)
@@ -166,7 +184,7 @@ class AecGame(_PettingZooGame):
         (seat,) = self._acting
         self._core.step(self._given(seat, actions[seat]))
         rewards = self._core.rewards
-        gained = [float(rewards.get(agent, 0.0)) for agent in self._agents]
+        gained = [rewards.get(agent, 0.0) for agent in self._agents]
         terminated = self._finish_step()
         over = not self._acting
         return gained, over and terminated, over and not terminated
@@ -177,12 +195,11 @@ class AecGame(_PettingZooGame):
         self._observations, self._acting = self._last.copy(), ()
         while core.agents:
             agent = core.agent_selection
-            seat = self._agents.index(agent)
             if not (core.terminations[agent] or core.truncations[agent]):
-                self._acting = (seat,)
+                self._acting = self._alone[agent]
                 break
             terminated = terminated or bool(core.terminations[agent])
-            self._last[agent] = self._seen(seat)  # many environments show nothing to an agent that is removed
+            self._last[agent] = self.seen(self._alone[agent][0])  # many environments show nothing to a removed agent
             core.step(None)
             if agent in core.agents:
                 raise GameError(f"{agent} is done, but step(None) does not remove it from agents")
@@ -190,7 +207,7 @@ class AecGame(_PettingZooGame):
         self._infos = core.infos
         return terminated
 
-    def _seen(self, seat: int) -> Any:  # noqa: ANN401
+    def seen(self, seat: int) -> Any:  # noqa: ANN401
         if (agent := self._agents[seat]) not in self._observations:
             self._observations[agent] = self._core.observe(agent)
         return self._observations[agent]

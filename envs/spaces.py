@@ -90,15 +90,15 @@ def without_mask(space: Space) -> tuple[Any, Space]:
 
 
 def joined_mask(mask: Any, size: int, whose: str) -> NDArray[Any]:  # noqa: ANN401
-    """A mask of several parts, or of one.
+    """A mask of several parts, or of one, [size].
 
     Raises:
         GameError: another number of entries.
     """
-    own = np.hstack(mask) if isinstance(mask, (list, tuple)) else np.asarray(mask)
+    own: NDArray[Any] = np.hstack(mask) if isinstance(mask, (list, tuple)) else np.asarray(mask)
     if own.size != size:
         raise GameError(f"the {MASK} of {whose} has {own.size} entries (valid: {size})")
-    return own
+    return own.ravel()
 
 
 def one_line(space: Space) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -174,6 +175,7 @@ class SyncVectorGame(Block):
         self.on_end: Ended | None = None
         """Called at the end of an episode: number of the game, seed, actions [T, P, A], sums of rewards [P]."""
         self._players = tuple(first.players.values())
+        self._everything = np.ones(self.actions.logits, np.bool_)
         self._single = isinstance(first.num_actions, int)
         self._max_steps = first.max_steps
         self._history = np.zeros((num_games, self._max_steps, 2, self.actions.width), np.int8)
@@ -195,10 +197,10 @@ class SyncVectorGame(Block):
         rewards, terminated, truncated = self._step_all(self._chosen(actions, acts))
         self._return += rewards
         score, stats = self._standing()
-        for b in np.flatnonzero(terminated | truncated).tolist():
-            with error_context(f"game {b}, last observation"):
-                for seat in range(2):
-                    self._final_obs[b, seat] = self.games[b].observe(seat)
+        ended = np.flatnonzero(terminated | truncated).tolist()
+        for seat in range(2):
+            self._final_obs[ended, seat] = self._ask(ended, "last observation", partial(self._observed, seat))
+        for b in ended:
             if self.on_end is not None:
                 self.on_end(b, self._seed(b), self._history[b, : self._steps[b]].copy(), self._return[b].copy())
             self._episode[b] += np.uint64(1)
@@ -294,24 +296,48 @@ class SyncVectorGame(Block):
 
     def _see_all(self) -> F32:
         """Ask all games what the seats that act see and what they may do."""
-        obs, legal = self._obs, self.legal
-        obs[...] = 0
-        legal[...] = self._waiting
+        self._obs[...] = 0
+        self.legal[...] = self._waiting
+        rows: tuple[list[int], list[int]] = [], []
         b = 0
-        with error_context(lambda: f"game {b}, observations"):
+        with error_context(lambda: f"game {b}, to_act"):
             for b, game in enumerate(self.games):
                 seats = game.to_act()
                 if not seats:
                     raise GameError("nobody is to act, but the game is not over")
                 for seat in seats:
-                    obs[b, seat] = game.observe(seat)
-                    mask = game.legal(seat)
-                    legal[b, seat] = True if mask is None else mask
-        some = np.logical_or.reduceat(legal, self._starts, -1).all(-1)
+                    rows[seat].append(b)
+        for seat in range(2):
+            acting = rows[seat]
+            self._obs[acting, seat] = self._ask(acting, "observations", partial(self._observed, seat))
+            self.legal[acting, seat] = self._ask(acting, "legal actions", partial(self._allowed, seat))
+        some = np.logical_or.reduceat(self.legal, self._starts, -1).all(-1)
         if not some.all():
             b, seat = np.argwhere(~some)[0].tolist()
             raise GameError(f"game {b}: seat {seat} is to act, but nothing is legal")
-        return obs
+        return self._obs
+
+    def _ask(self, rows: list[int], what: str, ask: Callable[[Sequence[Game]], NDArray[Any]]) -> NDArray[Any]:
+        """Ask some games at once; after an error one by one, so that the message names the game."""
+        try:
+            return ask([self.games[b] for b in rows])
+        except Exception:
+            for b in rows:
+                with error_context(f"game {b}, {what}"):
+                    ask([self.games[b]])
+            raise
+
+    def _observed(self, seat: int, games: Sequence[Game]) -> NDArray[Any]:
+        """Observations of a seat [N, obs_width]."""
+        seen = self.games[0].observe_all(games, seat) if games else ()
+        return np.asarray(seen).reshape(len(games), self.obs_width)
+
+    def _allowed(self, seat: int, games: Sequence[Game]) -> Bool:
+        """Legal actions of a seat [N, logits]."""
+        masks = self.games[0].legal_all(games, seat) if games else ()
+        if isinstance(masks, list):
+            masks = [self._everything if mask is None else mask for mask in masks]
+        return np.asarray(masks, np.bool_).reshape(len(games), self.actions.logits)
 
     def _bot_action(self, b: int, seat: int) -> NDArray[np.integer[Any]]:
         if (bot := int(self.bots[b, seat])) == 0:

@@ -153,6 +153,21 @@ def test_a_game_that_fails_is_told_with_the_place(methods, message):
         play_a_step(nim_with(**methods))
 
 
+@pytest.mark.parametrize(("method", "what"), [("observe", "observations"), ("legal", "legal actions")])
+def test_of_games_that_are_asked_together_the_one_that_fails_is_named(method, what):
+    made = iter([Nim, nim_with(**{method: lambda self, seat: 1 / 0}), Nim])
+    with pytest.raises(GameError, match=f"^game 1, {what}: ZeroDivisionError"):
+        SyncVectorGame(lambda: next(made)(), 3).reset(SEEDS)
+
+
+def test_games_with_and_without_a_mask_side_by_side():
+    masks = (None, [True, False, True])
+    made = iter([nim_with(legal=lambda self, seat, mask=mask: mask) for mask in masks])
+    game = SyncVectorGame(lambda: next(made)(), 2)
+    game.reset(SEEDS[:2])
+    assert game.legal[:, 0].tolist() == [[True, True, True], [True, False, True]]
+
+
 def test_the_parts_of_an_action():
     assert action_spec(Duel()).sizes == (3, 2)
     assert action_spec(Nim()).sizes == (3,)
