@@ -144,6 +144,13 @@ def test_figures_that_are_missing_or_torn_are_left_out(tmp_path):
     assert training(RunRecords.of(run)) is None
 
 
+@pytest.mark.parametrize("huge", [1.7e308, -1.7e308, 2**70])
+def test_rows_of_others_with_figures_whose_sums_are_not_finite_are_left_out(tmp_path, huge):
+    huge_rows = [{**row, "losses/entropy": huge, "time/collect_s": huge} for row in metrics(60)]
+    text = page(dataclasses.replace(subject(tmp_path, films=0), records=RunRecords.of(folder(tmp_path, huge_rows))))
+    assert "no metrics" in text
+
+
 @pytest.mark.parametrize(
     ("lost", "said"),
     [

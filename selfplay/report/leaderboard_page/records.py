@@ -16,6 +16,7 @@ from selfplay.report.health import WINDOW, Health, HealthFinding
 
 JsonRow = dict[str, Any]
 MAX_BYTES: Final = 2**28  # 200,000 iterations
+LARGEST: Final = 2**63  # figure of a row; sums of larger ones might not be finite
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ class RunRecords:
 
 def _can_be_drawn(row: JsonRow) -> bool:
     whole = isinstance(row.get("iteration"), int) and isinstance(row.get("total_steps", 0), int)
-    return whole and all(abs(value) < 2**63 for value in row.values() if isinstance(value, int))
+    return whole and all(abs(value) < LARGEST for value in row.values() if isinstance(value, int | float))
 
 
 def _document(path: Path) -> JsonRow:
