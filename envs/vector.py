@@ -199,7 +199,7 @@ class SyncVectorGame(Block):
         score, stats = self._standing()
         ended = np.flatnonzero(terminated | truncated).tolist()
         for seat in range(2):
-            self._final_obs[ended, seat] = self._ask(ended, "last observation", partial(self._observed, seat))
+            self._final_obs[ended, seat] = self._gather(ended, "last observation", partial(self._observed, seat))
         for b in ended:
             if self.on_end is not None:
                 self.on_end(b, self._seed(b), self._history[b, : self._steps[b]].copy(), self._return[b].copy())
@@ -309,15 +309,15 @@ class SyncVectorGame(Block):
                     rows[seat].append(b)
         for seat in range(2):
             acting = rows[seat]
-            self._obs[acting, seat] = self._ask(acting, "observations", partial(self._observed, seat))
-            self.legal[acting, seat] = self._ask(acting, "legal actions", partial(self._allowed, seat))
+            self._obs[acting, seat] = self._gather(acting, "observations", partial(self._observed, seat))
+            self.legal[acting, seat] = self._gather(acting, "legal actions", partial(self._allowed, seat))
         some = np.logical_or.reduceat(self.legal, self._starts, -1).all(-1)
         if not some.all():
             b, seat = np.argwhere(~some)[0].tolist()
             raise GameError(f"game {b}: seat {seat} is to act, but nothing is legal")
         return self._obs
 
-    def _ask(self, rows: list[int], what: str, ask: Callable[[Sequence[Game]], NDArray[Any]]) -> NDArray[Any]:
+    def _gather(self, rows: list[int], what: str, ask: Callable[[Sequence[Game]], NDArray[Any]]) -> NDArray[Any]:
         """Ask some games at once; after an error one by one, so that the message names the game."""
         try:
             return ask([self.games[b] for b in rows])
