@@ -71,9 +71,14 @@ class Environment(VecEnv):
 class Trunk(BaseFeaturesExtractor):
     """Dense layers, each with an activation."""
 
-    def __init__(self, observation_space: Any, hidden: tuple[int, ...]) -> None:  # noqa: ANN401
+    def __init__(
+        self,
+        observation_space: Any,  # noqa: ANN401
+        hidden: tuple[int, ...],
+        activation: type[torch.nn.Module] = torch.nn.Tanh,
+    ) -> None:
         super().__init__(observation_space, hidden[-1])
-        self.layers = dense(observation_space.shape[0], hidden)
+        self.layers = dense(observation_space.shape[0], hidden, activation)
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
         """Features."""
@@ -82,23 +87,32 @@ class Trunk(BaseFeaturesExtractor):
 
 
 class Timer(BaseCallback):
-    """Times iterations; an update ends where the next rollout begins."""
+    """Times rollouts and updates, and writes the weights; an update ends where the next rollout begins."""
 
-    def __init__(self, laps: Laps) -> None:
+    def __init__(self, laps: Laps, layers: Layers, latest: str | None) -> None:
         super().__init__()
-        self._laps = laps
+        self._laps, self._layers, self._latest = laps, layers, latest
 
     def _on_rollout_start(self) -> None:
         if self.num_timesteps:
-            self._laps.end()
+            self.end()
         self._laps.begin()
+
+    def _on_rollout_end(self) -> None:
+        self._laps.collected()
 
     def _on_step(self) -> bool:
         return True
 
+    def end(self) -> None:
+        """End an iteration."""
+        if self._latest is not None:
+            self._layers.write(self._latest)
+        self._laps.end()
 
-def arguments(job: Job) -> dict[str, Any]:
-    """Arguments of PPO for the coefficients and the network of a job."""
+
+def arguments(job: Job, activation: type[torch.nn.Module] = torch.nn.Tanh) -> dict[str, Any]:
+    """Arguments of their algorithms for the coefficients and the network of a job."""
     return {
         "learning_rate": job.learning_rate,
         "n_steps": job.rollout,
@@ -113,7 +127,7 @@ def arguments(job: Job) -> dict[str, Any]:
         "max_grad_norm": job.max_grad_norm,
         "policy_kwargs": {
             "features_extractor_class": Trunk,
-            "features_extractor_kwargs": {"hidden": job.hidden},
+            "features_extractor_kwargs": {"hidden": job.hidden, "activation": activation},
             "net_arch": [],
         },
         "seed": job.seed,
@@ -121,16 +135,22 @@ def arguments(job: Job) -> dict[str, Any]:
     }
 
 
+def layers_of(policy: Any) -> Layers:  # noqa: ANN401
+    """The layers of a policy with a ``Trunk``."""
+    return Layers(linear(policy.features_extractor.layers), policy.action_net, policy.value_net)
+
+
 def main() -> None:
     """Train and print the times."""
     job = asked()
     torch.set_num_threads(job.threads)
     model = PPO("MlpPolicy", Environment(Streams(job.games, job.seats, job.seed, **job.game)), **arguments(job))
-    policy: Any = model.policy
-    Layers(linear(policy.features_extractor.layers), policy.action_net, policy.value_net).read(job.weights)
+    layers = layers_of(model.policy)
+    layers.read(job.weights)
     laps = Laps()
-    model.learn(job.steps, callback=Timer(laps))
-    laps.end()
+    timer = Timer(laps, layers, job.latest)
+    model.learn(job.steps, callback=timer)
+    timer.end()
     laps.answer(stable_baselines3.__version__)
 
 
