@@ -7,7 +7,6 @@ trainer is chosen. Then each round runs every trainer once, so that the load of 
 
 from __future__ import annotations
 
-import json
 import sys
 import tempfile
 from dataclasses import asdict, dataclass, field
@@ -16,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from scripts.studies import ROOT
 from scripts.studies.bench.speed import ROLLOUT
-from scripts.studies.command_line import Command, exit_on_signals, tell_error, whole_numbers
+from scripts.studies.command_line import Command, exit_on_signals, tell_error
 from scripts.studies.pages import measured_here
 from scripts.studies.rivals.jobs import session_of, write_first_weights
 from scripts.studies.rivals.page import table, write
-from scripts.studies.rivals.running import Answer, System, Way, ask, ours
+from scripts.studies.rivals.running import Answer, System, Way, ask
 from scripts.studies.rivals.venvs import PEERS, PeerError, chosen, default_folder, prepared
 from selfplay.errors import ConfigError
 from selfplay.machine import usable_cores
@@ -34,8 +33,7 @@ if TYPE_CHECKING:
     Infer = Callable[[list[str], dict[str, str]], Answer]
     Notify = Callable[[str], None]
 
-GAMES = "256,4"
-TRIALS = 1  # of each way
+GAMES = (256, 4)  # at once
 
 
 @dataclass(slots=True)
@@ -49,8 +47,6 @@ class TrainerSpeed:
     variant: str = ""
     version: str = ""
     agent_steps_per_s: list[float] = field(default_factory=list)  # of each round
-    rollout_share: list[float] = field(default_factory=list)  # of the time, if the trainer reports it
-    tried: list[dict[str, Any]] = field(default_factory=list)  # each way with its best trial
     error: str | None = None
 
 
@@ -70,7 +66,7 @@ class Bench:
 
     def measure(self, games: Sequence[int], rounds: int) -> dict[str, Any]:
         """All figures, JSON-able."""
-        systems = [ours(), *self._installed()]
+        systems = [System(None, Path(sys.executable)), *self._installed()]
         rows: list[TrainerSpeed] = []
         for count in games:
             rows += self._at(count, systems, rounds)
@@ -78,7 +74,7 @@ class Bench:
             **measured_here(),
             "rounds": rounds,
             "not_installed": self.failed,
-            "rows": [row_document(row) for row in rows],
+            "rows": [asdict(row) for row in rows],
         }
 
     def _installed(self) -> list[System]:
@@ -116,16 +112,14 @@ class Bench:
             if row.system == system.name:
                 return TrainerSpeed(system.name, games, system.seats, row.threads, row.variant)
         choices = [Way(threads, v) for v in system.peer.variants for threads in sorted({1, usable_cores()})]
-        speeds: dict[Way, float] = dict.fromkeys(choices, 0.0)
-        for _ in range(TRIALS):
-            for way in choices:
-                row = TrainerSpeed(system.name, games, system.seats, way.threads, way.variant)
-                self._sample(system, row, weights)
-                speeds[way] = max([speeds[way], *row.agent_steps_per_s])
+        speeds: dict[Way, float] = {}
+        for way in choices:
+            row = TrainerSpeed(system.name, games, system.seats, way.threads, way.variant)
+            self._sample(system, row, weights)
+            speeds[way] = sum(row.agent_steps_per_s)  # of one sample, or none
         best = max(choices, key=speeds.__getitem__)
         self._notify(f"{system.name} at {games} games is run as {best}")
-        tried = [{**asdict(way), "agent_steps_per_s": round(speed, 1)} for way, speed in speeds.items()]
-        return TrainerSpeed(system.name, games, system.seats, best.threads, best.variant, tried=tried)
+        return TrainerSpeed(system.name, games, system.seats, best.threads, best.variant)
 
     def _sample(self, system: System, row: TrainerSpeed, weights: Path) -> None:
         way = Way(row.threads, row.variant)
@@ -141,48 +135,34 @@ class Bench:
 
 def add(row: TrainerSpeed, answer: Answer, *, first_counts: bool) -> None:
     """Add a sample to a row; our own program leaves its first iteration out itself."""
-    total = answer.total if first_counts else answer.total[1:]
-    if not total:
+    seconds = answer.seconds if first_counts else answer.seconds[1:]
+    if not seconds:
         raise PeerError(f"{row.system} ended before its second iteration")
     row.version = answer.version
-    row.agent_steps_per_s.append(row.games * row.seats * ROLLOUT * len(total) / sum(total))
-    if answer.rollout:
-        row.rollout_share.append(sum(answer.rollout[-len(total) :]) / sum(total))
-
-
-def row_document(row: TrainerSpeed) -> dict[str, Any]:
-    """JSON-able, figures rounded."""
-    values = asdict(row)
-    values["agent_steps_per_s"] = [round(rate, 1) for rate in row.agent_steps_per_s]
-    values["rollout_share"] = [round(share, 3) for share in row.rollout_share]
-    return values
+    row.agent_steps_per_s.append(round(row.games * row.seats * ROLLOUT * len(seconds) / sum(seconds), 1))
 
 
 def main() -> int:
     """Run the command; the exit code."""
     command = Command("rivals.bench", __doc__)
     command.add_argument("--rounds", type=int, default=5, metavar="N", help="samples of each (default: %(default)s)")
-    command.add_argument("--games", type=whole_numbers, default=GAMES, metavar="N,N", help="(default: %(default)s)")
     command.add_argument("--peers", default=",".join(PEERS), metavar="NAME,NAME", help="(default: %(default)s)")
     command.add_argument(
         "--venvs", type=Path, default=default_folder(), metavar="DIR", help="their environments (default: %(default)s)"
     )
     command.add_argument("--write", action="store_true", help="put the figures into docs/")
-    command.add_argument("--json", action="store_true", help="as JSON")
     return command.execute(_run)
 
 
 def _run(options: argparse.Namespace) -> None:
     if options.rounds < 1:
         raise ConfigError("--rounds must be at least 1")
-    if not options.games or min(options.games) < 1:
-        raise ConfigError("--games must be whole numbers from 1")
     peers = chosen(options.peers)
-    if options.write and (len(peers), options.games) != (len(PEERS), whole_numbers(GAMES)):
-        raise ConfigError("--write replaces the whole table: leave --games and --peers as they are")
+    if options.write and len(peers) != len(PEERS):
+        raise ConfigError("--write replaces the whole table: leave --peers as it is")
     exit_on_signals()  # ends the running trainer with this process
-    figures = Bench(peers, options.venvs.absolute(), tell_error).measure(options.games, options.rounds)
-    print(json.dumps(figures) if options.json else table(figures))
+    figures = Bench(peers, options.venvs.absolute(), tell_error).measure(GAMES, options.rounds)
+    print(table(figures))
     if options.write:
         write(ROOT / "docs", figures)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
@@ -14,9 +14,6 @@ from selfplay.league.records import generation_id
 from selfplay.train.fighting.learner import Learner
 from selfplay.train.fighting.session import Session
 
-if TYPE_CHECKING:
-    from selfplay.checkpoint import PolicyMeta
-
 SECONDS_WORTH: Final = 1024  # games x iterations of a sample
 MOST_ITERATIONS: Final = 40
 
@@ -26,32 +23,20 @@ def iterations_of(games: int) -> int:
     return max(4, min(MOST_ITERATIONS, SECONDS_WORTH // games))
 
 
-def session_of(games: int, seed: int = 0) -> Session:
+def session_of(games: int) -> Session:
     """The run of all systems."""
-    config = fixed_config("unused", iterations=1, games=games)
-    run = config.run.model_copy(update={"seed": seed})
-    return Session(config.model_copy(update={"run": run}), RunDir(Path("unused")), "cpu")
+    return Session(fixed_config("unused", iterations=1, games=games), RunDir(Path("unused")), "cpu")
 
 
-def write_first_weights(session: Session, path: Path) -> PolicyMeta:
-    """Write the first weights of our learner for a program; the metadata of their policy."""
+def write_first_weights(session: Session, path: Path) -> None:
+    """Write the first weights of our learner for a program."""
     learner = Learner(session, threads=1)
-    meta, params = learner.policy(generation_id(0), 0, 0, None)
+    _, params = learner.policy(generation_id(0), 0, 0, None)
     learner.close()
     np.savez(path, **params)  # type: ignore[arg-type]
-    return meta
 
 
-def job_of(
-    session: Session,
-    weights: Path,
-    *,
-    seats: int,
-    threads: int,
-    iterations: int,
-    variant: str,
-    latest: Path | None = None,
-) -> Job:
+def job_of(session: Session, weights: Path, *, seats: int, threads: int, iterations: int, variant: str) -> Job:
     """The job of the same training."""
     config, ppo = session.config, session.config.ppo
     games = config.run.num_games
@@ -78,5 +63,4 @@ def job_of(
         game=options,
         seed=config.run.seed,
         variant=variant,
-        latest=None if latest is None else str(latest),
     )

@@ -10,10 +10,9 @@ from scripts.studies.rivals.programs.job import Laps
 
 
 def main() -> None:
-    """Run one sample under the supervision tree, whose first iteration is not counted, and print the times."""
+    """Run one sample under the supervision tree, whose first iteration is left out, and print the times."""
     games, iterations = map(int, sys.argv[1:])
-    times = with_tree(games, iterations)
-    Laps(times.total, times.collect, times.update).answer(version())
+    Laps(with_tree(games, iterations).total).answer(version())
 
 
 if __name__ == "__main__":

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import tempfile
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Final
 
 from scripts.studies.rivals.jobs import iterations_of, job_of, session_of
 from scripts.studies.rivals.programs.job import as_argument
@@ -46,50 +45,26 @@ class System:
         """Command of one sample."""
         if self.peer is None:
             return [str(self.python), "-m", "scripts.studies.rivals.ours", str(games), str(1 + iterations_of(games))]
-        iterations = 1 + iterations_of(games)
         job = job_of(
-            session_of(games),
-            weights,
-            seats=self.seats,
-            threads=way.threads,
-            iterations=iterations,
+            session_of(games), weights, seats=self.seats, threads=way.threads, iterations=1 + iterations_of(games),
             variant=way.variant,
-        )
-        return [*program(self.peer, self.python), as_argument(job)]
+        )  # fmt: skip
+        return [str(self.python), "-m", f"scripts.studies.rivals.programs.{self.peer.module}", as_argument(job)]
 
     def variables(self, way: Way) -> dict[str, str]:
         """Environment variables of a sample."""
         return environment(None) if self.peer is None else environment(way.threads, self.python.parents[1])
 
 
-def ours() -> System:
-    """This project's loop."""
-    return System(None, Path(sys.executable))
-
-
-def program(peer: Peer, python: Path) -> list[str]:
-    """Command of a peer's program, without its job."""
-    return [str(python), "-m", f"scripts.studies.rivals.programs.{peer.module}"]
-
-
 @dataclass(frozen=True, slots=True)
 class Answer:
     """Seconds of the iterations of a sample, and the version of the trainer."""
 
-    total: list[float]
-    rollout: list[float]
-    update: list[float]
+    seconds: list[float]
     version: str
 
 
 def ask(words: list[str], variables: dict[str, str], timeout: float = HOUR) -> Answer:
-    """The answer of a program, see ``ask_document``. Blocks."""
-    values = ask_document(words, variables, timeout)
-    with boundary(PeerError, "its last line is no answer"):
-        return Answer(values["total"], values["rollout"], values["update"], values["version"])
-
-
-def ask_document(words: list[str], variables: dict[str, str], timeout: float = HOUR) -> dict[str, Any]:
     """Run a program to its end in a temporary folder, since some leave files where they run; its last line. Blocks.
 
     Raises:
@@ -99,7 +74,7 @@ def ask_document(words: list[str], variables: dict[str, str], timeout: float = H
     if code:
         raise PeerError(last_error(out + "\n" + err))
     with boundary(PeerError, "its last line is no answer"):
-        return dict(json.loads(out.strip().splitlines()[-1]))
+        return Answer(**json.loads(out.strip().splitlines()[-1]))
 
 
 def _run(words: list[str], variables: dict[str, str], timeout: float) -> tuple[int, str, str]:

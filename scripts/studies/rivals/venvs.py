@@ -69,12 +69,6 @@ PEERS: Final[dict[str, Peer]] = {
         Peer("rllib", "rllib", (_TORCH, _RULES, "numpy==2.4.6", "gymnasium==1.2.2", "ray[rllib]==2.60.0")),
     )
 }
-MASKABLE: Final = Peer(
-    "sb3-contrib",
-    "maskable",
-    (*PEERS["stable-baselines3"].packages, "sb3-contrib==2.9.2", "pettingzoo==1.27.0", "pygame==2.6.1"),
-)
-"""Plays a game of PettingZoo, see ``connect_four``."""
 
 
 def default_folder() -> Path:

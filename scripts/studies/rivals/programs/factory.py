@@ -19,8 +19,6 @@ from sample_factory.cfg.arguments import parse_full_cfg, parse_sf_args
 from sample_factory.envs.env_utils import register_env
 from sample_factory.model.actor_critic import default_make_actor_critic_func
 from sample_factory.train import make_runner
-from torch import nn
-from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from scripts.studies.rivals.programs.job import Job, Laps, asked
 from scripts.studies.rivals.programs.streams import Streams
@@ -68,26 +66,6 @@ class Timer(AlgoObserver):
         """End an iteration and begin the next."""
         self._laps.end()
         self._laps.begin()
-
-
-class WeightsWriter:
-    """Writes the weights of a model after each iteration, in the learning process.
-
-    The hook is called for every optimiser of the process; steps of other models are ignored.
-    """
-
-    def __init__(self, model: nn.Module, job: Job) -> None:
-        self._layers, self._first, self._latest = layers_of(model), next(model.parameters()), job.latest
-        self._each = job.epochs * (job.rows // job.minibatch)
-        self._steps = 0
-
-    def __call__(self, optimizer: torch.optim.Optimizer, *arguments: Any) -> None:  # noqa: ANN401
-        """Count a step of the optimiser; write the weights after the last one of an iteration."""
-        if self._latest is None or optimizer.param_groups[0]["params"][0] is not self._first:
-            return
-        self._steps += 1
-        if self._steps % self._each == 0:
-            self._layers.write(self._latest)
 
 
 def layers_of(model: Any) -> Layers:  # noqa: ANN401
@@ -153,7 +131,6 @@ def make_model(*arguments: Any) -> Any:  # noqa: ANN401
     job, model = asked(), default_make_actor_critic_func(*arguments)
     torch.set_num_threads(job.threads)  # worker processes have their own default
     layers_of(model).read(job.weights)
-    register_optimizer_step_post_hook(WeightsWriter(model, job))
     return model
 
 

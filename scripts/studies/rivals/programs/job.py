@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -14,8 +13,7 @@ from typing import Any
 class Job:
     """One training; coefficients are named as on our command line.
 
-    ``weights`` is an .npz file of the first weights with the names of our network. ``latest`` is a file to which the
-    weights are written after each iteration.
+    ``weights`` is an .npz file of the first weights with the names of our network.
     """
 
     games: int
@@ -38,7 +36,6 @@ class Job:
     game: dict[str, Any]  # options of ``MockMelee``
     seed: int = 0
     variant: str = ""  # of a program that has several
-    latest: str | None = None
 
     @property
     def streams(self) -> int:
@@ -69,33 +66,20 @@ def as_argument(job: Job) -> str:
 
 @dataclass(slots=True)
 class Laps:
-    """Seconds of iterations, and of rollout and update if the trainer separates them."""
+    """Seconds of iterations."""
 
-    total: list[float] = field(default_factory=list)
-    rollout: list[float] = field(default_factory=list)
-    update: list[float] = field(default_factory=list)
-    clock: Callable[[], float] = time.perf_counter
+    seconds: list[float] = field(default_factory=list)
     _began: float = 0.0
-    _collected: float = 0.0
 
     def begin(self) -> None:
         """Begin an iteration."""
-        self._began = self.clock()
-
-    def collected(self) -> None:
-        """End its rollout."""
-        self._collected = self.clock()
+        self._began = time.perf_counter()
 
     def end(self) -> None:
         """End it."""
-        now = self.clock()
-        self.total.append(now - self._began)
-        if self._collected > self._began:
-            self.rollout.append(self._collected - self._began)
-            self.update.append(now - self._collected)
+        self.seconds.append(time.perf_counter() - self._began)
 
     def answer(self, version: str) -> None:
         """Print the times as the last line."""
-        times = {"total": self.total, "rollout": self.rollout, "update": self.update}
-        sys.stdout.write("\n" + json.dumps({"version": version, **times}) + "\n")
+        sys.stdout.write("\n" + json.dumps({"version": version, "seconds": self.seconds}) + "\n")
         sys.stdout.flush()

@@ -127,10 +127,7 @@ def main() -> None:
     for _ in range(job.iterations):
         laps.begin()
         trainer.evaluate()
-        laps.collected()
         trainer.train()
-        if job.latest is not None:
-            layers.write(job.latest)
         laps.end()
     trainer.utilization.stopped = True
     laps.answer(pufferlib.__version__)

@@ -123,8 +123,6 @@ def main() -> None:
     for _ in range(job.iterations):
         laps.begin()
         algorithm.train()
-        if job.latest is not None:
-            layers.write(job.latest)
         laps.end()
     laps.answer(ray.__version__)
     algorithm.stop()

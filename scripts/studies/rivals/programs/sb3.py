@@ -71,14 +71,9 @@ class Environment(VecEnv):
 class Trunk(BaseFeaturesExtractor):
     """Dense layers, each with an activation."""
 
-    def __init__(
-        self,
-        observation_space: Any,  # noqa: ANN401
-        hidden: tuple[int, ...],
-        activation: type[torch.nn.Module] = torch.nn.Tanh,
-    ) -> None:
+    def __init__(self, observation_space: Any, hidden: tuple[int, ...]) -> None:  # noqa: ANN401
         super().__init__(observation_space, hidden[-1])
-        self.layers = dense(observation_space.shape[0], hidden, activation)
+        self.layers = dense(observation_space.shape[0], hidden)
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
         """Features."""
@@ -87,32 +82,23 @@ class Trunk(BaseFeaturesExtractor):
 
 
 class Timer(BaseCallback):
-    """Times rollouts and updates, and writes the weights; an update ends where the next rollout begins."""
+    """Times iterations; an update ends where the next rollout begins."""
 
-    def __init__(self, laps: Laps, layers: Layers, latest: str | None) -> None:
+    def __init__(self, laps: Laps) -> None:
         super().__init__()
-        self._laps, self._layers, self._latest = laps, layers, latest
+        self._laps = laps
 
     def _on_rollout_start(self) -> None:
         if self.num_timesteps:
-            self.end()
+            self._laps.end()
         self._laps.begin()
-
-    def _on_rollout_end(self) -> None:
-        self._laps.collected()
 
     def _on_step(self) -> bool:
         return True
 
-    def end(self) -> None:
-        """End an iteration."""
-        if self._latest is not None:
-            self._layers.write(self._latest)
-        self._laps.end()
 
-
-def arguments(job: Job, activation: type[torch.nn.Module] = torch.nn.Tanh) -> dict[str, Any]:
-    """Arguments of their algorithms for the coefficients and the network of a job."""
+def arguments(job: Job) -> dict[str, Any]:
+    """Arguments of PPO for the coefficients and the network of a job."""
     return {
         "learning_rate": job.learning_rate,
         "n_steps": job.rollout,
@@ -127,7 +113,7 @@ def arguments(job: Job, activation: type[torch.nn.Module] = torch.nn.Tanh) -> di
         "max_grad_norm": job.max_grad_norm,
         "policy_kwargs": {
             "features_extractor_class": Trunk,
-            "features_extractor_kwargs": {"hidden": job.hidden, "activation": activation},
+            "features_extractor_kwargs": {"hidden": job.hidden},
             "net_arch": [],
         },
         "seed": job.seed,
@@ -135,22 +121,16 @@ def arguments(job: Job, activation: type[torch.nn.Module] = torch.nn.Tanh) -> di
     }
 
 
-def layers_of(policy: Any) -> Layers:  # noqa: ANN401
-    """The layers of a policy with a ``Trunk``."""
-    return Layers(linear(policy.features_extractor.layers), policy.action_net, policy.value_net)
-
-
 def main() -> None:
     """Train and print the times."""
     job = asked()
     torch.set_num_threads(job.threads)
     model = PPO("MlpPolicy", Environment(Streams(job.games, job.seats, job.seed, **job.game)), **arguments(job))
-    layers = layers_of(model.policy)
-    layers.read(job.weights)
+    policy: Any = model.policy
+    Layers(linear(policy.features_extractor.layers), policy.action_net, policy.value_net).read(job.weights)
     laps = Laps()
-    timer = Timer(laps, layers, job.latest)
-    model.learn(job.steps, callback=timer)
-    timer.end()
+    model.learn(job.steps, callback=Timer(laps))
+    laps.end()
     laps.answer(stable_baselines3.__version__)
 
 

@@ -156,10 +156,7 @@ def main() -> None:
     for _ in range(job.iterations):
         laps.begin()
         training.collect()
-        laps.collected()
         training.update()
-        if job.latest is not None:
-            training.layers.write(job.latest)
         laps.end()
     laps.answer(f"own words, torch {torch.__version__}")
 

@@ -1,13 +1,11 @@
-"""Conversion of weights between our network and those of other trainers.
+"""Conversion of the weights of our network to those of other trainers.
 
 Our network has one linear layer after the trunk: a logit for each button, the logits of each categorical, the value.
-Others have a categorical of two classes for a button, whose logit of "not pressed" is 0 in the same policy. In the
-other direction the logit of a button is the difference of the two.
+Others have a categorical of two classes for a button, whose logit of "not pressed" is 0 in the same policy.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -45,24 +43,12 @@ class Layers:
             _put(self.actor, _apart(weight[:-1]), _apart(bias[:-1]))
             _put(self.critic, weight[-1:], bias[-1:])
 
-    def write(self, path: str) -> None:
-        """Write the weights with the names of our network; the file is replaced in one step."""
-        arrays: dict[str, NDArray[np.float32]] = {}
-        for i, layer in enumerate(self.trunk):
-            arrays[f"trunk.{2 * i}.weight"], arrays[f"trunk.{2 * i}.bias"] = _get(layer)
-        actor, critic = _get(self.actor), _get(self.critic)
-        for part, name in enumerate(("weight", "bias")):
-            arrays[f"out.{name}"] = np.concatenate([_together(actor[part]), critic[part]])
-        with open(f"{path}.part", "wb") as file:
-            np.savez(file, **arrays)  # type: ignore[arg-type]
-        os.replace(f"{path}.part", path)
 
-
-def dense(width: int, hidden: Sequence[int], activation: type[nn.Module] = nn.Tanh) -> nn.Sequential:
-    """A trunk like ours: dense layers, each with an activation."""
+def dense(width: int, hidden: Sequence[int]) -> nn.Sequential:
+    """A trunk like ours: dense layers, each followed by tanh."""
     layers: list[nn.Module] = []
     for fan_in, fan_out in pairwise((width, *hidden)):
-        layers += [nn.Linear(fan_in, fan_out), activation()]
+        layers += [nn.Linear(fan_in, fan_out), nn.Tanh()]
     return nn.Sequential(*layers)
 
 
@@ -78,16 +64,6 @@ def _apart(logits: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.concatenate([pairs, logits[BUTTONS:]])
 
 
-def _together(logits: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Rows of two logits a button to rows of one."""
-    pairs = logits[: 2 * BUTTONS]
-    return np.concatenate([pairs[1::2] - pairs[::2], logits[2 * BUTTONS :]])
-
-
 def _put(layer: nn.Linear, weight: NDArray[np.float32], bias: NDArray[np.float32]) -> None:
     layer.weight.copy_(torch.from_numpy(np.ascontiguousarray(weight)))
     layer.bias.copy_(torch.from_numpy(np.ascontiguousarray(bias)))
-
-
-def _get(layer: nn.Linear) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    return layer.weight.detach().numpy().copy(), layer.bias.detach().numpy().copy()
