@@ -265,7 +265,7 @@ def test_games_that_break_the_rules_are_named():
     with pytest.raises(GameError, match="seat 0 is to act, but nothing is legal"):
         played(game, "slow")
     game.legal = lambda seat: [True] * 4
-    with pytest.raises(GameError, match="legal actions: ValueError: .*size 4"):
+    with pytest.raises(GameError, match=r"legal actions: ValueError: .*size 4"):
         played(game, "slow")
 
 
