@@ -5,6 +5,7 @@ Letters in shapes: B games of a block, P seats, D observation features, A action
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -15,10 +16,16 @@ from envs.errors import ActionError
 
 F32 = NDArray[np.float32]
 Bool = NDArray[np.bool_]
-Actions = NDArray[np.int8]
+Actions = NDArray[np.signedinteger[Any]]
 Seeds = NDArray[np.uint64]
+MOST_CHOICES: Final = 1 << 15  # values of a part of an action
 PAYOFF_STATS: Final = np.dtype([("frames", "i4"), ("reward_payoff", "f8")])
 """Statistics of a seat in an episode of a game without characters: its steps, and the sum of the seat's rewards."""
+
+
+def action_dtype(sizes: Iterable[int]) -> np.dtype[np.signedinteger[Any]]:
+    """Type of the numbers of an action: int8, or int16 where a part has more than 128 values."""
+    return np.dtype(np.int8 if max(sizes, default=0) <= 1 << 7 else np.int16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +48,11 @@ class ActionSpec:
     def logits(self) -> int:
         """Logits that a policy gives: one a button, one a class of each categorical."""
         return self.binary + sum(self.sizes)
+
+    @property
+    def dtype(self) -> np.dtype[np.signedinteger[Any]]:
+        """Type of the numbers of an action."""
+        return action_dtype(self.sizes)
 
     @property
     def starts(self) -> NDArray[np.int64]:
@@ -68,13 +80,13 @@ class ActionSpec:
         return several
 
     def first_highest(self, logits: NDArray[Any]) -> Actions:
-        """No button, and the class of each categorical whose logit [..., logits] is the highest; int8 [..., width].
+        """No button, and the class of each categorical whose logit [..., logits] is the highest, [..., width].
 
         Of a mask of what is legal: the first legal action.
         """
-        parts = [np.zeros((*logits.shape[:-1], self.binary), np.int8)]
+        parts: list[Actions] = [np.zeros((*logits.shape[:-1], self.binary), self.dtype)]
         categoricals = zip(self.starts.tolist(), self.sizes, strict=True)
-        parts += [logits[..., a : a + n].argmax(-1, keepdims=True).astype(np.int8) for a, n in categoricals]
+        parts += [logits[..., a : a + n].argmax(-1, keepdims=True).astype(self.dtype) for a, n in categoricals]
         return np.concatenate(parts, -1)
 
 
@@ -136,7 +148,7 @@ class VectorGame(Protocol):
         """Restart every game, one seed per game; first observations [B, P, D]."""
 
     def step(self, actions: Actions, acts: Bool | None = None) -> StepBatch:
-        """Every seat acts once: ``actions`` int8 [B, P, A].
+        """Every seat acts once: ``actions`` [B, P, A] of the type that ``ActionSpec.dtype`` says.
 
         ``acts`` [B, P] marks the seats that decide in this step, by default all. The actions of the others are ignored:
         their controls stay as they are, or, in a game without controls, they play their first legal action.

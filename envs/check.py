@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.api import ActionSpec, StepBatch, VectorGame
+from envs.api import Actions, ActionSpec, StepBatch, VectorGame
 from envs.errors import ActionError, ContractError
 
 MakeGame = Callable[[int], VectorGame]
@@ -62,17 +62,13 @@ def check_game(
     _check_bad_actions(make, seeds, actions)
 
 
-def random_actions(
-    rng: np.random.Generator, spec: ActionSpec, steps: int, num_games: int, num_seats: int
-) -> NDArray[np.int8]:
-    """Uniformly random actions, int8 [T, B, P, A]."""
-    return rng.integers(highest(spec) + 1, size=(steps, num_games, num_seats, spec.width), dtype=np.int8)
+def random_actions(rng: np.random.Generator, spec: ActionSpec, steps: int, num_games: int, num_seats: int) -> Actions:
+    """Uniformly random actions, [T, B, P, A]."""
+    return rng.integers(highest(spec) + 1, size=(steps, num_games, num_seats, spec.width), dtype=spec.dtype)
 
 
-def legal_actions(
-    game: VectorGame, rng: np.random.Generator, seeds: NDArray[np.uint64], steps: int
-) -> NDArray[np.int8]:
-    """Random actions that are legal in games with these seeds, int8 [T, B, P, A]; the mask is checked on the way."""
+def legal_actions(game: VectorGame, rng: np.random.Generator, seeds: NDArray[np.uint64], steps: int) -> Actions:
+    """Random actions that are legal in games with these seeds, [T, B, P, A]; the mask is checked on the way."""
     actions = random_actions(rng, game.actions, steps, game.num_games, game.num_seats)
     game.reset(seeds)
     for t in range(steps):
@@ -84,15 +80,15 @@ def legal_actions(
     return actions
 
 
-def random_step(game: VectorGame, rng: np.random.Generator, where: str = "random actions") -> NDArray[np.int8]:
-    """One legal action for every seat, int8 [B, P, A], drawn at random.
+def random_step(game: VectorGame, rng: np.random.Generator, where: str = "random actions") -> Actions:
+    """One legal action for every seat, [B, P, A], drawn at random.
 
     Raises:
         ContractError: a seat has none.
     """
     spec = game.actions
     if game.legal is None:
-        actions: NDArray[np.int8] = random_actions(rng, spec, 1, game.num_games, game.num_seats)[0]
+        actions: Actions = random_actions(rng, spec, 1, game.num_games, game.num_seats)[0]
         return actions
     draws = np.where(game.legal, rng.random(game.legal.shape), -1.0)
     actions = spec.first_highest(draws)
@@ -101,15 +97,15 @@ def random_step(game: VectorGame, rng: np.random.Generator, where: str = "random
     return actions
 
 
-def highest(spec: ActionSpec) -> NDArray[np.int8]:
+def highest(spec: ActionSpec) -> Actions:
     """Highest valid number of each part of an action, [A]; the lowest is 0."""
-    return np.array([1] * spec.binary + [size - 1 for size in spec.sizes], np.int8)
+    return np.array([1] * spec.binary + [size - 1 for size in spec.sizes], spec.dtype)
 
 
 Played = tuple[NDArray[np.float32], list[StepBatch]]
 
 
-def _play(game: VectorGame, seeds: NDArray[np.uint64], actions: NDArray[np.int8]) -> Played:
+def _play(game: VectorGame, seeds: NDArray[np.uint64], actions: Actions) -> Played:
     """Copies of the first observations and of every batch."""
     first = game.reset(seeds).copy()
     return first, [copy.deepcopy(game.step(each)) for each in actions]
@@ -175,14 +171,14 @@ def _row(batch: StepBatch, b: int) -> StepBatch:
     return StepBatch(*(getattr(batch, field.name)[b : b + 1] for field in fields(StepBatch)))
 
 
-def _check_blocks_of_one(make: MakeGame, seeds: NDArray[np.uint64], actions: NDArray[np.int8], wanted: Played) -> None:
+def _check_blocks_of_one(make: MakeGame, seeds: NDArray[np.uint64], actions: Actions, wanted: Played) -> None:
     first, batches = wanted
     for b in range(len(seeds)):
         alone = _play(make(1), seeds[b : b + 1], actions[:, b : b + 1])
         _check_same(alone, (first[b : b + 1], [_row(batch, b) for batch in batches]), f"game {b} in a block of its own")
 
 
-def _check_seeds_matter(make: MakeGame, seeds: NDArray[np.uint64], actions: NDArray[np.int8], wanted: Played) -> None:
+def _check_seeds_matter(make: MakeGame, seeds: NDArray[np.uint64], actions: Actions, wanted: Played) -> None:
     """Games of different seeds differ, and so do the episodes of one game."""
     first, batches = wanted
     same = np.repeat(actions[:, :1], 2, axis=1)
@@ -193,7 +189,7 @@ def _check_seeds_matter(make: MakeGame, seeds: NDArray[np.uint64], actions: NDAr
         _require(not alike, "every episode begins alike", f"game {b}")
 
 
-def _differ(game: VectorGame, seeds: NDArray[np.uint64], actions: NDArray[np.int8]) -> bool:
+def _differ(game: VectorGame, seeds: NDArray[np.uint64], actions: Actions) -> bool:
     """Return True if two games ever differ. Play stops there, since an action may then be legal in only one of them."""
     obs = game.reset(seeds)
     for each in actions:
@@ -204,9 +200,7 @@ def _differ(game: VectorGame, seeds: NDArray[np.uint64], actions: NDArray[np.int
     return bool((obs[0] != obs[1]).any())
 
 
-def _check_snapshot(
-    make: MakeGame, seeds: NDArray[np.uint64], actions: NDArray[np.int8], batches: list[StepBatch]
-) -> None:
+def _check_snapshot(make: MakeGame, seeds: NDArray[np.uint64], actions: Actions, batches: list[StepBatch]) -> None:
     """A snapshot, put into another block, continues exactly; the block it was taken from is not disturbed."""
     half = len(actions) // 2
     game, other = make(len(seeds)), make(len(seeds))
@@ -224,7 +218,7 @@ def _check_snapshot(
         _check_same((obs, again), (obs, rest), what)
 
 
-def _check_acts(make: MakeGame, seeds: NDArray[np.uint64], actions: NDArray[np.int8], wanted: Played) -> None:
+def _check_acts(make: MakeGame, seeds: NDArray[np.uint64], actions: Actions, wanted: Played) -> None:
     """``acts`` of all seats changes nothing, and the actions of seats that do not act are ignored."""
     game, twin, restored = (make(len(seeds)) for _ in range(3))
     every = np.ones(actions.shape[1:3], np.bool_)
@@ -247,7 +241,7 @@ def _check_acts(make: MakeGame, seeds: NDArray[np.uint64], actions: NDArray[np.i
             twin.step(chosen, ~every)
 
 
-def _check_bad_actions(make: MakeGame, seeds: NDArray[np.uint64], actions: NDArray[np.int8]) -> None:
+def _check_bad_actions(make: MakeGame, seeds: NDArray[np.uint64], actions: Actions) -> None:
     """Bad actions are refused by name and change nothing."""
     game, twin = make(len(seeds)), make(len(seeds))
     game.reset(seeds)
@@ -269,7 +263,7 @@ def _check_bad_actions(make: MakeGame, seeds: NDArray[np.uint64], actions: NDArr
         "bad actions",
     )
     for shape in (actions[0, 0].shape, (*actions[0].shape[:-1], game.actions.width + 1)):
-        _refusal(game, np.zeros(shape, np.int8), f"shape {shape}")
+        _refusal(game, np.zeros(shape, game.actions.dtype), f"shape {shape}")
     difference = _difference(game.step(actions[0]), twin.step(actions[0]))
     _require(not difference, f"{difference} differs after refused actions", "bad actions")
 

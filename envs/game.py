@@ -35,7 +35,7 @@ class Game(ABC):
     which takes no arguments, and stay as they are.
 
     Attributes:
-        num_actions: Number of different actions, 127 at most; or of each part of an action that has several.
+        num_actions: Number of different actions, 32,768 at most; or of each part of an action that has several.
         obs_width: Features in an observation.
         max_steps: Steps after which an episode is truncated.
         version: Of the rules and observations. Games and policies of another version are not compared.

@@ -10,9 +10,9 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from envs.api import MOST_CHOICES
 from envs.errors import GameError
 
-MOST_CHOICES: Final = 127  # an action is an int8
 MASK: Final = "action_mask"  # which actions are legal: its key in observations and in infos
 WIDEST: Final = 1 << 16  # features; a Discrete of billions is a number, not a one-hot
 _NUMBERS: Final = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)

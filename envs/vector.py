@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.api import F32, PAYOFF_STATS, Actions, ActionSpec, Bool, Seeds, StepBatch
+from envs.api import F32, MOST_CHOICES, PAYOFF_STATS, Actions, ActionSpec, Bool, Seeds, StepBatch
 from envs.errors import ActionError, GameError, error_context
 from envs.snapshots import copied, put_back
 from envs.splitmix import words
@@ -29,11 +29,13 @@ def action_spec(game: Game) -> ActionSpec:
     """Specification of the actions of a game.
 
     Raises:
-        GameError: a number of actions is not an integer from 1 to 127.
+        GameError: a number of actions is not an integer from 1 to ``MOST_CHOICES``.
     """
     sizes = (game.num_actions,) if isinstance(game.num_actions, int) else tuple(game.num_actions)
-    if not sizes or not all(isinstance(size, int) and 1 <= size <= np.iinfo(np.int8).max for size in sizes):
-        raise GameError(f"num_actions is {game.num_actions!r}; each part of an action can have 1 to 127 values")
+    if not sizes or not all(isinstance(size, int) and 1 <= size <= MOST_CHOICES for size in sizes):
+        raise GameError(
+            f"num_actions is {game.num_actions!r}; each part of an action can have 1 to {MOST_CHOICES} values"
+        )
     return ActionSpec(binary=0, sizes=sizes, rest=(-1,) * len(sizes))
 
 
@@ -46,7 +48,7 @@ def repeats_itself(make: Callable[[], Game], steps: int = 30) -> bool:
     pair, alike = SyncVectorGame(make, 2), True
     pair.bots[:] = pair.bot_names.index(RANDOM)
     pair.reset(np.zeros(2, np.uint64))
-    nothing = np.zeros((2, 2, pair.actions.width), np.int8)
+    nothing = np.zeros((2, 2, pair.actions.width), pair.actions.dtype)
     for _ in range(steps):
         pair.step(nothing)
         alike &= all(np.array_equal(*both) for both in pair.snapshot().values())
@@ -150,7 +152,7 @@ class Block:
                 f"game {b}, seat {seat}: {actions[b, seat, part]:g} in part {part} of the action is not legal now "
                 f"(valid: {', '.join(map(str, valid))})"
             )
-        return whole.astype(np.int8)
+        return whole.astype(self.actions.dtype)
 
 
 class SyncVectorGame(Block):
@@ -178,7 +180,7 @@ class SyncVectorGame(Block):
         self._everything = np.ones(self.actions.logits, np.bool_)
         self._single = isinstance(first.num_actions, int)
         self._max_steps = first.max_steps
-        self._history = np.zeros((num_games, self._max_steps, 2, self.actions.width), np.int8)
+        self._history = np.zeros((num_games, self._max_steps, 2, self.actions.width), self.actions.dtype)
 
     def reset(self, seeds: Seeds) -> F32:
         self._seeds[:] = seeds

@@ -28,7 +28,8 @@ LONGEST: Final = 3000  # steps in which an episode must end, to be checked
 STEPS: Final = 200  # at least, of random play
 TRAINED: Final = 12  # iterations, of which the first third is not counted
 ROLLOUT: Final = 64
-METHODS: Final = ("step", "observe", "legal", "to_act")
+METHODS: Final = {"step": "step", "observe_all": "observe", "legal_all": "legal", "to_act": "to_act"}
+"""What is timed of a ``Game``, and its name in the report."""
 
 
 @dataclass(slots=True)
@@ -111,9 +112,9 @@ def _timed_step(games: ScriptedGame, rng: np.random.Generator) -> tuple[StepBatc
 
 def _shares(games: SyncVectorGame, rng: np.random.Generator) -> dict[str, float]:
     """Shares of the methods of a ``Game`` in the time of a step; after the speed, since to time them takes time."""
-    spent, seconds = dict.fromkeys(METHODS, 0.0), 0.0
-    for game, method in product(games.games, METHODS):
-        setattr(game, method, _timed(getattr(game, method), method, spent))
+    spent, seconds = dict.fromkeys(METHODS.values(), 0.0), 0.0
+    for game, (method, name) in product(games.games, METHODS.items()):
+        setattr(game, method, _timed(getattr(game, method), name, spent))
     for _ in range(STEPS):
         seconds += _timed_step(games, rng)[1]
     shares = {name: total / seconds for name, total in spent.items()}

@@ -134,7 +134,7 @@ def seen_in_games(meta: PolicyMeta, observations: int) -> Seen:
         game.bots[:] = game.bot_names.index(RANDOM)
     obs = game.reset(np.array([derive(0, "export", g) for g in range(game.num_games)], np.uint64))
     ended = np.ones(game.num_games, np.bool_)
-    nothing = np.zeros((game.num_games, 2, game.actions.width), np.int8)  # scripted players have all seats
+    nothing = np.zeros((game.num_games, 2, game.actions.width), game.actions.dtype)  # scripted players have all seats
     count, seen, fresh = 0, list[NDArray[np.float32]](), list[NDArray[np.bool_]]()
     while count < observations and len(seen) < observations:  # a step may leave no seat a choice
         seen.append(obs.reshape(2 * game.num_games, -1).copy())

@@ -131,7 +131,7 @@ def estimate(config: Config, limit: float = math.inf) -> Need:
     decided = passed + 3 * F32 * memory  # the memory before, after, and on the way
 
     masked = one.legal is not None
-    fields = segment_fields(1, 1, width, spec.width, spec.logits, masked=masked, taught=run.pretrained is not None)
+    fields = segment_fields(1, 1, width, spec, masked=masked, taught=run.pretrained is not None)
     played = _bytes(fields) + 3 * F32  # with the next value, the advantage, and a difference on the way to it
     # in a batch, with the advantage, its normalized form, the target and a place in the order
     learned = _bytes({name: fields[name] for name in LEARNED if name in fields}) + 3 * F32 + 8
@@ -163,7 +163,7 @@ def _game_bytes(one: ScriptedGame) -> int:
     """Bytes of a game: its state three times (game, checkpoint, file), the results of a step, and its opponent."""
     state = {name: (array.shape, array.dtype) for name, array in one.snapshot().items()}
     mask = 0 if one.legal is None else one.actions.logits
-    step = layout((1, one.num_seats), one.obs_width, one.actions.width, one.stats_dtype, mask)
+    step = layout((1, one.num_seats), one.obs_width, one.actions, one.stats_dtype, mask)
     return 3 * _bytes(state) + _bytes(step) + sys.getsizeof(MIRROR) + 5 * 8
 
 

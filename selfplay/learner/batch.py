@@ -22,7 +22,7 @@ class Batch:
     """
 
     obs: Tensor  # float [N, D]
-    action: Tensor  # int8 [N, A]
+    action: Tensor  # integers [N, A]
     logprob: Tensor  # float [N] of the behaviour policy
     value: Tensor  # float [N] V(s) when it was played
     advantage: Tensor  # float [N]; ``PPO.update`` normalizes it

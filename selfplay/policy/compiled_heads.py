@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numba
 import numpy as np
@@ -32,6 +32,7 @@ from selfplay.rollout.buffers import Workspace
 
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
+Actions = NDArray[np.signedinteger[Any]]
 
 LANES: Final = 64  # rows of a tile
 TINY: Final = np.float32(2.0**-26)  # below every random number but 0
@@ -87,20 +88,19 @@ def layout(binary: int, sizes: tuple[int, ...]) -> Layout:
     return Layout(binary, np.array(sizes, np.int64))
 
 
-def draw(parts: Layout, logits: F32, uniform: F32) -> tuple[NDArray[np.int8], F32]:
-    """Draw an action int8 [N, A] for each row by the inverse of its cumulative distribution; its log-probability [N].
+def draw(parts: Layout, logits: F32, uniform: F32, dtype: np.dtype[Any]) -> tuple[Actions, F32]:
+    """Draw an action [N, A] for each row by the inverse of its cumulative distribution; its log-probability [N].
 
-    ``uniform`` [N, A] in [0, 1) has a random number for each part. What must not be drawn has ``heads.NEVER``.
+    ``uniform`` [N, A] in [0, 1) has a random number for each part, and ``dtype`` is that of the actions. What must not
+    be drawn has ``heads.NEVER``.
     """
-    actions = np.empty(uniform.shape, np.int8)
+    actions = np.empty(uniform.shape, dtype)
     logprob = np.empty(len(logits), np.float32)
     _draw(parts, logits, uniform, actions, logprob)
     return actions, logprob
 
 
-def distributions(
-    parts: Layout, logits: F32, actions: NDArray[np.int8], workspace: Workspace | None = None
-) -> Distributions:
+def distributions(parts: Layout, logits: F32, actions: Actions, workspace: Workspace | None = None) -> Distributions:
     """Log-probability of actions [N, A], entropy of each row, and what ``gradient`` needs; logits [N, L].
 
     With a workspace the result lies in it.
@@ -124,7 +124,7 @@ def distributions(
 def gradient(
     parts: Layout,
     logits: F32,
-    actions: NDArray[np.int8],
+    actions: Actions,
     found: Distributions,
     along_logprob: F32,
     along_entropy: float,

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Final
+from typing import Any, Final
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 
+from envs.api import action_dtype
 from selfplay.policy import compiled_heads
 
 
@@ -43,6 +45,11 @@ class Heads:
         return self.binary + len(self.sizes)
 
     @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the numbers of an action."""
+        return action_dtype(self.sizes)
+
+    @property
     def layout(self) -> compiled_heads.Layout:
         """The same for compiled code."""
         return compiled_heads.layout(self.binary, self.sizes)
@@ -69,6 +76,7 @@ def _classes(logits: Tensor, group: HeadGroup) -> Tensor:
     return logits[:, group.first_logit : end].view(len(logits), group.count, group.size)
 
 
+_TORCH: Final = {np.dtype(np.int8): torch.int8, np.dtype(np.int16): torch.int16}
 NEVER: Final = -1e9  # logit of illegal actions: their probability is exactly 0, and no value becomes infinite
 
 
@@ -97,7 +105,7 @@ def sample(
         uniform: Float [N, heads.width] in [0, 1): the random numbers, in place of those of the generator.
 
     Returns:
-        Actions int8 [N, heads.width] and the logarithm of their probability, float [N].
+        Actions [N, heads.width] of the type ``heads.dtype``, and the logarithm of their probability, float [N].
     """
     rows = logits.shape[0]
     logits = masked(logits, legal)
@@ -107,20 +115,20 @@ def sample(
     if uniform is None:
         uniform = torch.rand((rows, heads.width), generator=generator, device=logits.device)
     if heads.compiled_for(logits):
-        drawn = compiled_heads.draw(heads.layout, logits.detach().numpy(), uniform.numpy())
+        drawn = compiled_heads.draw(heads.layout, logits.detach().numpy(), uniform.numpy(), heads.dtype)
         return torch.from_numpy(drawn[0]), torch.from_numpy(drawn[1])
     actions = _drawn(heads, logits, uniform)
     return actions, logprob_entropy(heads, logits, actions)[0]
 
 
 def _likeliest(heads: Heads, logits: Tensor) -> Tensor:
-    """The likeliest value of each part, int8 [N, width]."""
+    """The likeliest value of each part, [N, width]."""
     parts = [logits[:, : heads.binary] > 0, *(_classes(logits, group).argmax(-1) for group in heads.groups)]
-    return torch.cat([part.to(torch.int8) for part in parts], 1)
+    return torch.cat([part.to(_TORCH[heads.dtype]) for part in parts], 1)
 
 
 def _drawn(heads: Heads, logits: Tensor, uniform: Tensor) -> Tensor:
-    """Sample actions, int8 [N, width], from uniform numbers [N, width] by the inverse CDF of each part."""
+    """Sample actions [N, width] from uniform numbers [N, width] by the inverse CDF of each part."""
     parts = [uniform[:, : heads.binary] < torch.sigmoid(logits[:, : heads.binary])]
     for group in heads.groups:
         part = slice(group.first_head, group.first_head + group.count)
@@ -128,7 +136,7 @@ def _drawn(heads: Heads, logits: Tensor, uniform: Tensor) -> Tensor:
         # within (0, what rounding left of 1]: never a class of probability 0
         point = uniform[:, part, None].clamp(min=float(compiled_heads.TINY)) * cumulative[..., -1:]
         parts.append((cumulative < point).sum(-1).clamp_(max=group.size - 1))
-    return torch.cat([part.to(torch.int8) for part in parts], 1)
+    return torch.cat([part.to(_TORCH[heads.dtype]) for part in parts], 1)
 
 
 def _whole_tensors(heads: Heads, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
@@ -168,7 +176,7 @@ def divergence(heads: Heads, logits: Tensor, others: Tensor) -> Tensor:
 
 
 def logprob_entropy(heads: Heads, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
-    """Log-probability of given actions int8 [N, width] and entropy of each row, both float [N], differentiable."""
+    """Log-probability of given actions [N, width] and entropy of each row, both float [N], differentiable."""
     wanted = torch.is_grad_enabled() and logits.requires_grad
     if wanted or not heads.compiled_for(logits):
         return _whole_tensors(heads, logits, actions)

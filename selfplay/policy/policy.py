@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -18,6 +19,9 @@ from selfplay.policy.heads import masked, probabilities, sample
 from selfplay.policy.network import ActorCritic, build_network, check_weights
 from selfplay.policy.played_game import game_of
 from selfplay.policy.recurrent_state import RecurrentState, Rows
+
+if TYPE_CHECKING:
+    from envs.api import Actions
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +41,8 @@ class Policy:
         uniform: NDArray[np.float32] | None = None,
         memory: RecurrentState | None = None,
         rows: Rows = slice(None),
-    ) -> NDArray[np.int8]:
-        """Actions int8 [N, A] for observations float [N, D]; drawn from the policy unless greedy.
+    ) -> Actions:
+        """Actions [N, A] for observations float [N, D]; drawn from the policy unless greedy.
 
         ``legal``, bool [N, logits], says what may be chosen, in games that have such a mask. ``uniform`` [N, A] in
         [0, 1) takes the place of the generator's numbers. A policy that remembers needs the ``memory`` of the seats

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import numpy as np
 from pydantic import BaseModel, Field
 
+from envs.api import MOST_CHOICES
 from envs.errors import GameError
 from envs.melee.examples import Examples
 from envs.registry import find_game
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES: Final = 2**25  # of a file; its decisions take a multiple of that in memory
 NO_CHARACTER: Final = "none"  # the character and the stage, in games without them
-Part = Annotated[int, Field(ge=0, lt=2**7)]
+Part = Annotated[int, Field(ge=0, lt=MOST_CHOICES)]
 Chosen = Part | tuple[Part, ...]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -114,7 +115,7 @@ def examples_of(block: SyncVectorGame, record: RecordedGame) -> list[Examples]:
         GameError: it goes another way than in the record, or fails; or it has no such decision.
     """
     try:
-        actions = np.array(record.actions, np.int8).reshape(len(record.actions), 1, 2, -1)
+        actions = np.array(record.actions, np.int64).reshape(len(record.actions), 1, 2, -1)
     except ValueError as error:
         raise GameError("it has no actions, or of different lengths") from error
     seen: list[F32] = []

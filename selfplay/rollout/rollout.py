@@ -8,10 +8,13 @@ of one game; it is an independent stream, cut wherever an episode ends. A column
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from envs.api import ActionSpec
 
 F32 = NDArray[np.float32]
 Bool = NDArray[np.bool_]
@@ -20,9 +23,7 @@ LEARNED: Final = ("obs", "action", "logprob", "value", "legal", "teacher")
 """The fields of a rollout that its learner's batch repeats."""
 
 
-def segment_fields(
-    steps: int, columns: int, obs_width: int, action_width: int, logits: int, *, masked: bool, taught: bool
-) -> Fields:
+def segment_fields(steps: int, columns: int, obs_width: int, spec: ActionSpec, *, masked: bool, taught: bool) -> Fields:
     """The arrays of a segment of T steps and S columns.
 
     ``masked`` says whether the game tells what may be chosen, ``taught`` whether there is a teacher.
@@ -30,11 +31,11 @@ def segment_fields(
     rows, f32, flag = (steps, columns), np.dtype(np.float32), np.dtype(np.bool_)
     return {
         "obs": ((*rows, obs_width), f32),
-        "action": ((*rows, action_width), np.dtype(np.int8)),
+        "action": ((*rows, spec.width), spec.dtype),
         **dict.fromkeys(("logprob", "value", "reward"), (rows, f32)),
         **dict.fromkeys(("boundary", "learner"), (rows, flag)),
-        **({"legal": ((*rows, logits), flag), "decides": (rows, flag)} if masked else {}),
-        **({"teacher": ((*rows, logits), f32)} if taught else {}),
+        **({"legal": ((*rows, spec.logits), flag), "decides": (rows, flag)} if masked else {}),
+        **({"teacher": ((*rows, spec.logits), f32)} if taught else {}),
     }
 
 
@@ -43,7 +44,7 @@ class Transitions:
     """The (s, a, r, s') view, N rows. ``terminal``: the game itself ended in s', so nothing follows it."""
 
     state: F32  # [N, D]
-    action: NDArray[np.int8]  # [N, A]
+    action: NDArray[np.signedinteger[Any]]  # [N, A]
     reward: F32  # [N]
     next_state: F32  # [N, D] never the first observation of the next episode
     terminal: Bool  # [N]
@@ -55,7 +56,7 @@ class Rollout:
 
     version: int  # of the weights that acted for the learner
     obs: F32  # [T, S, D]
-    action: NDArray[np.int8]  # [T, S, A]
+    action: NDArray[np.signedinteger[Any]]  # [T, S, A]
     logprob: F32  # [T, S]
     value: F32  # [T, S] V(s)
     reward: F32  # [T, S]

@@ -27,7 +27,7 @@ from selfplay.rollout.rollout import F32, Rollout, outcome_known, segment_fields
 from selfplay.runner.segment import Collected, Episode, SegmentOrder
 
 if TYPE_CHECKING:
-    from envs.api import Bool, ScriptedGame, StepBatch
+    from envs.api import Actions, Bool, ScriptedGame, StepBatch
     from selfplay.policy.network import ActorCritic
 
 MIRROR = Opponent("current", "current", "current")
@@ -128,7 +128,7 @@ class Block:
     def close(self) -> None:
         self.game.close()
 
-    def _act(self, order: SegmentOrder, segment: _Segment, t: int) -> NDArray[np.int8]:
+    def _act(self, order: SegmentOrder, segment: _Segment, t: int) -> Actions:
         """Actions of every seat; the learner's go into the segment with their log-probabilities and values."""
         obs = torch.from_numpy(segment.obs[t])
         legal = None if segment.legal is None else torch.from_numpy(segment.legal[t])
@@ -229,7 +229,7 @@ class _Segment:
     def __init__(self, order: SegmentOrder, game: ScriptedGame, memory: RecurrentState, buffers: BufferPool) -> None:
         spec = game.actions
         fields = segment_fields(
-            order.steps, game.num_games * game.num_seats, game.obs_width, spec.width, spec.logits,
+            order.steps, game.num_games * game.num_seats, game.obs_width, spec,
             masked=game.legal is not None, taught=order.teacher is not None,
         )  # fmt: skip
         made = {name: np.zeros(*field) for name, field in fields.items() if name != "obs"}
@@ -238,7 +238,7 @@ class _Segment:
         self._num_seats = game.num_seats
         self._network = order.network
         self.obs: F32 = made["obs"]
-        self.action: NDArray[np.int8] = made["action"]
+        self.action: Actions = made["action"]
         self.logprob: F32 = made["logprob"]
         self.value: F32 = made["value"]
         self.reward: F32 = made["reward"]

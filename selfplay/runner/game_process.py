@@ -31,7 +31,7 @@ from envs.snapshots import put_back
 from selfplay.errors import out_of_memory
 
 if TYPE_CHECKING:
-    from envs.api import ScriptedGame, StepBatch
+    from envs.api import ActionSpec, ScriptedGame, StepBatch
 
 STEP, STEP_SOME, DONE = b"S\n", b"A\n", b"{}\n"  # a step of all seats, a step of those in ``acts``, and an empty answer
 Fields = dict[str, tuple[tuple[int, ...], np.dtype[Any]]]  # name -> (shape, type)
@@ -42,7 +42,7 @@ PREFIX = "snapshot "
 def layout(
     seats: tuple[int, int],
     obs_width: int,
-    action_width: int,
+    actions: ActionSpec,
     stats: np.dtype[Any],
     mask_width: int = 0,
     snapshot: Fields | None = None,
@@ -56,7 +56,7 @@ def layout(
     return {
         "seeds": ((b,), np.dtype(np.uint64)),
         "bots": (seats, np.dtype(np.int8)),
-        "actions": ((*seats, action_width), np.dtype(np.int8)),
+        "actions": ((*seats, actions.width), actions.dtype),
         "acts": (seats, np.dtype(np.bool_)),
         "obs": ((*seats, obs_width), np.dtype(np.float32)),
         "reward": (seats, np.dtype(np.float32)),
@@ -201,7 +201,7 @@ class _GameServer:
         mask_width = 0 if game.legal is None else spec.logits
         parts = {name: (array.shape, array.dtype) for name, array in game.snapshot().items()}
         seats = (game.num_games, game.num_seats)
-        fields = layout(seats, game.obs_width, spec.width, game.stats_dtype, mask_width, parts)
+        fields = layout(seats, game.obs_width, spec, game.stats_dtype, mask_width, parts)
         os.ftruncate(file, size_of(fields))
         self._game = game
         self._shared = map_arrays(file, fields)

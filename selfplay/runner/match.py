@@ -172,7 +172,7 @@ def play_in(
     players = _seat(game, matchups, contenders)  # before the games begin: real ones choose computer players then
     policies = PolicyGroup(players, keys_of(matchups), greedy=rules.greedy, infer=infer)
     obs = game.reset(np.array([matchup.seed for matchup in matchups], np.uint64))
-    actions = np.zeros((len(matchups), 2, game.actions.width), np.int8)
+    actions = np.zeros((len(matchups), 2, game.actions.width), game.actions.dtype)
     acts = np.zeros((len(matchups), 2), bool)
     stats: NDArray[Any] = np.zeros((len(matchups), 2), game.stats_dtype)
     score = np.zeros((len(matchups), 2))

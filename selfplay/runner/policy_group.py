@@ -20,6 +20,7 @@ from selfplay.policy.recurrent_state import Infer, RecurrentState, infer_directl
 from selfplay.runner.counter_rng import uniforms
 
 if TYPE_CHECKING:
+    from envs.api import Actions
     from selfplay.policy.policy import Policy
 
 Rows = NDArray[np.intp]  # seats as numbers 2g + s of game g and seat s
@@ -61,7 +62,7 @@ class PolicyGroup:
         obs: NDArray[np.float32],
         legal: NDArray[np.bool_] | None,
         frame: int,
-        actions: NDArray[np.int8],
+        actions: Actions,
         acts: NDArray[np.bool_],
     ) -> None:
         """Compute the actions [G, 2, A] of the policies that decide on this frame, counted from 0.

@@ -129,7 +129,7 @@ class ProcessGame:
         self.outsider = hello.outsider
         parts = {name: (shape, parse_dtype(dtype)) for name, (shape, dtype) in hello.snapshot.items()}
         seats = (self.num_games, self.num_seats)
-        fields = layout(seats, self.obs_width, self.actions.width, self.stats_dtype, hello.mask_width, parts)
+        fields = layout(seats, self.obs_width, self.actions, self.stats_dtype, hello.mask_width, parts)
         self._shared = map_arrays(file, fields)
         self._kept = snapshot_of(self._shared)
         self.legal: NDArray[np.bool_] | None = self._shared["legal"] if hello.mask_width else None

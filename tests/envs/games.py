@@ -36,6 +36,31 @@ class Nim(Game):
         return "|" * self.left
 
 
+class Bids(Game):
+    """Bid one of the higher of many numbers, five times in turn; the higher sum wins. No action fits into a byte."""
+
+    num_actions = 300
+    obs_width = 2
+
+    def reset(self, seed):
+        self.steps, self.sums = 0, [seed % 7, 0]
+
+    def to_act(self):
+        return (self.steps % 2,)
+
+    def observe(self, seat):
+        return [self.steps / 10, (self.sums[seat] - self.sums[1 - seat]) / 300]
+
+    def legal(self, seat):
+        return np.arange(300) >= 150 + self.steps
+
+    def step(self, actions):
+        self.sums[self.steps % 2] += actions[self.steps % 2]
+        self.steps += 1
+        ahead = float(np.sign(self.sums[0] - self.sums[1])) if self.steps == 10 else 0.0
+        return (ahead, -ahead), self.steps == 10, False
+
+
 class Duel(Game):
     """Both seats choose at once, a number and a side; rewards are shared in part; the third step ends the game."""
 

@@ -4,7 +4,7 @@ import pytest
 from envs.check import check_game
 from envs.errors import ActionError, GameError
 from envs.vector import SyncVectorGame, action_spec, repeats_itself
-from tests.envs.games import Duel, Endless, Nim, Uncounted
+from tests.envs.games import Bids, Duel, Endless, Nim, Uncounted
 
 SEEDS = np.arange(3, dtype=np.uint64)
 
@@ -17,7 +17,7 @@ def actions_of(*pairs):
     return np.array(pairs, np.int8).reshape(len(pairs), 2, -1)
 
 
-@pytest.mark.parametrize(("make", "zero_sum"), [(Nim, True), (Duel, False)])
+@pytest.mark.parametrize(("make", "zero_sum"), [(Nim, True), (Duel, False), (Bids, True)])
 def test_contract(make, zero_sum):
     check_game(lambda num_games: SyncVectorGame(make, num_games), num_games=3, steps=80, zero_sum=zero_sum)
 
@@ -143,9 +143,9 @@ def play_a_step(make):
         ({"step": lambda self, actions: ((float("nan"), 0.0), False, False)}, "step 0 gave the rewards"),
         ({"observe": lambda self, seat: [1.0, 2.0]}, "game 0, observations: ValueError"),
         ({"to_act": lambda self: ()}, "nobody is to act"),
-        ({"num_actions": 128}, "1 to 127"),
-        ({"num_actions": ()}, "1 to 127"),
-        ({"num_actions": "seven"}, "1 to 127"),
+        ({"num_actions": 32769}, "1 to 32768"),
+        ({"num_actions": ()}, "1 to 32768"),
+        ({"num_actions": "seven"}, "1 to 32768"),
     ],
 )
 def test_a_game_that_fails_is_told_with_the_place(methods, message):
@@ -166,6 +166,14 @@ def test_games_with_and_without_a_mask_side_by_side():
     game = SyncVectorGame(lambda: next(made)(), 2)
     game.reset(SEEDS[:2])
     assert game.legal[:, 0].tolist() == [[True, True, True], [True, False, True]]
+
+
+def test_actions_of_many_values_do_not_wrap_around():
+    game = SyncVectorGame(Bids, 2)
+    game.reset(np.zeros(2, np.uint64))
+    before = [each.sums[0] for each in game.games]
+    game.step(game.actions.first_highest(game.legal))
+    assert [each.sums for each in game.games] == [[150 + first, 0] for first in before]
 
 
 def test_the_parts_of_an_action():

@@ -8,7 +8,7 @@ from envs.plugins import allow
 from selfplay.errors import ConfigError
 from selfplay.replays import recorded_games
 from selfplay.replays.recorded_games import Again, RecordedGame, RecordedGames, examples_of
-from tests.envs.games import Duel, Endless, Nim
+from tests.envs.games import Bids, Duel, Endless, Nim
 
 OWN_NIM = "tests.envs.games:Nim"
 allow(OWN_NIM)
@@ -35,6 +35,13 @@ def again(game, record):
     return examples_of(Again(game, 1), RecordedGame.model_validate(record))
 
 
+def test_actions_of_many_values_are_those_of_the_record():
+    bids = [[299, 0], [0, 151], [152, 0], [0, 153], [154, 0], [0, 155], [156, 0], [0, 157], [158, 0], [0, 159]]
+    first, second = again(Bids, {**NIM, "actions": bids, "rewards": [1.0, -1.0]})
+    assert first.action.tolist() == [[299], [152], [154], [156], [158]]
+    assert second.action.tolist() == [[151], [153], [155], [157], [159]]
+
+
 def test_games_are_found_with_their_places_and_players(tmp_path):
     path = written(tmp_path, NIM, {**NIM, "players": ["b", "c"]}, {**NIM, "rewards": [1.0, -1.0]})
     library = scanned(path)
@@ -58,7 +65,7 @@ def test_games_are_found_with_their_places_and_players(tmp_path):
         ({**NIM, "seed": 2**31}, "seed: "),
         ({**NIM, "players": ["a"]}, "players"),
         ({**NIM, "actions": [[0]]}, "actions.0"),
-        ({**NIM, "actions": [[0, 128]]}, "actions.0.1"),
+        ({**NIM, "actions": [[0, 32768]]}, "actions.0.1"),
         ({**NIM, "more": 1}, "more: "),
         ('{"seed": NaN}\n', "NaN"),
         ({**NIM, "game": "nim"}, f": a game of nim, version 1; wanted is {OWN_NIM}, version 1"),

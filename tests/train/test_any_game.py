@@ -25,8 +25,9 @@ GAMES = {
     "parallel": "pettingzoo:pettingzoo.classic.rps_v2",
     "asymmetric": "tests.envs.pursuit:Pursuit",
     "example": "docs.examples.tic_tac_toe:TicTacToe",
+    "many actions": "tests.envs.games:Bids",
 }
-MOVES = {"turns": "3", "parallel": "1", "asymmetric": "2", "example": "4"}  # of a person, once
+MOVES = {"turns": "3", "parallel": "1", "asymmetric": "2", "example": "4", "many actions": "200"}  # of a person, once
 STEPS = 8 * 16
 SMALL = (
     *("--num-games", 8, "--rollout-length", 16, "--hidden", "16", "--batch-size", "64", "--save-interval", 2),

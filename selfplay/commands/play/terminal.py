@@ -103,7 +103,7 @@ class _Table(SyncVectorGame):
             self._write(f"The game was ended after {self._steps[0]} steps.")
         return stepped
 
-    def _ask(self) -> NDArray[np.int8]:
+    def _ask(self) -> Actions:
         """The legal action that the person chooses; parts without a choice are not asked for.
 
         Raises:
@@ -120,7 +120,7 @@ class _Table(SyncVectorGame):
             answer = self._read(f"Your action ({valid}): ").strip()
             if (chosen := _chosen(answer, names)) is not None:
                 left = iter(chosen)
-                return np.array([next(left) if len(part) > 1 else part[0] for part in parts], np.int8)
+                return np.array([next(left) if len(part) > 1 else part[0] for part in parts], self.actions.dtype)
             if answer.casefold() == "quit":
                 raise EOFError
             self._write(f"That is no legal action (valid: {', '.join(listed)}; or quit).")
