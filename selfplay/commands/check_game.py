@@ -27,7 +27,10 @@ GAMES: Final = 64
 LONGEST: Final = 3000  # steps in which an episode must end, to be checked
 STEPS: Final = 200  # at least, of random play
 TRAINED: Final = 12  # iterations, of which the first third is not counted
-ROLLOUT: Final = 64
+ROLLOUT: Final = 64  # at most; less where a game is slow
+SLOW: Final = 0.02  # seconds of a step of all games; slower ones are measured with ``FEW`` games and shorter rollouts
+FEW: Final = 8
+TRAINING: Final = 20.0  # seconds of play that a slow game is trained with
 METHODS: Final = {"step": "step", "observe_all": "observe", "legal_all": "legal", "to_act": "to_act"}
 """What is timed of a ``Game``, and its name in the report."""
 
@@ -53,7 +56,7 @@ def examine(name: str, notify: Callable[[str], object] = lambda _: None) -> Game
         GameError: there is no such game, or it fails.
     """
     entry, found = find_game(name), GameReport(name)
-    games = make_game(name, num_games=GAMES)
+    games = _as_many_as_are_quick(name)
     notify("Playing at random, and measuring")
     steps = _play(games, found)
     if entry.single is None and not entry.repeats:
@@ -82,12 +85,23 @@ def examine(name: str, notify: Callable[[str], object] = lambda _: None) -> Game
     return found
 
 
-def _play(games: ScriptedGame, found: GameReport) -> int:
-    """Play at random and measure; the number of steps that the check of the contract needs for an episode to end."""
+def _as_many_as_are_quick(name: str) -> ScriptedGame:
+    games, rng = make_game(name, num_games=GAMES), np.random.default_rng(0)
     games.bots[:] = -1
     games.reset(np.arange(GAMES, dtype=np.uint64))
+    if min(_timed_step(games, rng)[1] for _ in range(3)) < SLOW:
+        return games
+    games.close()
+    return make_game(name, num_games=FEW)
+
+
+def _play(games: ScriptedGame, found: GameReport) -> int:
+    """Play at random and measure; the number of steps that the check of the contract needs for an episode to end."""
+    count = games.num_games
+    games.bots[:] = -1
+    games.reset(np.arange(count, dtype=np.uint64))
     rng, lengths, common, seconds, steps = np.random.default_rng(0), list[int](), 0.0, 0.0, 0
-    while steps < LONGEST and (steps < STEPS or len(lengths) < 2 * GAMES):
+    while steps < LONGEST and (steps < STEPS or len(lengths) < 2 * count):
         batch, taken = _timed_step(games, rng)
         seconds += taken
         steps += 1
@@ -97,7 +111,7 @@ def _play(games: ScriptedGame, found: GameReport) -> int:
         found.episode_length = float(np.mean(lengths))
     if common:
         found.notes.append(f"rewards of the seats do not always sum to zero (up to {common:g} in a step)")
-    found.steps_per_s = steps * GAMES / seconds
+    found.steps_per_s = steps * count / seconds
     if isinstance(games, SyncVectorGame):
         found.shares = _shares(games, rng)
     return min(LONGEST, 2 * max(lengths, default=0) + 20)
@@ -137,14 +151,15 @@ def _train(name: str, found: GameReport) -> None:
     from selfplay.train.fighting.session import Hooks
 
     reports: list[IterationReport] = []
+    rollout = max(4, min(ROLLOUT, int(TRAINING * found.steps_per_s / (TRAINED * GAMES))))
     with TemporaryDirectory(prefix="check-game-") as folder:
         place = str(Path(folder) / "run")
         config = Config.model_validate(
             {
                 "game": {"type": name},
-                "ppo": {"rollout_length": ROLLOUT},
+                "ppo": {"rollout_length": rollout},
                 "run": {
-                    "timesteps": TRAINED * GAMES * ROLLOUT, "num_games": GAMES, "runners": 1, "threads": 1,
+                    "timesteps": TRAINED * GAMES * rollout, "num_games": GAMES, "runners": 1, "threads": 1,
                     "checkpoint": place, "save_interval": TRAINED,
                 },
             }
@@ -154,7 +169,7 @@ def _train(name: str, found: GameReport) -> None:
             raise GameError(f"{name}: training ended early")
     counted = reports[TRAINED // 3 :]
     seconds = {phase: sum(report.phase_s[phase] for report in counted) for phase in ("collect", "update")}
-    total, steps = sum(seconds.values()), len(counted) * GAMES * ROLLOUT
+    total, steps = sum(seconds.values()), len(counted) * GAMES * rollout
     found.trained_steps_per_s = steps / total
     games = steps / found.steps_per_s
     found.trained_shares = {

@@ -30,6 +30,17 @@ def test_a_game_that_is_right_is_measured(monkeypatch, capsys):
     assert found["trained_steps_per_s"] < found["steps_per_s"]
 
 
+def test_a_slow_game_is_measured_with_fewer_games(monkeypatch, capsys):
+    monkeypatch.setattr("selfplay.commands.check_game.SLOW", 0.0)
+    monkeypatch.setattr("selfplay.commands.check_game.TRAINING", 0.0)
+    code, shown = check(monkeypatch, capsys, "tests.envs.games:Nim", "--json")
+    found = json.loads(shown.out)
+    assert code == 0
+    assert found["steps_per_s"] > 0
+    assert found["trained_steps_per_s"] > 0
+    assert 3 < found["episode_length"] < 12
+
+
 def test_what_is_no_mistake_is_noted(monkeypatch, capsys):
     code, shown = check(monkeypatch, capsys, "tests.envs.games:Duel")
     assert code == 0
