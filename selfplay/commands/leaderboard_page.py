@@ -48,7 +48,7 @@ def write_run(
         LeagueError: the ledger cannot be read.
     """
     name = folder.resolve().name
-    if study.board.has_rewards:
+    if study.board.kind != "fights":
         if play:
             raise ConfigError("--play is for fights")
         records, talks = RunRecords.of(folder), read_transcripts(folder)
