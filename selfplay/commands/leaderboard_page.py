@@ -12,6 +12,9 @@ from envs.errors import GameError
 from selfplay.checkpoint import RunDir, list_generations
 from selfplay.commands.notable_games import Notable, Row, notable, rated
 from selfplay.commands.replay import Replayer, StepReplayer
+from selfplay.config.base import Mark
+from selfplay.config.fighting import Config
+from selfplay.config.options import marked
 from selfplay.errors import ConfigError, IncompatibleError
 from selfplay.league.ledger import read_records
 from selfplay.league.rewards import RewardRecord
@@ -48,14 +51,16 @@ def write_run(
         LeagueError: the ledger cannot be read.
     """
     name = folder.resolve().name
-    if study.board.has_rewards:
+    if study.board.kind != "fights":
         if play:
             raise ConfigError("--play is for fights")
         records, talks = RunRecords.of(folder), read_transcripts(folder)
         if talks or records.is_dialogue:
             return _written(path, write_page(PageContent(name, study, records, transcripts=talks), path))
         replays, notes = steps_of(RunDir(folder), study, notify)
-        return _written(path, write_page(PageContent(name, study, records, replays, notes, stepped=True), path))
+        unused = marked(Config, Mark.FIGHTS_ONLY, Mark.REAL_GAMES_ONLY)
+        content = PageContent(name, study, records, replays, notes, stepped=True, unused=unused)
+        return _written(path, write_page(content, path))
     run, links, about = RunDir(folder), {}, ""
     if play:
         pages = _play_pages(run, study, path.with_name(f"{path.stem}_play"), notify)

@@ -37,7 +37,7 @@ _WIDTH: Final = 9  # integers per row
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RewardColumns:
-    """Additional columns of games with rewards, such as dialogue games."""
+    """Additional columns of dialogue games, whose rows have rewards."""
 
     partners: Ints  # [N] partner of each of the two players; -1: they played each other
     versions: Ints  # [N] version of the partner; -1 without one
@@ -64,7 +64,7 @@ class GameTable:
     duplicates: int = 0  # ignored rows with a repeated match id
     torn: bool = False  # an incomplete last row was ignored
     external: bool = False  # from another program: arbitrary names; the counters only encode the winner
-    paid: RewardColumns | None = None  # games with rewards; their counters only encode which reward was higher
+    paid: RewardColumns | None = None  # dialogue games; their counters only encode which reward was higher
     version_names: tuple[str, ...] = ()  # by their numbers in ``versions``
 
     def __len__(self) -> int:
@@ -88,7 +88,7 @@ class GameTable:
     @property
     def has_counters(self) -> bool:
         """True if stocks and percents are real counters of a fight."""
-        return not self.external and self.paid is None
+        return not self.external and self.finished is not None
 
     @property
     def of_people(self) -> Bools:
@@ -192,8 +192,9 @@ class TableBuilder:
     seen: set[str] = field(default_factory=set)
     numbers: array[int] = field(default_factory=lambda: array("q"))  # _WIDTH per row
     percents: array[float] = field(default_factory=lambda: array("d"))  # two per row
-    partners: list[tuple[int, int]] = field(default_factory=list)  # partner and version; games with rewards only
+    partners: list[tuple[int, int]] = field(default_factory=list)  # partner and version; not of fights
     rewards: list[tuple[float, float]] = field(default_factory=list)
+    scored: bool = False  # the rewards are scores
     duplicates: int = 0
 
     def __len__(self) -> int:
@@ -233,6 +234,7 @@ class TableBuilder:
         if has_rewards:
             self.partners.append(self._partner(row["partner"]))
             self.rewards.append((row["rewards"][0], row["rewards"][1]))
+            self.scored |= rewards.ENDED in row["reasons"]
         self.numbers.extend(numbers)
         self.percents.extend(percents)
         self.seen.add(match)
@@ -240,7 +242,7 @@ class TableBuilder:
 
     def paid(self) -> RewardColumns | None:
         """The ``paid`` field of ``GameTable``."""
-        if not self.rewards:
+        if not self.rewards or self.scored:
             return None
         partners = np.array(self.partners, dtype=np.int64)
         return RewardColumns(partners[:, 0], partners[:, 1], np.array(self.rewards, dtype=np.float64))

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 TOP: Final = 10
 Method = Literal["batch", "sequential"]
-Kind = Literal["fights", "words", "foreign"]
+Kind = Literal["fights", "games", "words", "foreign"]
 REWARDS: Final = "words"
-"""Kind of a leaderboard of games with rewards; summaries of runs have this value."""
+"""Kind of a leaderboard of dialogue games; summaries of runs have this value."""
 METHODS: Final[tuple[Method, ...]] = ("batch", "sequential")
 DRAWS_ALARM: Final = 0.2  # share of draws above which a warning is shown
 MISFIT_ALARM: Final = 1e-3
@@ -46,7 +46,7 @@ class Leaderboard(BaseModel, frozen=True, extra="forbid"):
     """All players by rating, and how the ratings were computed."""
 
     rows: tuple[LeaderboardRow, ...]
-    kind: Kind  # fights, games with rewards (``REWARDS``), or games of another program ("foreign")
+    kind: Kind  # fights, dialogue games (``REWARDS``), other games, or games of another program ("foreign")
     method: Method
     rule: ResultRule
     settings: str  # "<settings hash>/<sampling>" of the rated games
@@ -60,10 +60,6 @@ class Leaderboard(BaseModel, frozen=True, extra="forbid"):
     left_out: dict[str, int]  # excluded games by reason
     fit: Fit
     warnings: tuple[str, ...]
-
-    @property
-    def has_rewards(self) -> bool:
-        return self.kind == REWARDS
 
     def top(self, count: int = TOP) -> tuple[LeaderboardRow, ...]:
         """The first ``count`` rows, plus scripted players, people, the start and the newest generation."""
@@ -130,7 +126,7 @@ def analyse(
     draws = sum(row.draws for row in rows) / 2.0 / max(len(chosen.games), 1)
     board = Leaderboard(
         rows=rows,
-        kind="foreign" if games.external else "fights" if games.paid is None else REWARDS,
+        kind=_kind(games),
         method=method,
         rule=rule,
         settings=chosen.settings,
@@ -146,6 +142,14 @@ def analyse(
         warnings=_warnings(ratings, games, anchor, draws, diagnosis),
     )
     return LeaderboardAnalysis(board, ratings, diagnosis)
+
+
+def _kind(games: GameTable) -> Kind:
+    if games.external:
+        return "foreign"
+    if games.has_counters:
+        return "fights"
+    return "games" if games.paid is None else REWARDS
 
 
 def _fit(diagnosis: Diagnosis) -> Fit:

@@ -47,7 +47,7 @@ def to_csv(board: Leaderboard) -> str:
     apart = {"ranks", "rewards"}
     columns = [name for name in type(board.rows[0]).model_fields if name not in apart] if board.rows else ["policy"]
     partners = partners_of(board, show_all=True)
-    if board.has_rewards and plays_with_itself(board):
+    if plays_with_itself(board):
         partners = [ITSELF, *partners]
     paid = [f"{figure}_with_{partner}" for partner in partners for figure in ("reward", "interval", "games")]
     writer.writerow([*columns, "rank_best", "rank_worst", *paid])
@@ -97,7 +97,7 @@ def _shown(board: Leaderboard, show_all: bool) -> Sequence[LeaderboardRow]:
 
 
 def partners_of(board: Leaderboard, show_all: bool = False) -> list[str]:
-    """Partners in games with rewards: all, or scripted players, the start and the newest generation."""
+    """Partners in dialogue games: all, or scripted players, the start and the newest generation."""
     met = {cell.partner for row in board.rows for cell in row.rewards}
     few = {row.policy for row in board.rows if row.scripted} | {START, board.newest}
     return sorted(met if show_all else met & few, key=ladder_key)
@@ -127,7 +127,7 @@ def _rewards(board: Leaderboard, show_all: bool, width: int | None) -> list[str]
 
 
 def head(board: Leaderboard) -> tuple[str, ...]:
-    if not board.has_rewards:
+    if board.finished is not None:
         return (*_HEAD, FINISHED)
     return (*_HEAD, WITH_ITSELF) if plays_with_itself(board) else _HEAD
 
@@ -148,7 +148,7 @@ def _cells(row: LeaderboardRow, board: Leaderboard) -> tuple[str, ...]:
         str(row.draws),
         str(row.games),
     )
-    if not board.has_rewards:
+    if board.finished is not None:
         return (*cells, "" if row.finished is None else f"{row.finished:.0%}")
     return (*cells, paid(_with(row, ITSELF))) if plays_with_itself(board) else cells
 
@@ -236,6 +236,7 @@ def _notes(board: Leaderboard, show_all: bool) -> list[str]:
     method = "batch Bradley-Terry" if board.method == "batch" else "sequential Elo (depends on the order of the games)"
     how = {
         "fights": f"{board.finished or 0:.0%} finished; rule {board.rule}, settings {board.settings}",
+        "games": f"the larger sum of rewards wins; settings {board.settings}",
         REWARDS: f"the higher reward wins; settings {board.settings}",
         "foreign": f"from {board.settings}",
     }

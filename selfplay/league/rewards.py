@@ -2,7 +2,8 @@
 
 In a game with a shared reward, a game between two players does not show which one is better. Instead each player plays
 the same state, in the same seat, with the same partner, and the higher reward wins. In a game without a shared reward
-the two players play each other, once in each seat.
+the two players play each other, once in each seat. Games that are no dialogues have such rows, too, with scores in
+the place of rewards (``ENDED``).
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from pydantic import Field, model_validator
 from selfplay.league.records import Count, LeagueRecord, RatablePlayer, Sampling, digest, pair_id
 
 FORMAT: Final = 2
+ENDED: Final = "ended"
+"""Reason for the end of a game that is no dialogue. Rewards of its row are scores: 1 a win, 0.5 a draw, 0 a loss."""
 EQUAL: Final = 1e-9  # tolerance below which two rewards are equal
 
 Name = Annotated[str, Field(min_length=1)]
@@ -35,7 +38,7 @@ class RewardRecord(LeagueRecord):
     partner: RatedPlayer | None  # partner of each player, in one game each; None: they played each other
     seat: Literal[0, 1]  # seat of the first player, and with a partner of the second too
     seed: Count  # seed of the state
-    rewards: tuple[float, float]  # of the two players
+    rewards: tuple[float, float]  # of the two players; scores where the reasons are ENDED
     reasons: tuple[Name, Name]  # reasons for the ends of their games
     steps: Count | None = None  # of the game, where they played each other; None: not counted
     settings: Name  # see settings_hash

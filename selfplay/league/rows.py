@@ -48,7 +48,7 @@ class LeaderboardRow(BaseModel, frozen=True, extra="forbid"):
     bound: Bound  # sides on which the games bound the rating; a perfect score has no upper bound
     above_next: float | None  # probability of being stronger than the row below; None in the last row
     nash: float  # weight in the Nash mixture
-    rewards: tuple[PartnerReward, ...] = ()  # games with rewards: their means by partner
+    rewards: tuple[PartnerReward, ...] = ()  # dialogue games: means by partner
 
     @property
     def name(self) -> str:

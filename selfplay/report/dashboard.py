@@ -252,7 +252,7 @@ def _play(report: IterationReport, recent: Recent, returns: Sequence[float]) -> 
         "stocks_taken": ("stocks taken", "{:.2f}"),
         "damage": ("damage", "{:.0f}%"),
         "self_destructs": ("self-destructs", "{:.2f}"),
-        "episode_length": ("length, frames", "{:.0f}"),
+        "episode_length": ("length, frames" if recent.pace else "length, steps", "{:.0f}"),
     }
     rows = [(label, form.format(recent.play[name])) for name, (label, form) in forms.items() if name in recent.play]
     if returns:

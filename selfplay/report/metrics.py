@@ -73,7 +73,7 @@ class Play(BaseModel, frozen=True, extra="forbid"):
 
     episodes: Count = 0
     return_mean: float | None = None  # sum of rewards of an episode, undiscounted
-    episode_length: float | None = None  # frames
+    episode_length: float | None = None  # frames of a fight, steps of another game
     decisive_share: float | None = None  # share of episodes with a winner
     draws: Count = 0
     stocks: float | None = None  # left at the end

@@ -87,7 +87,10 @@ def test_a_page_shows_notable_games_and_says_where_they_are_from(run, tmp_path):
     assert by_kind["Fastest win"] < by_kind["Longest game"]
     path = tmp_path / "page.html"
     assert write_run(run.path, of, path, told.append) == f"{path} ({path.stat().st_size / 1e6:.1f} MB)"
-    assert 'id="stepper"' in path.read_text()
+    text = path.read_text()
+    assert 'id="stepper"' in text
+    assert [name for name in ("rollout length", "gamma") if name not in text] == []
+    assert [name for name in ("Emulator", "stage", "stock", "frame skip") if f"{name}</" in text] == []
 
 
 def test_a_page_of_code_that_nobody_named_has_no_games_and_says_why(run, monkeypatch):

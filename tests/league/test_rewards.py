@@ -13,7 +13,7 @@ from selfplay.league.games import GameTable
 from selfplay.league.leaderboard import build
 from selfplay.league.ledger import Ledger, read_games, read_records
 from selfplay.league.render import to_csv, to_json, to_table, to_text
-from selfplay.league.rewards import RatedPlayer, RewardRecord, counters
+from selfplay.league.rewards import ENDED, RatedPlayer, RewardRecord, counters
 from tests.league.pools import record
 
 
@@ -102,7 +102,7 @@ def test_a_player_is_not_compared_with_itself():
 def test_the_better_paid_stands_above():
     board = build(GameTable.of(shared()))
     assert [row.policy for row in board.rows] == ["gen_1", "gen_0", "random"]
-    assert board.has_rewards
+    assert board.kind == "words"
     assert board.finished is None
     assert next(row.elo for row in board.rows if row.policy == "random") == 1500.0
     assert not any("draws" in warning for warning in board.warnings)
@@ -148,6 +148,23 @@ def test_opposite_each_other_the_partner_is_the_opponent():
     assert rows["gen_1"].reward_with("random").reward == pytest.approx(0.5)
     assert rows["random"].reward_with("gen_1").reward == pytest.approx(-0.5)
     assert "itself" not in to_text(board)
+
+
+def test_scores_are_not_shown_as_rewards():
+    """Rows of games that are no dialogues, with the steps of the game and, from before they were counted, without."""
+    rows = [
+        compared("gen_1", "random", (1.0, 0.0), seed=seed, reasons=(ENDED, ENDED), steps=seed or None)
+        for seed in range(3)
+    ]
+    board = build(GameTable.of(rows))
+    assert [(row.policy, row.wins, row.losses) for row in board.rows] == [("gen_1", 3, 0), ("random", 0, 3)]
+    assert board.kind == "games"
+    assert not any(row.rewards for row in board.rows)
+    text = to_text(board)
+    assert "the larger sum of rewards wins" in text
+    assert "Mean reward" not in text
+    assert "Finished" not in text
+    assert "reward_with" not in to_csv(board)
 
 
 def test_all_forms_show_rewards():

@@ -4,12 +4,15 @@ import json
 
 import numpy as np
 
+from selfplay.league.games import GameTable
 from selfplay.league.leaderboard import analyse
+from selfplay.league.rewards import ENDED
 from selfplay.report.fight.page import document
 from selfplay.report.leaderboard_page.page import PageContent, PageReplay
 from selfplay.report.leaderboard_page.records import RunRecords
 from tests.envs.melee.drawing.fights import film
 from tests.league.pools import tournament
+from tests.league.test_rewards import compared
 
 STRENGTHS = {"random": 1500.0, "rusher": 1700.0, **{f"gen_{10 * n}": 1450.0 + 80.0 * n for n in range(6)}}
 
@@ -20,6 +23,18 @@ def studied(strengths=None, rounds=4):
     names = list(strengths)
     pairs = [(a, b) for i, a in enumerate(names) for b in names[:i]]
     return analyse(tournament(strengths, pairs, rounds, np.random.default_rng(0)))
+
+
+def scored():
+    """Ratings of a round robin of games that are neither fights nor dialogues, with random results."""
+    pairs = [(a, b) for a in STRENGTHS for b in STRENGTHS if a != b]
+    points = np.random.default_rng(0).choice([0.0, 0.5, 1.0], (4, len(pairs))).tolist()
+    rows = [
+        compared(*pair, (score, 1.0 - score), seed=seed, reasons=(ENDED, ENDED), steps=9)
+        for seed, row in enumerate(points)
+        for pair, score in zip(pairs, row, strict=True)
+    ]
+    return analyse(GameTable.of(rows))
 
 
 def metrics(iterations=60):
@@ -35,6 +50,7 @@ def metrics(iterations=60):
             "losses/skipped": 0,
             "play/episodes": 4,
             "play/draws": 0,
+            "play/episode_length": 9.0,
             "opponents/current": 3,
             "opponents/gen_0": 1,
             "opponents/gen_10": 1,
@@ -70,7 +86,7 @@ def stepped(path, hostile=""):
     dot = "data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA="
     shown["moments"] = [{"picture": dot}, {"played": [[0, "1, 0"], [1, "2, 1"]]}]
     games = [PageReplay("Fastest win", "It was.", "", text), PageReplay("Longest game", "It lasted.", "", shown)]
-    return PageContent("run-8", studied(), RunRecords.of(folder(path)), games, ("A note.",), stepped=True)
+    return PageContent("run-8", scored(), RunRecords.of(folder(path)), games, ("A note.",), stepped=True)
 
 
 def subject(path, strengths=None, films=2, **parts):

@@ -16,7 +16,9 @@ from selfplay.report.leaderboard_page.page import LONGEST_S, PageContent, PageRe
 from selfplay.report.leaderboard_page.records import RunRecords
 from tests.envs.melee.drawing.fights import film
 from tests.league.pools import series
+from tests.league.test_rewards import compared
 from tests.report.boards import folder, metrics, stepped, studied, subject
+from tests.report.talks import talked
 
 
 class Parsed(HTMLParser):
@@ -68,6 +70,31 @@ def test_games_that_are_no_fights_are_data_of_the_page_beside_one_stepper(tmp_pa
     assert "player" not in ids
     assert [tag for tag, _ in parsed.elements if tag in ("img", "code")] == ["img"]
     assert "It was." in parsed.text
+
+
+def test_texts_are_those_of_the_kind_of_game(tmp_path):
+    """Fights, games that are neither fights nor dialogues, dialogues with a partner, and those of two opponents."""
+    poker = analyse(GameTable.of([compared("gen_1", "random", (2.0, -2.0))]))
+    fight, game = Parsed(page(subject(tmp_path / "a"))), Parsed(page(stepped(tmp_path / "b")))
+    talk = talked(tmp_path / "c")
+    shared, opposed = (Parsed(page(dataclasses.replace(talk, study=study))) for study in (talk.study, poker))
+    assert [_winner(parsed) for parsed in (fight, game, shared, opposed)] == [
+        None,
+        "the player with the larger sum of rewards in the game",
+        "the player with the higher reward on the same state, in the same seat",
+        "the player with the larger sum of rewards in the game",
+    ]
+    assert ["Mean reward" in parsed.text for parsed in (fight, game, shared, opposed)] == [False, False, True, True]
+    lengths = [
+        [one["name"] for one in parsed.data["data-training"]["play"] if one["name"].startswith("Length")]
+        for parsed in (fight, game)
+    ]
+    assert lengths == [["Length of an episode, frames"], ["Length of an episode, steps"]]
+
+
+def _winner(parsed):
+    told = parsed.text.partition("Winner")[2]
+    return told.partition("Anchors")[0] or None
 
 
 def test_names_are_text_and_nothing_else(tmp_path):
@@ -191,6 +218,15 @@ def test_settings_that_are_not_set_are_not_shown(tmp_path):
     ((group, pairs), _) = settings(RunRecords.of(folder(tmp_path)).run)
     assert group == "Run"
     assert pairs == [("num games", "10"), ("seed", "3")]
+
+
+def test_settings_that_do_not_apply_are_not_shown(tmp_path):
+    content = dataclasses.replace(subject(tmp_path / "run"), unused=("ppo.rollout_length", "run.seed"))
+    text = Parsed(page(content)).text
+    assert "num games" in text
+    assert "seed3" not in text
+    assert "Ppo" not in text
+    assert "PPO" not in text
 
 
 def test_of_a_long_game_the_end_is_shown_and_the_page_says_what_is_cut(tmp_path):

@@ -149,6 +149,13 @@ def test_shows_how_fights_end_by_kind_of_opponent():
     assert any("mirror" in line and "scripted" in line for line in lines)
 
 
+@pytest.mark.parametrize(("pace", "unit"), [({"mirror": PACE}, "frames"), ({}, "steps")])
+def test_the_length_of_an_episode_has_its_unit(pace, unit):
+    screen = Screen()
+    screen.reporter.iteration(report(3, play=PLAY.model_copy(update={"pace": pace})))
+    assert f"length, {unit}" in "\n".join(screen.lines())
+
+
 def test_time_left_runs_down_between_reports():
     screen = Screen()
     screen.reporter.header([])

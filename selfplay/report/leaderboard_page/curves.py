@@ -40,7 +40,7 @@ _PLAY: Final = {
     "play/tokens": "Sampled tokens a game",
     "charts/games_per_s": "Games a second",
     "charts/steps_per_s": "Steps a second",
-    "play/episode_length": "Length of an episode, frames",
+    "play/episode_length": "Length of an episode, {unit}",
     "play/decisive_share": "Episodes with a winner, share",
     "finished/mirror": "Finished mirror games, share",
     "stocks_per_minute/mirror": "Stocks a minute in mirror games, a player",
@@ -66,8 +66,8 @@ def rating_curve(board: Leaderboard, steps_per_iteration: int | None) -> dict[st
     return {"points": sorted(points), "levels": levels, "in_steps": steps_per_iteration is not None, "band": has_band}
 
 
-def training(records: RunRecords) -> dict[str, Any] | None:
-    """Opponents, losses and speed by step; None without metrics."""
+def training(records: RunRecords, unit: str = "frames") -> dict[str, Any] | None:
+    """Opponents, losses and speed by step; None without metrics. ``unit`` is that of the length of an episode."""
     rows = records.metrics
     if not rows:
         return None
@@ -78,7 +78,7 @@ def training(records: RunRecords) -> dict[str, Any] | None:
         "opponents": _shares(rows, "opponents/", ("current", PAST)),
         "phases": _shares(rows, "time/", tuple(f"{phase}_s" for phase in PHASES)),
         "losses": _series(groups, _LOSSES),
-        "play": _series(groups, _PLAY),
+        "play": _series(groups, {tag: name.format(unit=unit) for tag, name in _PLAY.items()}),
     }
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
+from selfplay.league.leaderboard import REWARDS
 from selfplay.league.records import START
-from selfplay.league.render import ANCHORS, PEOPLE, agreement
+from selfplay.league.render import ANCHORS, PEOPLE, agreement, plays_with_itself
 from selfplay.report.header import text
 from selfplay.report.leaderboard_page.table import percent
 
@@ -55,8 +56,10 @@ def about_ratings(board: Leaderboard) -> Pairs:
         ("Scale", f"{board.anchor} = 1500"),
         ("Games that count", f"{board.games:,}; {board.draw_share:.0%} draws"),
     ]
-    if board.has_rewards:
+    if plays_with_itself(board):
         pairs.append(("Winner", "the player with the higher reward on the same state, in the same seat"))
+    elif board.kind in ("games", REWARDS):
+        pairs.append(("Winner", "the player with the larger sum of rewards in the game"))
     if board.finished is not None:
         pairs.append(("Finished", f"{board.finished:.0%} of the games; rule {board.rule}"))
     if board.kind != "foreign" and is_batch:
@@ -86,13 +89,16 @@ def health(records: RunRecords) -> str:
     return paragraphs([f"Found {when}:"], "quiet") + paragraphs([finding.text for finding in found], "warning")
 
 
-def settings(run: JsonRow) -> list[tuple[str, Pairs]]:
-    """The configuration from ``run.json`` by group, without unset values."""
+def settings(run: JsonRow, unused: Collection[str] = ()) -> list[tuple[str, Pairs]]:
+    """The configuration from ``run.json`` by group, without unset values and those ``unused``, by dotted name."""
     config = run.get("config")
     if not isinstance(config, dict):
         return []
     return [
-        (_GROUPS.get(group, str(group).capitalize()), _shown((name.replace("_", " "), v) for name, v in values.items()))
+        (
+            _GROUPS.get(group, str(group).capitalize()),
+            _shown((name.replace("_", " "), v) for name, v in values.items() if f"{group}.{name}" not in unused),
+        )
         for group, values in config.items()
         if isinstance(values, dict)
     ]

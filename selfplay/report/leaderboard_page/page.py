@@ -6,7 +6,7 @@ and plays the games. The page loads nothing from outside, see ``standalone_page`
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from html import escape
@@ -65,6 +65,7 @@ class PageContent:
     transcripts: Sequence[Transcript] = ()  # dialogue games
     play: Mapping[str, str] = field(default_factory=dict)  # addresses of play pages, by player
     stepped: bool = False  # the games to watch are no fights, and shown step by step
+    unused: Collection[str] = ()  # settings that do not apply to the game, by dotted name
 
 
 def write_page(subject: PageContent, path: Path) -> int:
@@ -86,7 +87,7 @@ def page(subject: PageContent) -> str:
         {
             "data-curve": rating_curve(board, records.steps_per_iteration if records else None),
             "data-maps": maps(subject.study),
-            "data-training": training(records) if records else None,
+            "data-training": training(records, "steps" if subject.stepped else "frames") if records else None,
             **{f"film-{i}": replay.film for i, replay in enumerate(subject.replays)},
         },
         title=escape(f"{subject.name}: ratings"),
@@ -104,7 +105,7 @@ def page(subject: PageContent) -> str:
         replays=transcripts(subject.transcripts)
         or _replays(subject, read(folder, "stepper.html") if subject.stepped else parts.html),
         training=_training(records),
-        settings=_settings(records),
+        settings=_settings(records, subject.unused),
     )
 
 
@@ -158,10 +159,10 @@ def _lacking(gaps: Sequence[tuple[int, int]]) -> list[str]:
     ]
 
 
-def _settings(records: RunRecords | None) -> str:
+def _settings(records: RunRecords | None, unused: Collection[str]) -> str:
     if records is None:
         return ""
-    groups = [*settings(records.run), ("Machine and versions", machine(records))]
+    groups = [*settings(records.run, unused), ("Machine and versions", machine(records))]
     cards = "".join(
         f'<div class="card"><h3>{escape(name)}</h3>{definitions(pairs)}</div>' for name, pairs in groups if pairs
     )

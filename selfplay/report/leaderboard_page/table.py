@@ -76,14 +76,14 @@ def _last_column(board: Leaderboard) -> list[tuple[str, str]]:
 
 
 def _last(row: LeaderboardRow, board: Leaderboard) -> list[str]:
-    if not board.has_rewards:
+    if board.finished is not None:
         return [_cell("" if row.finished is None else f"{row.finished:.0%}", row.finished)]
     alone = row.reward_with(row.policy)
     return [_cell(paid(alone), None if alone is None else alone.reward)] if _last_column(board) else []
 
 
 def rewards(board: Leaderboard) -> str:
-    """Table of mean rewards by partner; empty except for games with rewards."""
+    """Table of mean rewards by partner; empty except for dialogue games."""
     partners = partners_of(board)
     if not partners:
         return ""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from envs.registry import find_game
 from selfplay.config.fighting import Config
 from selfplay.config.resume import started_with
 from selfplay.league.anchors import find_table
 from selfplay.league.records import MatchRecord, MatchSeat, Sampling, settings_hash
-from selfplay.league.rewards import RatedPlayer, RewardRecord
+from selfplay.league.rewards import ENDED, RatedPlayer, RewardRecord
 from selfplay.league.schedule import Matchup
 from selfplay.runner.match import Contender, MatchResult, Rules, Stats, play
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 Play = Callable[[Sequence[Matchup], Mapping[str, Contender], Rules, Callable[[], bool]], Sequence[MatchResult | None]]
 """Plays matchups, see ``match.play``; None stands for one that could not be played."""
-ENDED: Final = "ended"  # why a game without characters is over
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +145,7 @@ def _seat(contender: Contender, rules: Rules, character: str) -> MatchSeat:
 def _reward_record(
     result: MatchResult, contenders: Mapping[str, Contender], settings: RatingSettings, iteration: int
 ) -> RewardRecord:
-    """The record of a game without characters: its rewards are the scores."""
+    """The record of a game without characters, see ``ENDED``."""
     one, other = (
         RatedPlayer(player=name, version=settings.rules.traits(contenders[name]).version)
         for name in result.matchup.players
