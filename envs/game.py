@@ -41,6 +41,7 @@ class Game(ABC):
         version: Of the rules and observations. Games and policies of another version are not compared.
         players: Scripted players, the weakest first, beside ``random``, which every game has.
         held_out: Names of those that training does not meet by default.
+        seat_names: Names of the seats, for people.
     """
 
     num_actions: int | Sequence[int]
@@ -49,6 +50,7 @@ class Game(ABC):
     version: int = 1
     players: Mapping[str, Player[Any]] = MappingProxyType({})
     held_out: Sequence[str] = ()
+    seat_names: Sequence[str] = ()
 
     @abstractmethod
     def reset(self, seed: int) -> None:

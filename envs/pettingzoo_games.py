@@ -44,6 +44,7 @@ class _PettingZooGame(Game):
     def __init__(self, env: Any) -> None:  # noqa: ANN401
         self.env = env
         self._agents = _agents(env)
+        self.seat_names = tuple(map(str, self._agents))
         self._sees = [without_mask(env.observation_space(agent)) for agent in self._agents]
         self._widths = [
             features(space, f"{agent} sees") for (_, space), agent in zip(self._sees, self._agents, strict=True)

@@ -120,8 +120,8 @@ def train(
 
 
 def evaluate(
-    a: str | Path | Policy,
-    b: str | Path | Policy,
+    a: str | Path | Policy | Run,
+    b: str | Path | Policy | Run,
     *,
     games: int = 200,
     game: str | Callable[..., object] | None = None,
@@ -131,7 +131,8 @@ def evaluate(
     """Play two players against each other, half of the games with swapped seats, and rate the first. Blocks.
 
     Args:
-        a: A policy, its folder, a run, a shipped policy, or the name of a scripted player of the game.
+        a: A policy, its folder, a run or its folder, a shipped policy, or the name of a scripted player of the game.
+            Of a ``Run`` its newest policy plays; of a folder see ``load_policy``.
         b: Its opponent.
         games: How many to play.
         game: As of ``train``; by default that of the policies, or the mock.
@@ -143,13 +144,14 @@ def evaluate(
         CheckpointError: a damaged policy.
         GameError: a game that cannot be used.
     """
-    kind = next((home_game(player.meta) for player in (a, b) if isinstance(player, Policy)), None)
+    pair = [player.policy() if isinstance(player, Run) else player for player in (a, b)]
+    kind = next((home_game(player.meta) for player in pair if isinstance(player, Policy)), None)
     if game is not None:
         kind = _name_of(game, "game")
         check_game(kind)
-    kind = game_for([str(player) for player in (a, b) if not isinstance(player, Policy)], kind)
+    kind = game_for([str(player) for player in pair if not isinstance(player, Policy)], kind)
     players = []
-    for number, player in enumerate((a, b)):
+    for number, player in enumerate(pair):
         if not isinstance(player, Policy):
             players.append(contender(str(player), game=kind))
         elif can_play(player.meta, kind):

@@ -54,7 +54,7 @@ WORDS: Final = {
 }
 """Verbs by words that other programs, or scripts, have for them."""
 COMMANDS: Final = ("selfplay", "python -m selfplay")
-_IN_TEXT: Final = re.compile(rf"(?<![\w/-])selfplay (?=(?:{'|'.join(VERBS)})\b)")
+_IN_TEXT: Final = re.compile(rf"(?<![\w/-])(?<!python -m )selfplay (?=(?:{'|'.join(VERBS)})\b)")
 
 
 def program() -> str:

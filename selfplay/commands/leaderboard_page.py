@@ -42,7 +42,7 @@ def write_run(
         folder: of the run.
         study: its ratings.
         path: of the page.
-        notify: called with a line before each step that takes a while.
+        notify: called with a line before each step that takes a while, and with the reasons where no game is shown.
         play: write a play page for each kept generation of the table, too, into a folder beside the page.
 
     Raises:
@@ -56,11 +56,11 @@ def write_run(
             raise ConfigError("--play is for fights")
         records, talks = RunRecords.of(folder), read_transcripts(folder)
         if talks or records.is_dialogue:
-            return _written(path, write_page(PageContent(name, study, records, transcripts=talks), path))
+            return _written(PageContent(name, study, records, transcripts=talks), path, notify)
         replays, notes = steps_of(RunDir(folder), study, notify)
         unused = marked(Config, Mark.FIGHTS_ONLY, Mark.REAL_GAMES_ONLY)
         content = PageContent(name, study, records, replays, notes, stepped=True, unused=unused)
-        return _written(path, write_page(content, path))
+        return _written(content, path, notify)
     run, links, about = RunDir(folder), {}, ""
     if play:
         pages = _play_pages(run, study, path.with_name(f"{path.stem}_play"), notify)
@@ -69,11 +69,14 @@ def write_run(
         about = f", and {counted(len(pages), 'play page')} in {path.stem}_play ({size / 1e6:.1f} MB)"
     replays, notes = replays_of(run, study, notify)
     content = PageContent(name, study, RunRecords.of(folder), replays, notes, play=links)
-    return _written(path, write_page(content, path)) + about
+    return _written(content, path, notify) + about
 
 
-def _written(path: Path, size: int) -> str:
-    return f"{path} ({size / 1e6:.1f} MB)"
+def _written(content: PageContent, path: Path, notify: Callable[[str], None]) -> str:
+    if not content.replays:
+        for note in content.notes:
+            notify(note)
+    return f"{path} ({write_page(content, path) / 1e6:.1f} MB)"
 
 
 def _play_pages(

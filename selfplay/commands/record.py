@@ -91,22 +91,22 @@ def record(orders: Sequence[Order], players: Mapping[str, Contender], rules: Rul
         yield done, frames
 
 
-def record_games(game: str, names: Sequence[str], games: int, seed: int, path: Path) -> Iterator[int]:
+def record_games(game: str, players: Sequence[Contender], games: int, seed: int, path: Path) -> Iterator[int]:
     """Play games that are no fights, then write them to one file; yields the number of games done. Blocks.
 
     The players meet each other from both seats; one alone plays itself.
 
     Raises:
-        ConfigError: as of ``contender``, or no game is asked for.
+        ConfigError: no game is asked for.
         GameError: the game failed.
         CheckpointError: the file cannot be written.
     """
-    players = {player.id: player for player in (opponent(name, game) for name in names)}
-    characters, rules = home_rules(list(players.values()), game)
-    matchups = pairings_of(list(players), [], games, characters, seed)
+    named = {player.id: player for player in players}
+    characters, rules = home_rules(players, game)
+    matchups = pairings_of(list(named), [], games, characters, seed)
     lines: list[str] = []
     for start in range(0, games, WIDEST):
-        lines += _lines(matchups[start : start + WIDEST], players, rules)
+        lines += _lines(matchups[start : start + WIDEST], named, rules)
         yield len(lines)
     write_file(path, "".join(lines).encode())
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 
 MAX_FEATURE: Final = 1000.0  # features are of order 1; larger values mean a damaged file
+MAX_LISTED: Final = 20  # names of players in a message
 
 
 class Library:
@@ -73,6 +74,7 @@ class Library:
         self.bad: list[tuple[Path, str]] = []  # unusable files, with the reason
         self.duplicates = 0  # files with the same content as an earlier one
         self.unwanted = 0  # games without a selected seat
+        self._others: set[str] = set()  # names, or else connect codes, in those games
         self._frame_skip, self._delay = frame_skip, delay
         self._characters, self._player, self._max_files = characters, player, max_files
         self._tables = load_tables()
@@ -99,7 +101,7 @@ class Library:
         files = {name: note for path in paths if (note := before.get(name := self._name(path)))}
         games: list[Game] = []
         seen: set[str] = set()
-        self.bad, self.duplicates, self.unwanted = [], 0, 0
+        self.bad, self.duplicates, self.unwanted, self._others = [], 0, 0, set()
         for done, path in enumerate(paths):
             progress(done, len(paths))
             if (game := self._look(path, files, seen)) is not None:
@@ -148,11 +150,8 @@ class Library:
         if note.bad:
             self.bad.append((path, note.bad))
             return None
-        seats = tuple(seat for seat in note.seats if self._wants(seat))
-        if not seats:
-            self.unwanted += 1
-            return None
-        return Game(path, content, note.stage, seats)
+        seats = self._selected(note.seats)
+        return Game(path, content, note.stage, seats) if seats else None
 
     def _content(self, path: Path, files: dict[str, FileNote]) -> tuple[str, bytes | None]:
         """The sha256 of a file, and its bytes if they had to be read."""
@@ -183,6 +182,14 @@ class Library:
             self._cache.put(content, note, made)
         return note, made
 
+    def _selected(self, seats: Sequence[SeatInfo]) -> tuple[SeatInfo, ...]:
+        """The selected seats of a game; counts a game without any."""
+        selected = tuple(seat for seat in seats if self._wants(seat))
+        if not selected:
+            self.unwanted += 1
+            self._others |= {seat.name or seat.code for seat in seats}
+        return selected
+
     def _wants(self, seat: SeatInfo) -> bool:
         if self._characters and seat.character not in self._characters:
             return False
@@ -198,9 +205,14 @@ class Library:
             parts.append(f"{len(self.bad)} cannot be read or learned from (the first is {path.name}: {reason})")
         if self.unwanted:
             wanted = [f"plays {' or '.join(self._characters)}"] if self._characters else []
-            wanted += [f"is player {self._player!r}"] if self._player is not None else []
+            wanted += [f"is player {self._player!r}{self._valid()}"] if self._player is not None else []
             parts.append(f"in {self.unwanted} nobody {' and '.join(wanted)}")
         return "; ".join(parts)
+
+    def _valid(self) -> str:
+        names = sorted(self._others - {""})
+        listed = ", ".join(names[:MAX_LISTED]) + ", ..." * (len(names) > MAX_LISTED)
+        return f" (valid: {listed})" if names else ""
 
 
 class _Unusable(Exception):

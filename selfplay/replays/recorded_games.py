@@ -64,7 +64,7 @@ class RecordedGames(Library):
         block = Again(lambda: make(False), 1)
         lines = read_file(self.folder, MAX_BYTES, ConfigError, follow=True).splitlines()
         games: list[Game] = []
-        self.bad, self.unwanted = [], 0
+        self.bad, self.unwanted, self._others = [], 0, set()
         for number, line in enumerate(lines, 1):
             progress(number - 1, len(lines))
             place = Path(f"{self.folder}:{number}")
@@ -83,12 +83,10 @@ class RecordedGames(Library):
                 SeatInfo(seat=i, port=i, character=NO_CHARACTER, name=name[:MAX_NAME], code="", rows=len(both[i]))
                 for i, name in enumerate(record.players)
             )
-            seats = tuple(seat for seat in seats if seat.rows and self._wants(seat))
+            seats = self._selected([seat for seat in seats if seat.rows])
             if seats:
                 self._made[place] = [both[seat.seat] for seat in seats]
                 games.append(Game(place, str(record.seed), NO_CHARACTER, seats))
-            else:
-                self.unwanted += 1
             if len(games) == self._max_files:
                 break
         block.close()

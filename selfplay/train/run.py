@@ -14,7 +14,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from selfplay import supervision
 from selfplay.errors import SelfPlayError, boundary
@@ -59,6 +59,7 @@ class Stop(asyncio.Event):
             listener()
 
 
+Limit = TypeVar("Limit", int, float)
 MakeFamily = Callable[[Feed, Stop], "Family[Any, Any]"]
 
 
@@ -195,12 +196,17 @@ def flags_to_continue(run: SelfPlaySettings, progress: Progress) -> str:
         return ""
     steps, minutes, flags = run.timesteps, run.max_minutes, ""
     if steps is not None:
-        flags += f" --timesteps {2 * steps if progress.total_steps >= steps else steps}"
+        flags += f" --timesteps {doubled_past(steps, progress.total_steps)}"
     if minutes is not None:
-        while 60 * minutes <= progress.elapsed_s:
-            minutes *= 2
-        flags += f" --max-minutes {minutes:g}"
+        flags += f" --max-minutes {doubled_past(minutes, progress.elapsed_s / 60):g}"
     return flags
+
+
+def doubled_past(limit: Limit, reached: float) -> Limit:
+    """The limit, doubled until what was reached lies below it."""
+    while limit <= reached:
+        limit *= 2
+    return limit
 
 
 @contextmanager

@@ -88,6 +88,7 @@ def test_texts_name_commands_as_the_user_can_type_them(monkeypatch, typed, comma
     monkeypatch.setattr(sys, "argv", [typed])
     text = respelled("selfplay watch /my/selfplay rate; selfplay doctor helps, and selfplay itself")
     assert text == f"{command} watch /my/selfplay rate; {command} doctor helps, and selfplay itself"
+    assert respelled(f"{command} watch: unknown") == f"{command} watch: unknown"
 
 
 @pytest.mark.full

@@ -127,6 +127,13 @@ def test_a_game_is_told_from_the_first_line_to_the_score():
     ]
 
 
+def test_seats_that_have_names_are_told_by_them():
+    game = Together()
+    game.seat_names = ("hunter", "prey")
+    first, *_ = played(game, "slow", "quit", seat=1)
+    assert first == "Game 1: you have seat 1 (prey), slow has seat 0 (hunter). Type quit any time."
+
+
 def test_seats_swap_and_games_and_scores_go_on():
     game = Together()
     lines = played(game, "slow", *["two", "two", ""], *["one"] * 4, "y", "quit", seat=1)

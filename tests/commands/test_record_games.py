@@ -41,7 +41,8 @@ def again(game):
 def test_games_repeat_themselves_from_the_file(tmp_path, monkeypatch, capsys, game, players):
     monkeypatch.setattr(recording, "WIDEST", 4)
     records = recorded(monkeypatch, tmp_path / "a.jsonl", game, players, 10)
-    assert capsys.readouterr().out.splitlines()[-2] == f"10 games in {tmp_path / 'a.jsonl'}"
+    said = capsys.readouterr().out.splitlines()
+    assert said[-3:-1] == [f"10 games in {tmp_path / 'a.jsonl'}", f"  players: {players.replace(',', ', ')}"]
     one, other = players.split(",")
     assert [record.players for record in records[:4]] == [(one, other), (other, one), (other, one), (one, other)]
     assert len({record.seed for record in records}) == 10
@@ -66,11 +67,12 @@ def test_the_same_seed_gives_the_same_file_in_blocks_of_any_size(tmp_path, monke
     assert same == again != other
 
 
-def test_generations_of_a_run_play_and_one_alone_plays_itself(tmp_path, monkeypatch):
+def test_generations_of_a_run_play_and_one_alone_plays_itself(tmp_path, monkeypatch, capsys):
     train(tmp_path / "run", "--game-type", NIM, "--timesteps", 8 * 16, size=SMALL)
     records = recorded(monkeypatch, tmp_path / "a.jsonl", NIM, tmp_path / "run" / "generations" / "gen_1", 3)
     (name,) = {name for record in records for name in record.players}
     assert name.startswith("gen_1-")
+    assert f"  players: {name}\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

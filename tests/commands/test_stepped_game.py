@@ -93,12 +93,15 @@ def test_a_page_shows_notable_games_and_says_where_they_are_from(run, tmp_path):
     assert [name for name in ("Emulator", "stage", "stock", "frame skip") if f"{name}</" in text] == []
 
 
-def test_a_page_of_code_that_nobody_named_has_no_games_and_says_why(run, monkeypatch):
+def test_a_page_of_code_that_nobody_named_has_no_games_and_says_why(run, monkeypatch, tmp_path):
     monkeypatch.setattr("envs.plugins._allowed", set())
     registry._outside_once.cache_clear()
-    replays, notes = steps_of(run, analyse(read_games(run.ledger)), lambda text: None)
+    of, told = analyse(read_games(run.ledger)), []
+    replays, notes = steps_of(run, of, lambda text: None)
     assert replays == []
     assert f"add --game-type {NIM}" in notes[0]
+    write_run(run.path, of, tmp_path / "page.html", told.append)
+    assert told == notes
 
 
 def row(first, second, score, seed, settings="abc", steps=5):

@@ -363,6 +363,7 @@ def test_games_and_environments_are_adapted():
     assert adapted(game) is game
     assert isinstance(adapted(Turns(SCRIPT)), AecGame)
     assert isinstance(adapted(Castle()), ParallelGame)
+    assert adapted(Castle()).seat_names == ("archer", "wall")
 
 
 @pytest.mark.parametrize(

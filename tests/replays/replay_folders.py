@@ -1,5 +1,7 @@
 """Folders of small replay files, and libraries of them."""
 
+from datetime import UTC, datetime
+
 import numpy as np
 
 from envs.melee.controller import decode
@@ -27,7 +29,8 @@ def write_game(path, frames=60, seed=0, characters=("fox", "marth"), names=("Ann
     ids = state.players["character"][0]
     seats = [seat_of(ports[i], int(ids[i]), human=True, name=names[i]) for i in range(2)]
     path.parent.mkdir(parents=True, exist_ok=True)
-    save_replay(path, replay_of(state, tuple(seats), STAGES["final_destination"]))
+    replay = replay_of(state, tuple(seats), STAGES["final_destination"])
+    save_replay(path, replay, datetime(2001, 11, 21, tzinfo=UTC))  # so that equal games are equal files
     return path
 
 

@@ -156,6 +156,13 @@ def test_what_is_suggested_next_leads_to_the_goal_that_was_asked_for_or_further(
     assert onwards(text) == ["--timesteps", str(6 * ITERATION), "--max-minutes", "60"]
 
 
+def test_more_steps_are_suggested_than_a_run_has(tmp_path):
+    folder = tmp_path / "run"
+    assert train(folder, "--timesteps", 3 * ITERATION)[0] == 0
+    code, text = train(folder, "--timesteps", ITERATION, resume=True)
+    assert (code, onwards(text)) == (0, ["--timesteps", str(4 * ITERATION)])
+
+
 def test_after_a_limit_of_time_more_time_is_suggested(tmp_path):
     code, text = train(tmp_path / "run", "--timesteps", 10**6, "--max-minutes", 0.01)
     assert code == 0

@@ -122,9 +122,11 @@ def _record_games(options: argparse.Namespace, entry: GameEntry) -> None:
     check_writable_folder(path.parent, "--out")
     if path.exists():
         raise ConfigError(f"--out {path}: exists already")
-    from selfplay.commands.record import record_games
+    from selfplay.commands.record import opponent, record_games
 
-    for done in record_games(game, names, options.games, options.seed, path):
+    players = [opponent(name, game) for name in names]
+    for done in record_games(game, players, options.games, options.seed, path):
         print(f"{done} of {options.games} games", flush=True)
     print(f"{options.games} games in {path}")
+    print(f"  players: {', '.join(dict.fromkeys(player.id for player in players))}")
     print(respelled("next: selfplay imitate") + f" --game-type {game} --replays {quoted(path)}")

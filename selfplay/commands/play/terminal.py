@@ -57,7 +57,8 @@ def play_in_terminal(game: str, opponent: Contender, read: Read, write: Write, *
     players = {YOU: Contender(RANDOM), name: opponent}  # the table asks the person in place of the scripted player
     try:
         for number in count(1):
-            write(f"Game {number}: you have seat {seat}, {name} has seat {1 - seat}. Type quit any time.")
+            yours, theirs = (_seat(table.games[0], each) for each in (seat, 1 - seat))
+            write(f"Game {number}: you have {yours}, {name} has {theirs}. Type quit any time.")
             table.seat = seat
             pair = (YOU, name) if seat == 0 else (name, YOU)
             played = play_in(table, [Matchup(pair, characters, derive(seed, "game", number))], players, rules)[0]
@@ -72,6 +73,10 @@ def play_in_terminal(game: str, opponent: Contender, read: Read, write: Write, *
         write(f"\n{_score(results)}")
     finally:
         table.close()
+
+
+def _seat(game: Game, seat: int) -> str:
+    return f"seat {seat}" + "".join(f" ({name})" for name in game.seat_names[seat : seat + 1])
 
 
 def _score(results: Counter[str]) -> str:

@@ -33,7 +33,7 @@ from selfplay.train.imitation.training_state import (
     saved_progress,
     write_settings,
 )
-from selfplay.train.run import stop_signal
+from selfplay.train.run import doubled_past, stop_signal
 from selfplay.verbs import quoted, respelled
 
 if TYPE_CHECKING:
@@ -169,14 +169,13 @@ def _finish(training: Training, games: Games, run: RunDir, reports: Reports) -> 
 
 def _more(training: Training, learn: LearnConfig, minutes: float | None) -> str:
     """Flags without which a resumed training would end at once for the same reason."""
-    more = ""
-    if training.progress.ended:
-        over = training.progress.epoch >= learn.epochs
-        more += f" --epochs {2 * learn.epochs}" if over else f" --patience {2 * learn.patience}"
+    progress, more = training.progress, ""
+    if progress.epoch >= learn.epochs:
+        more += f" --epochs {doubled_past(learn.epochs, progress.epoch)}"
+    if training.is_stale(progress):
+        more += f" --patience {doubled_past(learn.patience, progress.stale)}"
     if minutes is not None and training.time_is_up:
-        while 60 * minutes <= training.elapsed_s:
-            minutes *= 2
-        more += f" --max-minutes {minutes:g}"
+        more += f" --max-minutes {doubled_past(minutes, training.elapsed_s / 60):g}"
     return more
 
 

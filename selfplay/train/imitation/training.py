@@ -66,7 +66,7 @@ class Training:
     def resume(self, state: LearnerState, progress: TrainingProgress) -> None:
         """Continue from a state; the planned end may be later now."""
         restore(state, self._imitator, self._generator)
-        ended = progress.ended if progress.epoch >= self._config.learn.epochs or self._stale(progress) else ""
+        ended = progress.ended if progress.epoch >= self._config.learn.epochs or self.is_stale(progress) else ""
         self.progress = progress.model_copy(update={"ended": ended})
         self._before_s = progress.elapsed_s
 
@@ -177,14 +177,15 @@ class Training:
             values["epoch"] += 1
             values |= {"stale": 0, "bar": loss - learn.min_delta} if better else {"stale": progress.stale + 1}
         progress = TrainingProgress(**values, sums=progress.sums)
-        if self._stale(progress):
+        if self.is_stale(progress):
             values["ended"] = f"no better validation loss for {progress.stale} epochs"
         elif progress.epoch >= learn.epochs:
             values["ended"] = f"all {learn.epochs} epochs are done"
         self.progress = TrainingProgress(**values, sums=progress.sums)
         return best
 
-    def _stale(self, progress: TrainingProgress) -> bool:
+    def is_stale(self, progress: TrainingProgress) -> bool:
+        """Whether the loss has not fallen for as long as the training waits for it."""
         patience = self._config.learn.patience
         return bool(self._games.validation and patience and progress.stale >= patience)
 

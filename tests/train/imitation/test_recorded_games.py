@@ -11,7 +11,7 @@ from selfplay import load_policy
 from selfplay.checkpoint.generations import read_policy_meta
 from selfplay.commands.evaluation import evaluate
 from selfplay.commands.players import contenders, home_rules
-from selfplay.commands.record import record_games
+from selfplay.commands.record import opponent, record_games
 from selfplay.config.call import check_call
 from selfplay.config.imitation_cli import parse
 from selfplay.errors import ConfigError
@@ -23,12 +23,16 @@ SIZE = ("--hidden", "32", "--batch-size", "64", "--epochs", 12, "--learning-rate
 SELF_PLAY = ("--num-games", 8, "--rollout-length", 16, "--batch-size", "64", "--save-interval", 1)
 
 
+def players(game, *names):
+    return [opponent(name, game) for name in names]
+
+
 @pytest.fixture(scope="module")
 def nim(tmp_path_factory):
     """A file of 200 games of a perfect player against a random one."""
     path = tmp_path_factory.mktemp("nim") / "games.jsonl"
     allow(NIM)
-    assert list(record_games(NIM, ("perfect", "random"), 200, 0, path))[-1] == 200
+    assert list(record_games(NIM, players(NIM, "perfect", "random"), 200, 0, path))[-1] == 200
     return path
 
 
@@ -91,7 +95,7 @@ def test_self_play_starts_from_it(nim, tmp_path):
 
 def test_actions_of_several_parts_are_imitated(tmp_path):
     allow(DUEL)
-    list(record_games(DUEL, ("steady",), 40, 0, tmp_path / "games.jsonl"))
+    list(record_games(DUEL, players(DUEL, "steady"), 40, 0, tmp_path / "games.jsonl"))
     policy, _ = imitate(tmp_path, DUEL, tmp_path / "games.jsonl")
     meta = read_policy_meta(policy)
     assert meta.actions.sizes == (3, 2)
@@ -99,7 +103,7 @@ def test_actions_of_several_parts_are_imitated(tmp_path):
 
 
 def test_a_solved_game_is_imitated(tmp_path):
-    list(record_games("kuhn", ("always_bet",), 60, 0, tmp_path / "games.jsonl"))
+    list(record_games("kuhn", players("kuhn", "always_bet"), 60, 0, tmp_path / "games.jsonl"))
     policy, _ = imitate(tmp_path, "kuhn", tmp_path / "games.jsonl")
     assert read_policy_meta(policy).config["imitation"]["losses"]["accuracy"] == 1.0
     assert 0 <= score(policy, "kuhn", "random", games=20) <= 1

@@ -210,6 +210,18 @@ def test_it_stops_where_the_loss_stops_falling(replays, tmp_path):
     assert len(EPOCH.findall(more)) == 2
 
 
+def test_the_hint_of_a_training_that_ends_for_two_reasons_gives_it_both(replays, tmp_path):
+    never = ("--patience", 2, "--set", "learn.min_delta=100")
+    code, text = trained(tmp_path / "policies", "--replays", replays, "--epochs", 3, *never)
+    assert code == 0
+    run = tmp_path / "policies" / "imitation"
+    assert f"--resume --checkpoint {run} --epochs 6 --patience 4" in text
+    _, more = said("--resume", "--checkpoint", run, "--epochs", 6, "--patience", 4)
+    assert len(EPOCH.findall(more)) == 2
+    _, text = said("--resume", "--checkpoint", run, "--epochs", 2, "--patience", 1)
+    assert f"--resume --checkpoint {run} --epochs 8 --patience 8" in text
+
+
 def test_time_ends_a_training_with_policies(replays, tmp_path, monkeypatch):
     folder = tmp_path / "policies"
     monkeypatch.setattr(Training, "time_is_up", property(lambda training: training.progress.minibatches >= 2))
