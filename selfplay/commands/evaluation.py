@@ -49,6 +49,7 @@ class Evaluation:
     llr: float  # log-likelihood ratio of that test, and the bounds at which it ends
     llr_low: float
     llr_high: float
+    sprt_elo: tuple[float, float]  # differences in Elo that the test tells apart
     games_needed: int | None  # more games that would settle an open test if they went like these
 
     def document(self) -> dict[str, Any]:
@@ -64,12 +65,10 @@ class Evaluation:
             high = "..." if self.elo_high is None else f"{self.elo_high:+.0f}"
             gap = f"{self.elo:+.0f} Elo (95% interval {low} to {high})"
         sure = f"likelihood of being stronger {self.superiority:.1%}"
-        if self.sprt == "accepted":
-            return f"{a} is stronger than {b}: {gap}, {sure}."
-        if self.sprt == "rejected":
-            return f"{a} is not stronger than {b}: {gap}, {sure}."
-        more = "" if self.games_needed is None else f"; about {self.games_needed} more games like these would settle it"
-        return f"Not settled whether {a} is stronger than {b}: {gap}, {sure}{more}."
+        more = "" if self.games_needed is None else f", about {self.games_needed} more games like these would settle it"
+        settled = {"accepted": f"settled, {a} is stronger", "rejected": f"settled, {a} is not stronger"}
+        test = "sequential test of {:g} against {:g} Elo".format(*self.sprt_elo)
+        return f"{a} against {b}: {gap}, {sure}; {test}: {settled.get(self.sprt, f'not settled{more}')}."
 
 
 def evaluate(
@@ -106,6 +105,7 @@ def evaluate(
     ordered = np.take_along_axis(stats_of(results), flipped, 1)
     points = _points(results, ordered, flipped, rule)
     seeds = np.array([matchup.seed for matchup in matchups])
+    bounds = bounds or SprtBounds()
     share, test = score_interval(points, seeds), sprt(points, seeds, bounds)
     needed = test.pairs_needed
     return Evaluation(
@@ -120,11 +120,12 @@ def evaluate(
         elo=elo_of_score(share.score),
         elo_low=elo_of_score(share.low),
         elo_high=elo_of_score(share.high),
-        superiority=test.superiority,
+        superiority=share.superiority,
         sprt=test.state,
         llr=test.llr,
         llr_low=test.low,
         llr_high=test.high,
+        sprt_elo=(bounds.elo0, bounds.elo1),
         games_needed=None if needed is None else needed * each,
     )
 

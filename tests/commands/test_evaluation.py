@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from envs.api import PAYOFF_STATS
 from envs.melee.mock import ENDED_BY, STATS
 from selfplay.commands import evaluation
 from selfplay.commands.evaluation import evaluate
@@ -115,26 +116,41 @@ def test_the_verdict_of_a_perfect_score(played):
     assert result.elo_low > 200
     assert (result.sprt, result.games_needed) == ("accepted", None)
     assert result.superiority > 0.999
-    assert result.verdict("a", "b").startswith("a is stronger than b: won every game: the difference has no upper end")
+    assert result.verdict("a", "b").startswith("a against b: won every game: the difference has no upper end")
     assert "lost every game: the difference has no lower end" in replace(result, score=0.0).verdict("a", "b")
 
 
 @pytest.mark.parametrize(
     ("a", "b", "games", "sprt", "words"),
     [
-        ("rusher", "idle", 40, "accepted", "rusher is stronger than idle: "),
-        ("idle", "rusher", 40, "rejected", "idle is not stronger than rusher: "),
-        ("rusher", "walker", 8, "open", "Not settled whether rusher is stronger than walker: "),
+        ("rusher", "idle", 40, "accepted", "settled, rusher is stronger."),
+        ("idle", "rusher", 40, "rejected", "settled, idle is not stronger."),
+        ("rusher", "walker", 8, "open", "not settled"),
     ],
 )
 def test_verdicts_of_real_games(a, b, games, sprt, words):
     result = evaluate(Contender(a), Contender(b), games, MEWTWO, SHORT)
     assert result.sprt == sprt
-    assert result.verdict(a, b).startswith(words)
+    assert f"; sequential test of 0 against 30 Elo: {words}" in result.verdict(a, b)
     assert (result.llr_low, result.llr_high) == pytest.approx((-2.944, 2.944), abs=1e-3)
     if sprt == "open" and result.games_needed is not None:
         assert result.games_needed > 0
         assert f"about {result.games_needed} more games" in result.verdict(a, b)
+
+
+def test_the_figures_of_a_verdict_agree(monkeypatch):
+    """The first seat wins 9 of 10 games of A, and 6 of 10 of B: 65%."""
+    luck = np.random.default_rng(1)
+
+    def play(pairings, players, rules):
+        won = [float(luck.random() < (0.9 if pairing.players[0] == "A" else 0.6)) for pairing in pairings]
+        stats = np.zeros(2, PAYOFF_STATS)
+        return [MatchResult(each, (w, 1.0 - w), stats) for each, w in zip(pairings, won, strict=True)]
+
+    monkeypatch.setattr(evaluation, "play", play)
+    found = [evaluate(STRONG, WEAK, 40, ("", ""), SHORT, seed) for seed in range(40)]
+    assert [each.elo_low > 0 for each in found] == [each.superiority > 0.975 for each in found]
+    assert 10 < sum(each.elo_low > 0 for each in found) < 40
 
 
 def test_games_without_stocks_are_judged_by_the_game():
