@@ -15,13 +15,15 @@ import numpy as np
 
 from selfplay.errors import ConfigError
 from selfplay.league.ratings import expected_score
+from selfplay.league.statistics import Z95
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 State = Literal["accepted", "rejected", "open"]
-_PSEUDO: Final = 0.5
-"""Pseudo-observations with the variance of a coin flip, since a few equal results have zero variance."""
+_PSEUDO: Final = Z95**2
+"""Pseudo-observations with the variance of coin flips, since a few equal results have zero variance: as many as there
+may be of what has not been seen. With 0.5, and a seat that wins 95% of the games, 27% of the tests erred."""
 _COIN: Final = 0.25  # variance of the score of an even game without draws
 
 
