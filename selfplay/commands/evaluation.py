@@ -41,7 +41,7 @@ class Evaluation:
     self_destructs: tuple[float, float] | None  # stocks a game
     stocks_per_minute: tuple[float, float] | None  # taken by A and by B, self-destructs of the other included
     damage_per_minute: tuple[float, float] | None  # dealt by A and by B, in percent
-    elo: float | None  # Elo difference of A to B; None after a perfect score
+    elo: float | None  # Elo difference of A to B; None where the score is too high or too low for one
     elo_low: float | None  # ends of its 95% interval, None where it is open
     elo_high: float | None
     superiority: float  # likelihood that A is the stronger one
@@ -58,8 +58,8 @@ class Evaluation:
 
     def verdict(self, a: str, b: str) -> str:
         if self.elo is None:
-            won = self.score == 1.0
-            gap = f"{'won' if won else 'lost'} every game: the difference has no {'upper' if won else 'lower'} end"
+            won, most = self.score > 0.5, "every game" if self.score in (0.0, 1.0) else "nearly every game"
+            gap = f"{'won' if won else 'lost'} {most}: the difference has no {'upper' if won else 'lower'} end"
         else:
             low = "..." if self.elo_low is None else f"{self.elo_low:+.0f}"
             high = "..." if self.elo_high is None else f"{self.elo_high:+.0f}"

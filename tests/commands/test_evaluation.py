@@ -118,6 +118,7 @@ def test_the_verdict_of_a_perfect_score(played):
     assert result.superiority > 0.999
     assert result.verdict("a", "b").startswith("a against b: won every game: the difference has no upper end")
     assert "lost every game: the difference has no lower end" in replace(result, score=0.0).verdict("a", "b")
+    assert "won nearly every game: the difference has no upper end" in replace(result, score=0.995).verdict("a", "b")
 
 
 @pytest.mark.parametrize(
