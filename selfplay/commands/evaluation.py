@@ -29,6 +29,7 @@ class Evaluation:
     """A against B. ``score`` is A's share: a win 1, a draw 0.5; ``low`` and ``high`` its 95% interval."""
 
     games: int
+    counted: int  # games of which the interval, the likelihood and the test are: fewer where all games repeat
     wins: int
     losses: int
     draws: int
@@ -55,6 +56,15 @@ class Evaluation:
     def document(self) -> dict[str, Any]:
         """As JSON, without the counters that the game does not have."""
         return {name: value for name, value in asdict(self).items() if self.damage is not None or name not in COUNTERS}
+
+    def repeats(self) -> str | None:
+        """In words, that all games with the same seats were the same; None if they were not."""
+        if self.counted == self.games:
+            return None
+        return (
+            "games with the same seats were all the same: more of them tell nothing new, and intervals, likelihood and "
+            f"test count each of the {self.counted} different games once"
+        )
 
     def verdict(self, a: str, b: str) -> str:
         if self.elo is None:
@@ -98,22 +108,28 @@ def evaluate(
     ][:games]
     players = {"A": a, "B": b}
     results: list[MatchResult] = []
+    alike = rules.greedy or (a.policy is None and b.policy is None)  # else equal games are chance
+    different = set()
     for start in range(0, games, BLOCK):
-        results += play(matchups[start : start + BLOCK], players, rules)
+        results += play(matchups[start : start + BLOCK], players, rules, traced=alike)
+        different |= {(game.matchup.players, game.matchup.characters, game.trace) for game in results[start:]}
+        alike = alike and len(different) <= each
         progress(len(results), games)
+    counted = each if alike and games >= 2 * each else games
     flipped = np.array([(0, 1) if matchup.players[0] == "A" else (1, 0) for matchup in matchups])  # seats of A and B
     ordered = np.take_along_axis(stats_of(results), flipped, 1)
     points = _points(results, ordered, flipped, rule)
     seeds = np.array([matchup.seed for matchup in matchups])
     bounds = bounds or SprtBounds()
-    share, test = score_interval(points, seeds), sprt(points, seeds, bounds)
-    needed = test.pairs_needed
+    share, test = score_interval(points[:counted], seeds[:counted]), sprt(points[:counted], seeds[:counted], bounds)
+    needed = test.pairs_needed if counted == games else None
     return Evaluation(
-        games=len(matchups),
+        games=games,
+        counted=counted,
         wins=int((points == 1.0).sum()),
         losses=int((points == 0.0).sum()),
         draws=int((points == 0.5).sum()),
-        score=share.score,
+        score=float(points.mean()),
         low=share.low,
         high=share.high,
         **(_counters(ordered) if _is_fight(ordered) else dict.fromkeys(COUNTERS)),

@@ -8,7 +8,9 @@ from envs.melee.mock import ENDED_BY, STATS
 from selfplay.commands import evaluation
 from selfplay.commands.evaluation import evaluate
 from selfplay.errors import ConfigError
+from selfplay.policy.policy import load_policy
 from selfplay.runner.match import Contender, MatchResult, Rules
+from tests.train.policies import save_other
 
 MEWTWO = ("mewtwo", "mewtwo")
 SHORT = Rules(max_episode_frames=1200)
@@ -20,7 +22,7 @@ def played(monkeypatch):
     """Pairings that are asked for, in calls; A always ends with two stocks, B with one."""
     calls = []
 
-    def play(pairings, players, rules):
+    def play(pairings, players, rules, traced):
         calls.append(list(pairings))
         stats = np.zeros((len(pairings), 2), STATS)
         for row, pairing in zip(stats, pairings, strict=True):
@@ -30,7 +32,7 @@ def played(monkeypatch):
                 seat["stocks_taken"] = 3 if name == "A" else 2
                 seat["frames"] = 600
                 seat["ended"] = ENDED_BY.index("cap" if len(pairings) < 10 else "stocks")
-        return [MatchResult(matchup, (0.5, 0.5), row) for matchup, row in zip(pairings, stats, strict=True)]
+        return [MatchResult(each, (0.5, 0.5), row, each.seed) for each, row in zip(pairings, stats, strict=True)]
 
     monkeypatch.setattr(evaluation, "play", play)
     return calls
@@ -143,15 +145,55 @@ def test_the_figures_of_a_verdict_agree(monkeypatch):
     """The first seat wins 9 of 10 games of A, and 6 of 10 of B: 65%."""
     luck = np.random.default_rng(1)
 
-    def play(pairings, players, rules):
+    def play(pairings, players, rules, traced):
         won = [float(luck.random() < (0.9 if pairing.players[0] == "A" else 0.6)) for pairing in pairings]
         stats = np.zeros(2, PAYOFF_STATS)
-        return [MatchResult(each, (w, 1.0 - w), stats) for each, w in zip(pairings, won, strict=True)]
+        return [MatchResult(each, (w, 1.0 - w), stats, each.seed) for each, w in zip(pairings, won, strict=True)]
 
     monkeypatch.setattr(evaluation, "play", play)
     found = [evaluate(STRONG, WEAK, 40, ("", ""), SHORT, seed) for seed in range(40)]
     assert [each.elo_low > 0 for each in found] == [each.superiority > 0.975 for each in found]
     assert 10 < sum(each.elo_low > 0 for each in found) < 40
+
+
+BOARD = "docs.examples.tic_tac_toe:TicTacToe"
+
+
+@pytest.mark.parametrize(
+    ("game", "other", "greedy", "repeats"),
+    [
+        (BOARD, None, True, True),
+        (BOARD, None, False, False),
+        (BOARD, "random", True, False),
+        ("kuhn", None, True, False),  # cards are dealt
+    ],
+)
+def test_games_that_repeat_count_once(tmp_path, game, other, greedy, repeats):
+    policy = load_policy(save_other(tmp_path / "run", game) / "generations" / "gen_3")
+    players = Contender("a", policy), Contender("b", policy) if other is None else Contender(other)
+    rules = Rules(game=game, greedy=greedy)
+    few, many = (evaluate(*players, games, ("none", "none"), rules) for games in (2, 120))
+    assert (many.games, many.counted) == (120, 2 if repeats else 120)
+    assert many.wins + many.losses + many.draws == 120
+    assert (many.repeats() is not None) == repeats
+    if repeats:
+        assert (many.low, many.high, many.superiority) == (few.low, few.high, few.superiority)
+        assert (many.sprt, many.games_needed) == ("open", None)
+
+
+def test_wins_alone_are_no_repetition(played):
+    """A wins all games by the same score, but they went different ways."""
+    assert evaluate(STRONG, WEAK, 100, MEWTWO, SHORT).counted == 100
+
+
+def test_policies_that_draw_do_not_repeat_games(monkeypatch):
+    def play(pairings, players, rules, traced):
+        return [MatchResult(each, (1.0, 0.0), np.zeros(2, PAYOFF_STATS)) for each in pairings]
+
+    monkeypatch.setattr(evaluation, "play", play)
+    drawing = Contender("policy", object())
+    assert evaluate(drawing, WEAK, 100, MEWTWO, SHORT).counted == 100
+    assert evaluate(drawing, WEAK, 100, MEWTWO, replace(SHORT, greedy=True)).counted == 2
 
 
 def test_games_without_stocks_are_judged_by_the_game():

@@ -5,10 +5,10 @@ import pytest
 
 from selfplay.commands.cli import evaluate
 from tests.scripts.commands import mistake, run_process
-from tests.train.policies import save, save_imitation
+from tests.train.policies import save, save_imitation, save_other
 
 FIELDS = {
-    "a", "b", "games", "wins", "losses", "draws", "score", "low", "high", "finished", "seconds", "damage",
+    "a", "b", "games", "counted", "wins", "losses", "draws", "score", "low", "high", "finished", "seconds", "damage",
     "self_destructs", "stocks_per_minute", "damage_per_minute",
 } | {
     "elo", "elo_low", "elo_high", "superiority", "sprt", "llr", "llr_low", "llr_high", "sprt_elo", "games_needed",
@@ -65,6 +65,14 @@ def test_the_bounds_of_the_test_are_options(monkeypatch, capsys):
     assert "sequential test of 0 against 400 Elo: " in wide["verdict"]
     assert call(monkeypatch, "rusher", "random", *flags, "--sprt", 30, 0) == 2
     assert "elo0 must be below elo1" in capsys.readouterr().err
+
+
+def test_games_that_repeat_are_named(tmp_path, monkeypatch, capsys):
+    runs = [save_other(tmp_path / name, "docs.examples.tic_tac_toe:TicTacToe") for name in ("one", "two")]
+    assert call(monkeypatch, *runs, "--games", 20, "--greedy") == 0
+    _, repeats, *_ = capsys.readouterr().out.splitlines()
+    assert repeats.startswith("  games with the same seats were all the same")
+    assert "each of the 2 different games" in repeats
 
 
 def test_the_same_command_gives_the_same_result(monkeypatch, capsys):
