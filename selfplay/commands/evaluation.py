@@ -68,17 +68,20 @@ class Evaluation:
 
     def verdict(self, a: str, b: str) -> str:
         if self.elo is None:
-            won, most = self.score > 0.5, "every game" if self.score in (0.0, 1.0) else "nearly every game"
-            gap = f"{'won' if won else 'lost'} {most}: the difference has no {'upper' if won else 'lower'} end"
+            won, how_many = self.score > 0.5, "every game" if self.score in (0.0, 1.0) else "nearly every game"
+            gap = f"{'won' if won else 'lost'} {how_many}: the difference has no {'upper' if won else 'lower'} end"
         else:
             low = "..." if self.elo_low is None else f"{self.elo_low:+.0f}"
             high = "..." if self.elo_high is None else f"{self.elo_high:+.0f}"
             gap = f"{self.elo:+.0f} Elo (95% interval {low} to {high})"
         sure = f"likelihood of being stronger {self.superiority:.1%}"
         more = "" if self.games_needed is None else f", about {self.games_needed} more games like these would settle it"
-        settled = {"accepted": f"settled, {a} is stronger", "rejected": f"settled, {a} is not stronger"}
-        test = "sequential test of {:g} against {:g} Elo".format(*self.sprt_elo)
-        return f"{a} against {b}: {gap}, {sure}; {test}: {settled.get(self.sprt, f'not settled{more}')}."
+        least, most = self.sprt_elo
+        found = {
+            "accepted": f"settled, {a} is more than {least:g} Elo stronger",
+            "rejected": f"settled, {a} is not {most:g} Elo stronger",
+        }.get(self.sprt, f"not settled{more}")
+        return f"{a} against {b}: {gap}, {sure}; sequential test of {least:g} against {most:g} Elo: {found}."
 
 
 def evaluate(
