@@ -29,6 +29,7 @@ class Evaluation:
     """A against B. ``score`` is A's share: a win 1, a draw 0.5; ``low`` and ``high`` its 95% interval."""
 
     games: int
+    counted: int  # games of which the interval, the likelihood and the test are: fewer where all games repeat
     wins: int
     losses: int
     draws: int
@@ -41,7 +42,7 @@ class Evaluation:
     self_destructs: tuple[float, float] | None  # stocks a game
     stocks_per_minute: tuple[float, float] | None  # taken by A and by B, self-destructs of the other included
     damage_per_minute: tuple[float, float] | None  # dealt by A and by B, in percent
-    elo: float | None  # Elo difference of A to B; None after a perfect score
+    elo: float | None  # Elo difference of A to B; None where the score is too high or too low for one
     elo_low: float | None  # ends of its 95% interval, None where it is open
     elo_high: float | None
     superiority: float  # likelihood that A is the stronger one
@@ -49,27 +50,38 @@ class Evaluation:
     llr: float  # log-likelihood ratio of that test, and the bounds at which it ends
     llr_low: float
     llr_high: float
+    sprt_elo: tuple[float, float]  # differences in Elo that the test tells apart
     games_needed: int | None  # more games that would settle an open test if they went like these
 
     def document(self) -> dict[str, Any]:
         """As JSON, without the counters that the game does not have."""
         return {name: value for name, value in asdict(self).items() if self.damage is not None or name not in COUNTERS}
 
+    def repeats(self) -> str | None:
+        """In words, that all games with the same seats were the same; None if they were not."""
+        if self.counted == self.games:
+            return None
+        return (
+            "games with the same seats were all the same: more of them tell nothing new, and intervals, likelihood and "
+            f"test count each of the {self.counted} different games once"
+        )
+
     def verdict(self, a: str, b: str) -> str:
         if self.elo is None:
-            won = self.score == 1.0
-            gap = f"{'won' if won else 'lost'} every game: the difference has no {'upper' if won else 'lower'} end"
+            won, how_many = self.score > 0.5, "every game" if self.score in (0.0, 1.0) else "nearly every game"
+            gap = f"{'won' if won else 'lost'} {how_many}: the difference has no {'upper' if won else 'lower'} end"
         else:
             low = "..." if self.elo_low is None else f"{self.elo_low:+.0f}"
             high = "..." if self.elo_high is None else f"{self.elo_high:+.0f}"
             gap = f"{self.elo:+.0f} Elo (95% interval {low} to {high})"
         sure = f"likelihood of being stronger {self.superiority:.1%}"
-        if self.sprt == "accepted":
-            return f"{a} is stronger than {b}: {gap}, {sure}."
-        if self.sprt == "rejected":
-            return f"{a} is not stronger than {b}: {gap}, {sure}."
-        more = "" if self.games_needed is None else f"; about {self.games_needed} more games like these would settle it"
-        return f"Not settled whether {a} is stronger than {b}: {gap}, {sure}{more}."
+        more = "" if self.games_needed is None else f", about {self.games_needed} more games like these would settle it"
+        least, most = self.sprt_elo
+        found = {
+            "accepted": f"settled, {a} is more than {least:g} Elo stronger",
+            "rejected": f"settled, {a} is not {most:g} Elo stronger",
+        }.get(self.sprt, f"not settled{more}")
+        return f"{a} against {b}: {gap}, {sure}; sequential test of {least:g} against {most:g} Elo: {found}."
 
 
 def evaluate(
@@ -99,32 +111,40 @@ def evaluate(
     ][:games]
     players = {"A": a, "B": b}
     results: list[MatchResult] = []
+    alike = rules.greedy or (a.policy is None and b.policy is None)  # else equal games are chance
+    different = set()
     for start in range(0, games, BLOCK):
-        results += play(matchups[start : start + BLOCK], players, rules)
+        results += play(matchups[start : start + BLOCK], players, rules, traced=alike)
+        different |= {(game.matchup.players, game.matchup.characters, game.trace) for game in results[start:]}
+        alike = alike and len(different) <= each
         progress(len(results), games)
+    counted = each if alike and games >= 2 * each else games
     flipped = np.array([(0, 1) if matchup.players[0] == "A" else (1, 0) for matchup in matchups])  # seats of A and B
     ordered = np.take_along_axis(stats_of(results), flipped, 1)
     points = _points(results, ordered, flipped, rule)
     seeds = np.array([matchup.seed for matchup in matchups])
-    share, test = score_interval(points, seeds), sprt(points, seeds, bounds)
-    needed = test.pairs_needed
+    bounds = bounds or SprtBounds()
+    share, test = score_interval(points[:counted], seeds[:counted]), sprt(points[:counted], seeds[:counted], bounds)
+    needed = test.pairs_needed if counted == games else None
     return Evaluation(
-        games=len(matchups),
+        games=games,
+        counted=counted,
         wins=int((points == 1.0).sum()),
         losses=int((points == 0.0).sum()),
         draws=int((points == 0.5).sum()),
-        score=share.score,
+        score=float(points.mean()),
         low=share.low,
         high=share.high,
         **(_counters(ordered) if _is_fight(ordered) else dict.fromkeys(COUNTERS)),
         elo=elo_of_score(share.score),
         elo_low=elo_of_score(share.low),
         elo_high=elo_of_score(share.high),
-        superiority=test.superiority,
+        superiority=share.superiority,
         sprt=test.state,
         llr=test.llr,
         llr_low=test.low,
         llr_high=test.high,
+        sprt_elo=(bounds.elo0, bounds.elo1),
         games_needed=None if needed is None else needed * each,
     )
 

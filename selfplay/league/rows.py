@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from selfplay.league.nash import nash_weights
 from selfplay.league.records import ResultRule, generation_number, ladder_key, person_name, scores
+from selfplay.league.rewards import EQUAL
 from selfplay.league.statistics import Z95
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ class PartnerReward(BaseModel, frozen=True, extra="forbid"):
 
     partner: str
     reward: float  # mean
-    interval: float | None  # half width at 95%, clustered by state; None: only one state
+    interval: float | None  # half width at 95%, clustered by state; None: one state, or all alike, which tell no error
     games: int
 
 
@@ -176,7 +177,7 @@ def _cells(players: tuple[str, ...], rewards: Floats, partners: Ints, states: In
         _, where = np.unique(states[chosen], return_inverse=True)
         sums = np.bincount(where, paid - mean)
         error = float(np.sqrt((sums**2).sum() * len(sums) / max(len(sums) - 1, 1))) / len(paid)
-        interval = Z95 * error if len(sums) > 1 else None
+        interval = Z95 * error if error > EQUAL else None
         cells[players[partner]] = PartnerReward(
             partner=players[partner], reward=mean, interval=interval, games=len(paid)
         )

@@ -62,12 +62,14 @@ class ScoreInterval:
     score: float
     low: float
     high: float
+    superiority: float  # probability that the expected score is above one half: 97.5% where ``low`` is one half
 
 
 def score_interval(scores: ArrayLike, pairs: ArrayLike | None = None) -> ScoreInterval:
     """Wilson's 95% interval for the mean of one player's ``scores`` [N], which is valid near 0 and 1 too.
 
-    Games with one label in ``pairs`` [N] share a seed. Correlated games widen the interval.
+    Games with one label in ``pairs`` [N] share a seed. The interval is wider where they go alike, and narrower where
+    their differences cancel out, as with a seat that nearly always wins, and with draws.
 
     Raises:
         LeagueError: no games, or a score outside [0, 1].
@@ -75,17 +77,24 @@ def score_interval(scores: ArrayLike, pairs: ArrayLike | None = None) -> ScoreIn
     points = np.asarray(scores, dtype=np.float64).ravel()
     if not points.size or not ((points >= 0.0) & (points <= 1.0)).all():
         raise LeagueError("an interval needs at least one game, and scores from 0 to 1")
-    share, count = float(points.mean()), float(points.size)
-    if pairs is not None:
-        count /= _design_effect(points - share, np.unique(pairs, return_inverse=True)[1].ravel())
+    cluster = np.arange(points.size) if pairs is None else np.unique(pairs, return_inverse=True)[1].ravel()
+    share = float(points.mean())
+    count = points.size / _design_effect(points, share, cluster)
     z = Z95**2 / count
     middle, half = share + z / 2.0, Z95 * math.sqrt(share * (1.0 - share) / count + z / (4.0 * count))
     low, high = (middle - half) / (1.0 + z), (middle + half) / (1.0 + z)
-    return ScoreInterval(share, min(share, max(0.0, low)), max(share, min(1.0, high)))  # guard against rounding
+    superiority = normal_below((share - 0.5) * 2.0 * math.sqrt(count))  # Wilson's test of one half
+    # guard against rounding
+    return ScoreInterval(share, min(share, max(0.0, low)), max(share, min(1.0, high)), superiority)
 
 
-def _design_effect(residuals: NDArray[np.float64], cluster: NDArray[np.int64]) -> float:
-    """Variance of the mean relative to independent games, at least 1."""
-    alone = float(np.square(residuals).sum())
-    together = float(np.square(np.bincount(cluster, weights=residuals)).sum())
-    return max(1.0, together / alone) if alone > 0.0 else 1.0
+def _design_effect(points: NDArray[np.float64], share: float, cluster: NDArray[np.int64]) -> float:
+    """Variance of the mean relative to that of independent games without draws."""
+    coins = share * (1.0 - share) * points.size
+    together = float(np.square(np.bincount(cluster, weights=points - share)).sum())
+    if together < coins:
+        # What has not been seen in n clusters has a share of up to about Z95^2 / n: without it, few clusters that all
+        # cancel out would have no error.
+        unseen = Z95**2 * float(np.square(0.5 * np.bincount(cluster)).mean())
+        return (together + unseen) / (coins + unseen)
+    return together / coins if coins > 0.0 else 1.0

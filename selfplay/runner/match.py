@@ -8,6 +8,7 @@ alone; the network's own sums may differ in the last bit with the number of game
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -59,6 +60,7 @@ class MatchResult:
     matchup: Matchup
     score: tuple[float, float]  # of the seats: 1 a win, 0.5 a draw, 0 a loss
     stats: Stats  # the game's counters of both seats, [2]
+    trace: int = 0  # hash of the result and, where ``play`` is told so, of all that both seats saw and did
 
 
 def stats_of(results: Sequence[MatchResult]) -> Stats:
@@ -96,11 +98,14 @@ def play(
     rules: Rules,
     stop: Callable[[], bool] = lambda: False,
     watch: Callable[[Any], None] | None = None,
+    *,
+    traced: bool = False,
 ) -> list[MatchResult]:
     """Play every matchup to its end. Blocks.
 
     The rules are compiled first where they are not. The same matchup gives the same game, whatever is played beside it.
-    ``watch`` is shown the block before each frame.
+    ``watch`` is shown the block before each frame. ``traced`` makes ``MatchResult.trace`` that of the
+    whole game.
 
     Raises:
         RunnerError: ``stop`` said so.
@@ -111,7 +116,8 @@ def play(
     compile_rules(find_game(rules.game))
     game = make_game(rules.game, num_games=len(matchups), **options)
     seen = None if watch is None else lambda: watch(game)
-    return play_in(game, matchups, contenders, rules, stop, watch=seen, frame_skip=options.get("frame_skip", 1))
+    frame_skip = options.get("frame_skip", 1)
+    return play_in(game, matchups, contenders, rules, stop, watch=seen, frame_skip=frame_skip, traced=traced)
 
 
 def play_in_threads(
@@ -158,6 +164,8 @@ def play_in(
     infer: Infer = infer_directly,
     watch: Callable[[], None] | None = None,
     frame_skip: int | None = None,
+    *,
+    traced: bool = False,
 ) -> list[MatchResult]:
     """``play`` in a block that the caller made with ``game_options``, of one game for each matchup. Blocks.
 
@@ -176,6 +184,7 @@ def play_in(
     acts = np.zeros((len(matchups), 2), bool)
     stats: NDArray[Any] = np.zeros((len(matchups), 2), game.stats_dtype)
     score = np.zeros((len(matchups), 2))
+    traces = [0] * len(matchups)
     left = np.ones(len(matchups), bool)
     frame = 0
     while left.any():
@@ -184,6 +193,8 @@ def play_in(
         if watch is not None:
             watch()
         policies.act(obs, game.legal, frame, actions, acts)
+        for g in np.flatnonzero(left).tolist() if traced else ():
+            traces[g] = zlib.crc32(obs[g].tobytes() + actions[g].tobytes(), traces[g])
         batch = game.step(actions, acts)
         obs = batch.obs
         ended = batch.ended & left
@@ -192,7 +203,10 @@ def play_in(
             left &= ~ended
             policies.leave(left)
         frame += frame_skip
-    return [MatchResult(m, (float(s[0]), float(s[1])), row) for m, s, row in zip(matchups, score, stats, strict=True)]
+    return [
+        MatchResult(m, (float(s[0]), float(s[1])), row, zlib.crc32(s.tobytes() + row.tobytes(), trace))
+        for m, s, row, trace in zip(matchups, score, stats, traces, strict=True)
+    ]
 
 
 def _seat(

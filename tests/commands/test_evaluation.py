@@ -3,11 +3,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from envs.api import PAYOFF_STATS
 from envs.melee.mock import ENDED_BY, STATS
 from selfplay.commands import evaluation
 from selfplay.commands.evaluation import evaluate
 from selfplay.errors import ConfigError
+from selfplay.policy.policy import load_policy
 from selfplay.runner.match import Contender, MatchResult, Rules
+from tests.train.policies import save_other
 
 MEWTWO = ("mewtwo", "mewtwo")
 SHORT = Rules(max_episode_frames=1200)
@@ -19,7 +22,7 @@ def played(monkeypatch):
     """Pairings that are asked for, in calls; A always ends with two stocks, B with one."""
     calls = []
 
-    def play(pairings, players, rules):
+    def play(pairings, players, rules, traced):
         calls.append(list(pairings))
         stats = np.zeros((len(pairings), 2), STATS)
         for row, pairing in zip(stats, pairings, strict=True):
@@ -29,7 +32,7 @@ def played(monkeypatch):
                 seat["stocks_taken"] = 3 if name == "A" else 2
                 seat["frames"] = 600
                 seat["ended"] = ENDED_BY.index("cap" if len(pairings) < 10 else "stocks")
-        return [MatchResult(matchup, (0.5, 0.5), row) for matchup, row in zip(pairings, stats, strict=True)]
+        return [MatchResult(each, (0.5, 0.5), row, each.seed) for each, row in zip(pairings, stats, strict=True)]
 
     monkeypatch.setattr(evaluation, "play", play)
     return calls
@@ -115,26 +118,82 @@ def test_the_verdict_of_a_perfect_score(played):
     assert result.elo_low > 200
     assert (result.sprt, result.games_needed) == ("accepted", None)
     assert result.superiority > 0.999
-    assert result.verdict("a", "b").startswith("a is stronger than b: won every game: the difference has no upper end")
+    assert result.verdict("a", "b").startswith("a against b: won every game: the difference has no upper end")
     assert "lost every game: the difference has no lower end" in replace(result, score=0.0).verdict("a", "b")
+    assert "won nearly every game: the difference has no upper end" in replace(result, score=0.995).verdict("a", "b")
 
 
 @pytest.mark.parametrize(
     ("a", "b", "games", "sprt", "words"),
     [
-        ("rusher", "idle", 40, "accepted", "rusher is stronger than idle: "),
-        ("idle", "rusher", 40, "rejected", "idle is not stronger than rusher: "),
-        ("rusher", "walker", 8, "open", "Not settled whether rusher is stronger than walker: "),
+        ("rusher", "idle", 40, "accepted", "settled, rusher is more than 0 Elo stronger."),
+        ("idle", "rusher", 40, "rejected", "settled, idle is not 30 Elo stronger."),
+        ("rusher", "walker", 8, "open", "not settled"),
     ],
 )
 def test_verdicts_of_real_games(a, b, games, sprt, words):
     result = evaluate(Contender(a), Contender(b), games, MEWTWO, SHORT)
     assert result.sprt == sprt
-    assert result.verdict(a, b).startswith(words)
+    assert f"; sequential test of 0 against 30 Elo: {words}" in result.verdict(a, b)
     assert (result.llr_low, result.llr_high) == pytest.approx((-2.944, 2.944), abs=1e-3)
     if sprt == "open" and result.games_needed is not None:
         assert result.games_needed > 0
         assert f"about {result.games_needed} more games" in result.verdict(a, b)
+
+
+def test_the_figures_of_a_verdict_agree(monkeypatch):
+    """The first seat wins 9 of 10 games of A, and 6 of 10 of B: 65%."""
+    luck = np.random.default_rng(1)
+
+    def play(pairings, players, rules, traced):
+        won = [float(luck.random() < (0.9 if pairing.players[0] == "A" else 0.6)) for pairing in pairings]
+        stats = np.zeros(2, PAYOFF_STATS)
+        return [MatchResult(each, (w, 1.0 - w), stats, each.seed) for each, w in zip(pairings, won, strict=True)]
+
+    monkeypatch.setattr(evaluation, "play", play)
+    found = [evaluate(STRONG, WEAK, 40, ("", ""), SHORT, seed) for seed in range(40)]
+    assert [each.elo_low > 0 for each in found] == [each.superiority > 0.975 for each in found]
+    assert 10 < sum(each.elo_low > 0 for each in found) < 40
+
+
+BOARD = "docs.examples.tic_tac_toe:TicTacToe"
+
+
+@pytest.mark.parametrize(
+    ("game", "other", "greedy", "repeats"),
+    [
+        (BOARD, None, True, True),
+        (BOARD, None, False, False),
+        (BOARD, "random", True, False),
+        ("kuhn", None, True, False),  # cards are dealt
+    ],
+)
+def test_games_that_repeat_count_once(tmp_path, game, other, greedy, repeats):
+    policy = load_policy(save_other(tmp_path / "run", game) / "generations" / "gen_3")
+    players = Contender("a", policy), Contender("b", policy) if other is None else Contender(other)
+    rules = Rules(game=game, greedy=greedy)
+    few, many = (evaluate(*players, games, ("none", "none"), rules) for games in (2, 120))
+    assert (many.games, many.counted) == (120, 2 if repeats else 120)
+    assert many.wins + many.losses + many.draws == 120
+    assert (many.repeats() is not None) == repeats
+    if repeats:
+        assert (many.low, many.high, many.superiority) == (few.low, few.high, few.superiority)
+        assert (many.sprt, many.games_needed) == ("open", None)
+
+
+def test_wins_alone_are_no_repetition(played):
+    """A wins all games by the same score, but they went different ways."""
+    assert evaluate(STRONG, WEAK, 100, MEWTWO, SHORT).counted == 100
+
+
+def test_policies_that_draw_do_not_repeat_games(monkeypatch):
+    def play(pairings, players, rules, traced):
+        return [MatchResult(each, (1.0, 0.0), np.zeros(2, PAYOFF_STATS)) for each in pairings]
+
+    monkeypatch.setattr(evaluation, "play", play)
+    drawing = Contender("policy", object())
+    assert evaluate(drawing, WEAK, 100, MEWTWO, SHORT).counted == 100
+    assert evaluate(drawing, WEAK, 100, MEWTWO, replace(SHORT, greedy=True)).counted == 2
 
 
 def test_games_without_stocks_are_judged_by_the_game():

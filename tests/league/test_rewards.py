@@ -12,7 +12,7 @@ from selfplay.errors import LeagueError
 from selfplay.league.games import GameTable
 from selfplay.league.leaderboard import build
 from selfplay.league.ledger import Ledger, read_games, read_records
-from selfplay.league.render import to_csv, to_json, to_table, to_text
+from selfplay.league.render import paid, to_csv, to_json, to_table, to_text
 from selfplay.league.rewards import ENDED, RatedPlayer, RewardRecord, counters
 from tests.league.pools import record
 
@@ -129,6 +129,14 @@ def test_twice_the_rows_of_a_state_do_not_narrow_an_interval():
     narrow, wide = (build(GameTable.of(rows)).rows[0].reward_with("teacher") for rows in (once, twice))
     assert wide.games == 2 * narrow.games
     assert wide.interval == pytest.approx(narrow.interval)
+
+
+@pytest.mark.parametrize("seats", [(1.0, 1.0), (1.0, 0.0), (0.7, 0.7)])  # rewards in the two games of a state
+def test_states_that_are_all_alike_claim_no_certainty(seats):
+    rows = [compared("gen_1", "gen_0", (seats[i], 0.0), "teacher", seed, seat=i) for seed in range(21) for i in (0, 1)]
+    cell = build(GameTable.of(rows)).rows[0].reward_with("teacher")
+    assert (cell.games, cell.interval) == (42, None)
+    assert paid(cell) == f"{np.mean(seats):.3f} (42)"
 
 
 def test_games_with_a_replaced_partner_are_left_out_of_the_cells():

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from selfplay.errors import ConfigError
+from selfplay.league.ratings import expected_score
 from selfplay.league.sprt import SprtBounds, sprt
 
 
@@ -27,6 +28,18 @@ def test_it_errs_as_seldom_as_it_says(elo, wrong, draws):
         assert test.state != "open"
         errors += test.state == wrong
     assert errors / 150 <= 0.1  # 5%, and three standard errors
+
+
+@pytest.mark.parametrize(("elo", "wrong"), [(0.0, "accepted"), (30.0, "rejected")])
+def test_it_errs_no_more_where_a_seat_nearly_always_wins(elo, wrong):
+    rng = np.random.default_rng(3)
+    middle = expected_score(elo, 0.0)
+    errors = 0
+    for _ in range(150):
+        scores = (rng.random((2000, 2)) < [middle + 0.45, middle - 0.45]).astype(float)
+        states = (sprt(scores[:pairs].ravel(), np.repeat(np.arange(pairs), 2)).state for pairs in range(10, 2001, 10))
+        errors += next(state for state in states if state != "open") == wrong
+    assert errors / 150 <= 0.1
 
 
 def test_draws_settle_it_sooner():

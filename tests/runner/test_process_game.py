@@ -14,6 +14,7 @@ import pytest
 from numpy.lib.format import dtype_to_descr
 
 from envs.errors import GameError
+from envs.melee.controller import ACTION_SPEC
 from envs.melee.mock import STATS, MockMelee, neutral_actions
 from selfplay.errors import RunnerError
 from selfplay.runner import PROCESS_MB
@@ -299,7 +300,7 @@ def test_a_child_that_outgrows_its_limit_says_so():
 
 
 def test_both_ends_see_the_same_arrays_and_no_two_overlap(tmp_path):
-    fields = layout((3, 2), 7, 13, STATS)
+    fields = layout((3, 2), 7, ACTION_SPEC, STATS)
     with (tmp_path / "block").open("w+b") as file:
         file.truncate(size_of(fields))
         mine, theirs = map_arrays(file.fileno(), fields), map_arrays(file.fileno(), fields)

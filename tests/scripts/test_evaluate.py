@@ -5,13 +5,14 @@ import pytest
 
 from selfplay.commands.cli import evaluate
 from tests.scripts.commands import mistake, run_process
-from tests.train.policies import save, save_imitation
+from tests.train.policies import save, save_imitation, save_other
 
 FIELDS = {
-    "a", "b", "games", "wins", "losses", "draws", "score", "low", "high", "finished", "seconds", "damage",
+    "a", "b", "games", "counted", "wins", "losses", "draws", "score", "low", "high", "finished", "seconds", "damage",
     "self_destructs", "stocks_per_minute", "damage_per_minute",
 } | {
-    "elo", "elo_low", "elo_high", "superiority", "sprt", "llr", "llr_low", "llr_high", "games_needed", "verdict",
+    "elo", "elo_low", "elo_high", "superiority", "sprt", "llr", "llr_low", "llr_high", "sprt_elo", "games_needed",
+    "verdict",
 }  # fmt: skip
 
 
@@ -44,13 +45,13 @@ def test_a_person_reads_a_few_lines(trained, monkeypatch, capsys):
     assert len(rest) == 4
     assert "of the games finished" in rest[0]
     assert rest[2].startswith("  a minute: ")
-    assert "gen_5 is" in rest[-1] or "whether gen_5 is" in rest[-1]
+    assert rest[-1].startswith("  gen_5 against gen_0: ")
 
 
 def test_two_policies_of_one_name_are_told_apart(tmp_path, monkeypatch, capsys):
     a, b = (save_imitation(tmp_path / parent / "imitation_best_policy") for parent in ("one", "two"))
     assert call(monkeypatch, a, b, "--games", 2, "--max-episode-frames", 60) == 0
-    assert f"whether {a} is stronger than {b}" in capsys.readouterr().out
+    assert f"  {a} against {b}: " in capsys.readouterr().out
 
 
 def test_the_bounds_of_the_test_are_options(monkeypatch, capsys):
@@ -58,9 +59,20 @@ def test_the_bounds_of_the_test_are_options(monkeypatch, capsys):
     assert call(monkeypatch, "rusher", "random", *flags, "--sprt", 0, 400) == 0
     wide = json.loads(capsys.readouterr().out)
     assert call(monkeypatch, "rusher", "random", *flags) == 0
-    assert json.loads(capsys.readouterr().out)["llr"] != wide["llr"]
+    narrow = json.loads(capsys.readouterr().out)
+    assert narrow["llr"] != wide["llr"]
+    assert (narrow["sprt_elo"], wide["sprt_elo"]) == ([0, 30], [0, 400])
+    assert "sequential test of 0 against 400 Elo: " in wide["verdict"]
     assert call(monkeypatch, "rusher", "random", *flags, "--sprt", 30, 0) == 2
     assert "elo0 must be below elo1" in capsys.readouterr().err
+
+
+def test_games_that_repeat_are_named(tmp_path, monkeypatch, capsys):
+    runs = [save_other(tmp_path / name, "docs.examples.tic_tac_toe:TicTacToe") for name in ("one", "two")]
+    assert call(monkeypatch, *runs, "--games", 20, "--greedy") == 0
+    _, repeats, *_ = capsys.readouterr().out.splitlines()
+    assert repeats.startswith("  games with the same seats were all the same")
+    assert "each of the 2 different games" in repeats
 
 
 def test_the_same_command_gives_the_same_result(monkeypatch, capsys):

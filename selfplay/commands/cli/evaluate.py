@@ -65,6 +65,8 @@ def main(options: argparse.Namespace) -> None:
     finished = "" if result.finished is None else f"; {result.finished:.0%} of the games finished"
     what = f" of {game}" if result.damage is None else f", {mine} and {other} on {rules.stage}"
     print(f"{options.a} against {options.b}: {result.games} games{what}")
+    if repeats := result.repeats():
+        print(f"  {repeats}")
     print(f"  score {result.score:.1%} (95% interval {result.low:.1%} to {result.high:.1%})")
     print(f"  {result.wins} won, {result.losses} lost, {result.draws} drawn{finished}")
     if result.damage is not None:
