@@ -100,7 +100,6 @@ class GymnasiumGames(Block):
     def _end(self, ended: Bool, infos: dict[str, Any]) -> None:
         """Keep what was last seen in games that have ended, and begin the next ones."""
         self._episode += ended
-        self._steps[ended] = self._return[ended] = 0
         rows = np.repeat(ended, 2)
         if self._mode == AutoresetMode.SAME_STEP:
             with error_context("autoreset_mode is SAME_STEP, final_obs"):
@@ -110,13 +109,15 @@ class GymnasiumGames(Block):
                 else:
                     flat = self._flat(last, len(rows))[rows]
                 self._final_obs[ended, :, :-2] = flat.reshape(-1, 2, self.obs_width - 2)
-            return
-        self._final_obs[ended] = self._obs[ended]
+                self._check_seen(self._final_obs)
+        else:
+            self._final_obs[ended] = self._obs[ended]
+        self._steps[ended] = self._return[ended] = 0
         if self._mode == AutoresetMode.DISABLED:
             with error_context("reset"):
                 obs, infos = self.env.reset(options={"reset_mask": rows})
             self._see(obs, infos, ended)
-        else:
+        elif self._mode == AutoresetMode.NEXT_STEP:
             self._obs[ended] = 0
             self.legal[ended] = self._waiting
 
@@ -133,6 +134,7 @@ class GymnasiumGames(Block):
             legal[has] = joined_mask(mask, legal.size, "both seats of all games").reshape(legal.shape)[has]
             legal[:, self._starts] |= ~np.logical_or.reduceat(legal, self._starts, -1)
         self.legal[games] = legal.reshape(self.legal.shape)[games]
+        self._check_seen(self._obs)
         return self._obs
 
     def _flat(self, obs: Any, count: int) -> F32:  # noqa: ANN401

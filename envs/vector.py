@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -133,6 +134,19 @@ class Block:
             raise GameError(f"game {b}: step {self._steps[b]} gave the rewards {rewards[b].tolist()}")
         return rewards
 
+    def _check_seen(self, obs: F32) -> None:
+        """Check observations [B, P, obs_width].
+
+        Raises:
+            GameError: they are no numbers.
+        """
+        if not math.isfinite(np.vdot(obs, obs)):  # the squares prove it, in a fifth of the time
+            for b, seat, feature in np.argwhere(~np.isfinite(obs)).tolist():
+                raise GameError(
+                    f"game {b}, seat {seat}: after {self._steps[b]} steps the observation has "
+                    f"{obs[b, seat, feature]:g} as feature {feature}"
+                )
+
     def _standing(self) -> tuple[F32, NDArray[np.void]]:
         """Score and stats [B, P] of episodes that end now: who has the larger sum of rewards has won."""
         score = (np.sign(self._return - self._return[:, ::-1]) + 1) / 2
@@ -174,6 +188,8 @@ class SyncVectorGame(Block):
             self.games = [make() for _ in range(num_games)]
         first = self.games[0]
         super().__init__(num_games, first.obs_width, action_spec(first), tuple(first.players))
+        if RANDOM in first.players:
+            raise GameError(f"players has {RANDOM!r}: the name is taken, since every game has a player of that name")
         self.on_end: Ended | None = None
         """Called at the end of an episode: number of the game, seed, actions [T, P, A], sums of rewards [P]."""
         self._players = tuple(first.players.values())
@@ -202,6 +218,7 @@ class SyncVectorGame(Block):
         ended = np.flatnonzero(terminated | truncated).tolist()
         for seat in range(2):
             self._final_obs[ended, seat] = self._gather(ended, "last observation", partial(self._observed, seat))
+        self._check_seen(self._final_obs)
         for b in ended:
             if self.on_end is not None:
                 self.on_end(b, self._seed(b), self._history[b, : self._steps[b]].copy(), self._return[b].copy())
@@ -317,6 +334,7 @@ class SyncVectorGame(Block):
         if not some.all():
             b, seat = np.argwhere(~some)[0].tolist()
             raise GameError(f"game {b}: seat {seat} is to act, but nothing is legal")
+        self._check_seen(self._obs)
         return self._obs
 
     def _gather(self, rows: list[int], what: str, ask: Callable[[Sequence[Game]], NDArray[Any]]) -> NDArray[Any]:

@@ -78,6 +78,8 @@ def examine(name: str, notify: Callable[[str], object] = lambda _: None) -> Game
             found.broken.append(str(error))
         except ActionError as error:  # of random actions that were legal when the same games were played before
             found.broken.append(f"games of the same seeds go different ways: {error}")
+    notify("Playing against scripted players")
+    _check_players(games, found, min(steps, STEPS))
     games.close()
     if not found.broken:
         notify("Training")
@@ -115,6 +117,20 @@ def _play(games: ScriptedGame, found: GameReport) -> int:
     if isinstance(games, SyncVectorGame):
         found.shares = _shares(games, rng)
     return min(LONGEST, 2 * max(lengths, default=0) + 20)
+
+
+def _check_players(games: ScriptedGame, found: GameReport, steps: int) -> None:
+    """Let each scripted player play against random actions, in both seats."""
+    rng = np.random.default_rng(0)
+    for bot, name in enumerate(games.bot_names):
+        games.bots[:] = -1
+        games.bots[::2, 0] = games.bots[1::2, 1] = bot
+        try:
+            games.reset(np.arange(GAMES, dtype=np.uint64))
+            for _ in range(steps):
+                games.step(random_step(games, rng))
+        except GameError as error:
+            found.broken.append(f"scripted player {name}: {error}")
 
 
 def _timed_step(games: ScriptedGame, rng: np.random.Generator) -> tuple[StepBatch, float]:

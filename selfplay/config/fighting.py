@@ -40,7 +40,8 @@ class GameConfig(Group):
     type: str = Field(
         "mock",
         description="`mock`, `dolphin`, `kuhn` or `module:name`; `mock` is fast physics, `dolphin` the real game, "
-        f"`{'`, `'.join(SOLVED)}` are solved, your own is `module:name`, one of PettingZoo `pettingzoo:MODULE`",
+        f"`{'`, `'.join(SOLVED)}` are solved, your own is `module:name`, one of PettingZoo `pettingzoo:MODULE`, "
+        "one of an installed package has a name of its own",
     )
     character: FightsOnly[str] = Field("mewtwo", description="Character of the learner; `random` draws one for the run")
     opponent_character: FightsOnly[str | None] = Field(

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from envs.errors import GameError, UnknownNameError
 from envs.melee.tables import check_readable
-from envs.plugins import allow, is_plugin
+from envs.plugins import PETTINGZOO, allow, is_plugin
 from envs.registry import DIALOGUE, GAMES, GameEntry, find_character, find_game, known_games
 from selfplay.config import command_line, dialogue, presets
 from selfplay.config.command_line import Invocation, Program, check_name
@@ -39,6 +39,8 @@ def check_game(name: str) -> None:
         return
     if "melee" in name.lower():
         raise ConfigError(f"--game-type {name}: did you mean {MELEE}?")
+    if name.startswith("pettingzoo."):
+        raise ConfigError(f"--game-type {name}: did you mean '{PETTINGZOO}{name}'?")
     check_name("--game-type", name, known_games())
 
 

@@ -11,6 +11,7 @@ from selfplay.config.base import Group, Mark
 from selfplay.config.fighting import OPTIONS, Config
 from selfplay.config.options import changed, flag_of, marked, shown, value_of
 from selfplay.errors import ConfigError, IncompatibleError, boundary
+from selfplay.policy.played_game import check_known
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,8 +36,11 @@ def usable(root: type[Settings], document: object, place: Path) -> Settings:
     """A configuration from a document of ``place``.
 
     Raises:
-        IncompatibleError: it was made by a version with other settings.
+        IncompatibleError: it was made by a version with other settings, or of a game that is not found here.
     """
+    match document:
+        case {"game": {"type": str(game)}} | {"data": {"game": str(game)}}:
+            check_known(game)
     match document:
         case {"run": {"workers": int(workers), **run}, **others}:  # of a version with another name for it on Ray
             document = {**others, "run": {**run, "runners": run.get("runners") or workers}}

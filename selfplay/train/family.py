@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeVar
 
+from selfplay.errors import RunnerError
 from selfplay.runner.work_queue import WaitLimits
 from selfplay.supervision import ParkPolicy
 
@@ -196,8 +197,7 @@ class Family(ABC, Generic[C, U]):
     async def collect(self) -> C | None:
         """Play one iteration; None where the run ends before there is anything to learn from.
 
-        Raises:
-            RunnerError: no runner delivers.
+        ``failure`` says why it ends, unless the user has stopped it.
         """
 
     @abstractmethod
@@ -231,6 +231,16 @@ class Family(ABC, Generic[C, U]):
 
     def next_steps(self) -> list[str]:
         return []
+
+    def give_up(self) -> None:
+        """End the run, since all runners are parked and none has delivered for as long as the queue waits.
+
+        A learner that fails instead would be restarted, and play the iteration with other opponents: where those happen
+        to work, the failures of all runners are forgiven, and the run fails forever.
+        """
+        why = next(iter(self.runners.queue.given_up.values()), "none delivered")
+        self.failure = RunnerError(f"every runner fails again and again; first cause: {why}")
+        self.progress.ended_by = "games that fail"
 
     def tell_stragglers(self, what: str) -> None:
         """Give notice of runners that were slow to deliver ``what``."""

@@ -62,6 +62,7 @@ def test_games_that_cannot_be_copied_are_measured(monkeypatch, capsys):
     [
         ("tests.envs.games:Uncounted", "the same seed and the same actions do not give the same game"),
         ("tests.envs.games:Remembers", "games of the same seeds go different ways"),
+        ("tests.envs.games:Cheated", "broken: scripted player cheat: game 0, player cheat: [99] is not legal"),
     ],
 )
 def test_what_is_broken_is_told(monkeypatch, capsys, game, message):

@@ -52,6 +52,8 @@ MISTAKES = [
     ("selfcheck kuhn", "did you mean --games kuhn?"),
     # values of flags
     ("train --game-type melee", "did you mean --game-type mock, or dolphin for the real game?"),
+    ("train --game-type pettingzoo.classic.go_v5", "did you mean 'pettingzoo:pettingzoo.classic.go_v5'?"),
+    ("check-game pettingzoo.classic.go_v5", "did you mean 'pettingzoo:pettingzoo.classic.go_v5'?"),
     ("train --game-type mok", "--game-type mok: unknown, did you mean mock? (valid: mock, "),
     ("train --stage battelfield", "did you mean battlefield?"),
     ("train --stage zzz", "--stage zzz: unknown (valid: "),

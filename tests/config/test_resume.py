@@ -11,8 +11,9 @@ from selfplay.config.dialogue import OPTIONS as DIALOGUE_OPTIONS
 from selfplay.config.dialogue import DialogueConfig, ModelConfig, ServerConfig
 from selfplay.config.fighting import OPTIONS, Config
 from selfplay.config.fighting_cli import parse
+from selfplay.config.imitation import ImitationConfig
 from selfplay.config.options import marked
-from selfplay.config.resume import refuse_unnamed, resumed_fighting, with_changes
+from selfplay.config.resume import refuse_unnamed, resumed_fighting, usable, with_changes
 from selfplay.errors import ConfigError, IncompatibleError
 from tests.config.samples import OTHER
 
@@ -131,3 +132,11 @@ def test_marks_stand_beside_settings_or_whole_groups():
     assert set(marked(Config, Mark.REAL_GAMES_ONLY)) - {"game.dolphin", "game.iso"} == {
         f"emulator.{name}" for name in Config().emulator.__class__.model_fields
     }
+
+
+@pytest.mark.parametrize(
+    ("root", "document"), [(Config, {"game": {"type": "chase"}}), (ImitationConfig, {"data": {"game": "chase"}})]
+)
+def test_a_game_of_a_package_that_is_gone_is_named_in_one_line(root, document):
+    with pytest.raises(IncompatibleError, match=r"^the game 'chase' is not known here; .*: install that package$"):
+        usable(root, document, Path("run"))

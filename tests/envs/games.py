@@ -93,6 +93,12 @@ class Uncounted(Duel):
         super().reset(seed + Uncounted.begun)
 
 
+class Cheated(Nim):
+    """A game with a scripted player that is broken."""
+
+    players = {"cheat": lambda game, seat, rng: 99}  # noqa: RUF012
+
+
 class Endless(Nim):
     max_steps = 6
 

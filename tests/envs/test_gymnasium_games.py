@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from gymnasium.vector import AutoresetMode
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from envs.errors import ActionError, GameError
 from envs.gymnasium_games import GymnasiumGames
@@ -275,3 +275,21 @@ def test_what_cannot_be_trained_is_refused_before(name, words):
     allow(f"{HERE}:{name}")
     with pytest.raises(GameError, match=f"^--game-type {HERE}:{name}: {words}$"):
         find_game(f"{HERE}:{name}")
+
+
+class Lost(Climb):
+    """What is seen at a height of three metres is no number."""
+
+    def _shown(self):
+        obs, info = super()._shown()
+        return np.where(obs[0] == 3, np.nan, obs).astype(np.float32), info
+
+
+@pytest.mark.parametrize("mode", AutoresetMode)
+@pytest.mark.parametrize("limit", [1, 9])
+def test_observations_that_are_not_finite_are_refused_by_game_and_seat(mode, limit):
+    """Also the last one of an episode, which some modes give apart."""
+    env = SyncVectorEnv([lambda: Lost(limit=limit)] * 4, autoreset_mode=mode)
+    games, _ = begun(env)
+    with pytest.raises(GameError, match=r"game 0, seat 1: after 1 steps the observation has nan as feature 0$"):
+        games.step(both(0, 2, games=2))

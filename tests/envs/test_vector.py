@@ -179,3 +179,54 @@ def test_actions_of_many_values_do_not_wrap_around():
 def test_the_parts_of_an_action():
     assert action_spec(Duel()).sizes == (3, 2)
     assert action_spec(Nim()).sizes == (3,)
+
+
+class Clouded(Duel):
+    """A seat sees nothing but what a test says."""
+
+    shown = 0.0
+
+    def observe(self, seat):
+        return [0.0, self.shown if (seat, self.steps) == (1, 2) else 0.0]
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_observations_that_are_not_finite_are_refused_by_game_seat_and_step(bad):
+    game = SyncVectorGame(Clouded, 3)
+    game.reset(SEEDS)
+    game.games[1].shown = bad
+    still = np.zeros((3, 2, 2), np.int8)
+    game.step(still)
+    with pytest.raises(GameError, match=f"^game 1, seat 1: after 2 steps the observation has {bad:g} as feature 1$"):
+        game.step(still)
+
+
+def test_the_last_observation_is_finite_too():
+    class Ends(Clouded):
+        def step(self, actions):
+            rewards, _, _ = super().step(actions)
+            return rewards, self.steps == 2, False
+
+    game = SyncVectorGame(Ends, 1)
+    game.reset(SEEDS[:1])
+    game.games[0].shown = np.nan
+    game.step(actions_of((0, 0), (0, 0)).reshape(1, 2, 2))
+    with pytest.raises(GameError, match="game 0, seat 1: after 2 steps the observation has nan"):
+        game.step(actions_of((0, 0), (0, 0)).reshape(1, 2, 2))
+
+
+def test_observations_whose_squares_are_too_large_are_finite():
+    game = SyncVectorGame(Clouded, 1)
+    game.reset(SEEDS[:1])
+    game.games[0].shown = -3e38
+    still = np.zeros((1, 2, 2), np.int8)
+    game.step(still)
+    assert game.step(still).obs[0, 1, 1] == np.float32(-3e38)
+
+
+def test_no_player_of_a_game_takes_the_name_of_the_random_one():
+    class Taken(Nim):
+        players = {"random": first}  # noqa: RUF012
+
+    with pytest.raises(GameError, match="players has 'random': the name is taken"):
+        SyncVectorGame(Taken, 1)

@@ -54,6 +54,13 @@ def test_a_run_gives_its_newest_generation(tmp_path):
     assert load_policy(tmp_path).meta.id == "gen_12"
 
 
+def test_a_game_of_a_package_that_is_gone_is_named(tmp_path):
+    """Not the versions of observations, which are another game's."""
+    save(tmp_path / "gen_7", config={"game": {"type": "chase"}}, encoder_version=3)
+    with pytest.raises(IncompatibleError, match=r"^the game 'chase' is not known here; .*group selfplay\.games"):
+        load_policy(tmp_path / "gen_7")
+
+
 def test_nothing_there(tmp_path):
     with pytest.raises(NotARunError, match="holds no policy"):
         load_policy(tmp_path / "none")

@@ -12,10 +12,11 @@ import torch
 
 from envs.melee import bots
 from selfplay import load_checkpoint
-from selfplay.checkpoint import RunDir, list_generations
-from selfplay.errors import SelfPlayError
+from selfplay.checkpoint import RunDir, list_generations, load_latest_learner
+from selfplay.errors import RunnerError, SelfPlayError
 from selfplay.league.ledger import Ledger
 from selfplay.runner.block import Block
+from selfplay.runner.work_queue import WaitLimits
 from selfplay.runner.worker import Worker
 from selfplay.supervision import ParkPolicy
 from selfplay.train.fighting import family
@@ -23,7 +24,7 @@ from selfplay.train.fighting.blocks import Blocks
 from selfplay.train.fighting.learner import Learner
 from selfplay.train.monitoring.crash_file import read_crashes
 from tests.train import runs
-from tests.train.runs import ITERATION, rows, train
+from tests.train.runs import ITERATION, STEPS, rows, train
 
 LAST = 5
 SIZE = ("--timesteps", LAST * ITERATION, "--save-interval", 2, "--runners", 2)
@@ -291,3 +292,17 @@ def test_a_run_that_cannot_go_on_names_the_first_cause(tmp_path, monkeypatch):
     monkeypatch.setattr(Block, "collect", broken)
     with pytest.raises(SelfPlayError, match="the rules are broken for good"):
         train(tmp_path / "run", *SIZE)
+
+
+def test_a_scripted_player_that_is_broken_ends_the_run_saved_and_with_its_name(tmp_path, monkeypatch):
+    """No restart mends it, although segments without this player go well."""
+    monkeypatch.setattr(family, "PARK", ParkPolicy(max_restarts=10, backoff_s=0.01))
+    monkeypatch.setattr(family, "patience", lambda *_: WaitLimits(0.5, 0.5))
+    size = ("--game-type", "tests.envs.games:Cheated", "--num-games", 4, "--runners", 1, "--timesteps", 400 * ITERATION)
+    with pytest.raises(RunnerError, match=r"^every runner fails .*: game \d, player cheat: \[99\] is not legal"):
+        train(tmp_path / "run", *size, "--mode", "simple_mix", "--rollout-length", STEPS, size=("--hidden", "8"))
+    run = RunDir(tmp_path / "run")
+    summary = run.read_summary()
+    assert summary["iteration"] == load_latest_learner(run).meta.iteration > 0
+    assert not summary["finished"]
+    assert "learner failed" not in run.log.read_text()

@@ -12,7 +12,7 @@ from selfplay.checkpoint import RunDir, load_latest_learner
 from selfplay.errors import HangingError, SelfPlayError
 from selfplay.runner.block import Block
 from selfplay.supervision import ChildParked, ChildRef, ChildStarted, spec, tasks
-from selfplay.train import family, loop, saving, tree
+from selfplay.train import loop, saving, tree
 from selfplay.train.fighting.learner import Learner
 from selfplay.train.loop import TrainingLoop
 from selfplay.train.monitoring.crash_file import read_crashes
@@ -132,19 +132,18 @@ def test_threads_that_hang_end_the_run_saved_and_named(tmp_path, monkeypatch):
 
 
 def test_a_run_that_is_given_up_leaves_every_crash_and_the_first_cause(tmp_path, monkeypatch):
-    def broken(self, order):
+    def broken(self, *arguments):
         try:
             {}["stage"]
         except KeyError as error:
             raise FloatingPointError("the rules are broken for good") from error
 
-    monkeypatch.setattr(Block, "collect", broken)
-    monkeypatch.setattr(family, "BEGINNING_S", 0.1)
+    monkeypatch.setattr(Learner, "update", broken)
     with pytest.raises(SelfPlayError, match="the rules are broken for good; it began with KeyError: 'stage'") as caught:
         train(tmp_path / "run", *LONG)
     found, _ = read_crashes(RunDir(tmp_path / "run").crashes, 10**6)
     assert found[0].kind == "gave up"
-    assert "root/runners/runner-00" in found[0].first_cause
+    assert "root/learner" in found[0].first_cause
     first = found[-1]
     assert (first.first_cause, first.function) == (
         "KeyError: 'stage'",

@@ -113,11 +113,12 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
         if lost:
             self.progress.lost += len(lost)
             self.feed.notice(f"{len(lost)} games were lost; the first one: {lost[0].why}")
-        elif not played and self.stop.is_set():
+        elif not played:
+            if not self.stop.is_set():
+                self.give_up()
             return None
         if not played:
-            why = lost[0].why if lost else next(iter(self.runners.queue.given_up.values()), "no runner delivered")
-            raise RunnerError(f"no game was finished; first cause: {why}")
+            raise RunnerError(f"no game was finished; first cause: {lost[0].why}")
         return played
 
     async def update(self, collected: list[Played], disk: DiskWatch) -> GRPOStatistics:

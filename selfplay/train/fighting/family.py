@@ -13,7 +13,6 @@ from selfplay.checkpoint import shipped_policies
 from selfplay.config.defaults import update_threads
 from selfplay.config.fighting import OPTIONS
 from selfplay.config.resume import own_code, spelled
-from selfplay.errors import RunnerError
 from selfplay.league.gate import Gate
 from selfplay.league.modes import MAIN
 from selfplay.league.records import ANCHOR
@@ -102,10 +101,9 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
             role: [part for runner, part in segments if roles[runner] == role] for role in self._population.agents
         }
         if not collected[MAIN]:
-            if self.stop.is_set():
-                return None
-            why = next(iter(self.runners.queue.given_up.values()))
-            raise RunnerError(f"every runner fails again and again; first cause: {why}")
+            if not self.stop.is_set():
+                self.give_up()
+            return None
         self._record(collected)
         return collected
 

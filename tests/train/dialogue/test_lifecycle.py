@@ -8,9 +8,9 @@ from itertools import count
 import pytest
 
 from selfplay.checkpoint import RunDir, load_latest_learner
-from selfplay.errors import HangingError
+from selfplay.errors import HangingError, RunnerError
 from selfplay.runner.dialogue import DialogueCollector
-from selfplay.runner.work_queue import WorkQueue
+from selfplay.runner.work_queue import WaitLimits, WorkQueue
 from selfplay.runner.worker import Worker
 from selfplay.supervision import ParkPolicy
 from selfplay.train.dialogue import family
@@ -98,6 +98,24 @@ def test_one_runner_that_is_parked_is_waited_for(kuhn_start, tmp_path, monkeypat
     assert code == 0, text
     assert "is parked for 0.01 s" in text
     assert standing(folder).ended == "finished"
+
+
+def test_games_that_never_succeed_end_the_run_saved_and_with_the_first_cause(kuhn_start, tmp_path, monkeypatch):
+    monkeypatch.setattr(family, "PARK", ParkPolicy(max_restarts=1, backoff_s=0.01))
+    monkeypatch.setattr(family, "patience", lambda *_: WaitLimits(0.1, 0.1))
+    original, calls = DialogueCollector.collect, count(1)
+
+    def collect(self, order):
+        if next(calls) > 1:
+            raise FloatingPointError("the rules are broken for good")
+        return original(self, order)
+
+    monkeypatch.setattr(DialogueCollector, "collect", collect)
+    folder = tmp_path / "run"
+    with pytest.raises(RunnerError, match=r"every runner fails again and again; .*the rules are broken for good"):
+        run(folder, kuhn_start, "--runners", 1, "--evaluation-states", 0)
+    assert load_latest_learner(RunDir(folder)).meta.iteration == 1
+    assert "learner failed" not in RunDir(folder).log.read_text()
 
 
 def test_a_first_signal_does_not_wait_for_a_runner_that_is_parked(kuhn_start, tmp_path, monkeypatch):
