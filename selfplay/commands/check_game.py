@@ -90,7 +90,7 @@ def examine(name: str, notify: Callable[[str], object] = lambda _: None) -> Game
 def _as_many_as_are_quick(name: str) -> ScriptedGame:
     games, rng = make_game(name, num_games=GAMES), np.random.default_rng(0)
     games.bots[:] = -1
-    games.reset(np.arange(GAMES, dtype=np.uint64))
+    games.reset(np.arange(games.num_games, dtype=np.uint64))
     if min(_timed_step(games, rng)[1] for _ in range(3)) < SLOW:
         return games
     games.close()
@@ -126,7 +126,7 @@ def _check_players(games: ScriptedGame, found: GameReport, steps: int) -> None:
         games.bots[:] = -1
         games.bots[::2, 0] = games.bots[1::2, 1] = bot
         try:
-            games.reset(np.arange(GAMES, dtype=np.uint64))
+            games.reset(np.arange(games.num_games, dtype=np.uint64))
             for _ in range(steps):
                 games.step(random_step(games, rng))
         except GameError as error:
