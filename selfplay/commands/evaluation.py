@@ -78,7 +78,7 @@ class Evaluation:
         more = "" if self.games_needed is None else f", about {self.games_needed} more games like these would settle it"
         least, most = self.sprt_elo
         found = {
-            "accepted": f"settled, {a} is more than {least:g} Elo stronger",
+            "accepted": f"settled, {a} is {f'more than {least:g} Elo ' if least else ''}stronger",
             "rejected": f"settled, {a} is not {most:g} Elo stronger",
         }.get(self.sprt, f"not settled{more}")
         return f"{a} against {b}: {gap}, {sure}; sequential test of {least:g} against {most:g} Elo: {found}."

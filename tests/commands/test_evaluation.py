@@ -126,7 +126,7 @@ def test_the_verdict_of_a_perfect_score(played):
 @pytest.mark.parametrize(
     ("a", "b", "games", "sprt", "words"),
     [
-        ("rusher", "idle", 40, "accepted", "settled, rusher is more than 0 Elo stronger."),
+        ("rusher", "idle", 40, "accepted", "settled, rusher is stronger."),
         ("idle", "rusher", 40, "rejected", "settled, idle is not 30 Elo stronger."),
         ("rusher", "walker", 8, "open", "not settled"),
     ],
