@@ -84,9 +84,10 @@ class ActionSpec:
 
         Of a mask of what is legal: the first legal action.
         """
-        parts: list[Actions] = [np.zeros((*logits.shape[:-1], self.binary), self.dtype)]
+        dtype = self.dtype
+        parts: list[Actions] = [np.zeros((*logits.shape[:-1], self.binary), dtype)]
         categoricals = zip(self.starts.tolist(), self.sizes, strict=True)
-        parts += [logits[..., a : a + n].argmax(-1, keepdims=True).astype(self.dtype) for a, n in categoricals]
+        parts += [logits[..., a : a + n].argmax(-1, keepdims=True).astype(dtype) for a, n in categoricals]
         return np.concatenate(parts, -1)
 
 

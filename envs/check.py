@@ -64,7 +64,8 @@ def check_game(
 
 def random_actions(rng: np.random.Generator, spec: ActionSpec, steps: int, num_games: int, num_seats: int) -> Actions:
     """Uniformly random actions, [T, B, P, A]."""
-    return rng.integers(highest(spec) + 1, size=(steps, num_games, num_seats, spec.width), dtype=spec.dtype)
+    size = (steps, num_games, num_seats, spec.width)
+    return rng.integers(0, highest(spec), size, spec.dtype, endpoint=True)  # one more might not fit into the type
 
 
 def legal_actions(game: VectorGame, rng: np.random.Generator, seeds: NDArray[np.uint64], steps: int) -> Actions:

@@ -216,9 +216,10 @@ class SyncVectorGame(Block):
         self._return += rewards
         score, stats = self._standing()
         ended = np.flatnonzero(terminated | truncated).tolist()
-        for seat in range(2):
-            self._final_obs[ended, seat] = self._gather(ended, "last observation", partial(self._observed, seat))
-        self._check_seen(self._final_obs)
+        if ended:
+            for seat in range(2):
+                self._final_obs[ended, seat] = self._gather(ended, "last observation", partial(self._observed, seat))
+            self._check_seen(self._final_obs)
         for b in ended:
             if self.on_end is not None:
                 self.on_end(b, self._seed(b), self._history[b, : self._steps[b]].copy(), self._return[b].copy())

@@ -89,19 +89,24 @@ def examine(name: str, notify: Callable[[str], object] = lambda _: None) -> Game
 
 def _as_many_as_are_quick(name: str) -> ScriptedGame:
     games, rng = make_game(name, num_games=GAMES), np.random.default_rng(0)
-    games.bots[:] = -1
-    games.reset(np.arange(games.num_games, dtype=np.uint64))
+    _begin(games)
     if min(_timed_step(games, rng)[1] for _ in range(3)) < SLOW:
         return games
     games.close()
     return make_game(name, num_games=FEW)
 
 
+def _begin(games: ScriptedGame, bot: int = -1) -> None:
+    """Begin all games. A scripted player has one seat, which alternates; -1: none has."""
+    games.bots[:] = -1
+    games.bots[::2, 0] = games.bots[1::2, 1] = bot
+    games.reset(np.arange(games.num_games, dtype=np.uint64))
+
+
 def _play(games: ScriptedGame, found: GameReport) -> int:
     """Play at random and measure; the number of steps that the check of the contract needs for an episode to end."""
     count = games.num_games
-    games.bots[:] = -1
-    games.reset(np.arange(count, dtype=np.uint64))
+    _begin(games)
     rng, lengths, common, seconds, steps = np.random.default_rng(0), list[int](), 0.0, 0.0, 0
     while steps < LONGEST and (steps < STEPS or len(lengths) < 2 * count):
         batch, taken = _timed_step(games, rng)
@@ -123,10 +128,8 @@ def _check_players(games: ScriptedGame, found: GameReport, steps: int) -> None:
     """Let each scripted player play against random actions, in both seats."""
     rng = np.random.default_rng(0)
     for bot, name in enumerate(games.bot_names):
-        games.bots[:] = -1
-        games.bots[::2, 0] = games.bots[1::2, 1] = bot
         try:
-            games.reset(np.arange(games.num_games, dtype=np.uint64))
+            _begin(games, bot)
             for _ in range(steps):
                 games.step(random_step(games, rng))
         except GameError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -84,6 +84,26 @@ class Evaluation:
         return f"{a} against {b}: {gap}, {sure}; sequential test of {least:g} against {most:g} Elo: {found}."
 
 
+def _played(
+    matchups: Sequence[Matchup],
+    players: Mapping[str, Contender],
+    rules: Rules,
+    each: int,
+    progress: Callable[[int, int], object],
+) -> tuple[list[MatchResult], bool]:
+    """The results, and whether all games with one of the ``each`` seatings were the same, which is not chance."""
+    drawn = not rules.greedy and any(player.policy is not None for player in players.values())
+    results: list[MatchResult] = []
+    repeats, different = not drawn, set()
+    for start in range(0, len(matchups), BLOCK):
+        results += play(matchups[start : start + BLOCK], players, rules, traced=repeats)
+        if repeats:
+            different |= {(game.matchup.players, game.matchup.characters, game.trace) for game in results[start:]}
+            repeats = len(different) <= each
+        progress(len(results), len(matchups))
+    return results, repeats
+
+
 def evaluate(
     a: Contender,
     b: Contender,
@@ -110,15 +130,8 @@ def evaluate(
         game for i in range(rounds) for game in Matchup(("A", "B"), seed=derive(seed, "evaluate", i)).games(mine, other)
     ][:games]
     players = {"A": a, "B": b}
-    results: list[MatchResult] = []
-    alike = rules.greedy or (a.policy is None and b.policy is None)  # else equal games are chance
-    different = set()
-    for start in range(0, games, BLOCK):
-        results += play(matchups[start : start + BLOCK], players, rules, traced=alike)
-        different |= {(game.matchup.players, game.matchup.characters, game.trace) for game in results[start:]}
-        alike = alike and len(different) <= each
-        progress(len(results), games)
-    counted = each if alike and games >= 2 * each else games
+    results, repeats = _played(matchups, players, rules, each, progress)
+    counted = each if repeats and games >= 2 * each else games
     flipped = np.array([(0, 1) if matchup.players[0] == "A" else (1, 0) for matchup in matchups])  # seats of A and B
     ordered = np.take_along_axis(stats_of(results), flipped, 1)
     points = _points(results, ordered, flipped, rule)

@@ -162,8 +162,7 @@ def estimate(config: Config, limit: float = math.inf) -> Need:
 def _game_bytes(one: ScriptedGame) -> int:
     """Bytes of a game: its state three times (game, checkpoint, file), the results of a step, and its opponent."""
     state = {name: (array.shape, array.dtype) for name, array in one.snapshot().items()}
-    mask = 0 if one.legal is None else one.actions.logits
-    step = layout((1, one.num_seats), one.obs_width, one.actions, one.stats_dtype, mask)
+    step = layout((1, one.num_seats), one.obs_width, one.actions, one.stats_dtype, one.legal is not None)
     return 3 * _bytes(state) + _bytes(step) + sys.getsizeof(MIRROR) + 5 * 8
 
 

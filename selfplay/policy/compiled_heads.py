@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numba
 import numpy as np
@@ -30,9 +30,11 @@ from numpy.typing import NDArray
 from envs.compile import kernel as kernel  # also for the learner, which does not import the games
 from selfplay.rollout.buffers import Workspace
 
+if TYPE_CHECKING:
+    from envs.api import Actions
+
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
-Actions = NDArray[np.signedinteger[Any]]
 
 LANES: Final = 64  # rows of a tile
 TINY: Final = np.float32(2.0**-26)  # below every random number but 0

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from envs.api import ActionSpec
+    from envs.api import Actions, ActionSpec
 
 F32 = NDArray[np.float32]
 Bool = NDArray[np.bool_]
@@ -44,7 +44,7 @@ class Transitions:
     """The (s, a, r, s') view, N rows. ``terminal``: the game itself ended in s', so nothing follows it."""
 
     state: F32  # [N, D]
-    action: NDArray[np.signedinteger[Any]]  # [N, A]
+    action: Actions  # [N, A]
     reward: F32  # [N]
     next_state: F32  # [N, D] never the first observation of the next episode
     terminal: Bool  # [N]
@@ -56,7 +56,7 @@ class Rollout:
 
     version: int  # of the weights that acted for the learner
     obs: F32  # [T, S, D]
-    action: NDArray[np.signedinteger[Any]]  # [T, S, A]
+    action: Actions  # [T, S, A]
     logprob: F32  # [T, S]
     value: F32  # [T, S] V(s)
     reward: F32  # [T, S]

@@ -44,15 +44,15 @@ def layout(
     obs_width: int,
     actions: ActionSpec,
     stats: np.dtype[Any],
-    mask_width: int = 0,
+    masked: bool = False,
     snapshot: Fields | None = None,
 ) -> Fields:
-    """Shapes and types of everything that is exchanged by games with ``seats`` [B, P]; ``mask_width`` 0: no legal mask.
+    """Shapes and types of everything that is exchanged by games with ``seats`` [B, P]; ``masked`` if they have a mask.
 
     The arrays of a ``snapshot`` have its prefix (``snapshot_of``).
     """
     b = seats[0]
-    mask: Fields = {"legal": ((*seats, mask_width), np.dtype(np.bool_))} if mask_width else {}
+    mask: Fields = {"legal": ((*seats, actions.logits), np.dtype(np.bool_))} if masked else {}
     return {
         "seeds": ((b,), np.dtype(np.uint64)),
         "bots": (seats, np.dtype(np.int8)),
@@ -198,10 +198,10 @@ class _GameServer:
 
     def __init__(self, game: ScriptedGame, file: int) -> None:
         spec = game.actions
-        mask_width = 0 if game.legal is None else spec.logits
+        masked = game.legal is not None
         parts = {name: (array.shape, array.dtype) for name, array in game.snapshot().items()}
         seats = (game.num_games, game.num_seats)
-        fields = layout(seats, game.obs_width, spec, game.stats_dtype, mask_width, parts)
+        fields = layout(seats, game.obs_width, spec, game.stats_dtype, masked, parts)
         os.ftruncate(file, size_of(fields))
         self._game = game
         self._shared = map_arrays(file, fields)
@@ -211,7 +211,7 @@ class _GameServer:
             "seats": game.num_seats,
             "obs_width": game.obs_width,
             "actions": [spec.binary, spec.sizes, spec.rest],
-            "mask_width": mask_width,
+            "masked": masked,
             "bots": list(game.bot_names),
             "outsider": game.outsider,
             "snapshot": {name: [shape, dtype_to_descr(dtype)] for name, (shape, dtype) in parts.items()},

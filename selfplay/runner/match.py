@@ -60,7 +60,7 @@ class MatchResult:
     matchup: Matchup
     score: tuple[float, float]  # of the seats: 1 a win, 0.5 a draw, 0 a loss
     stats: Stats  # the game's counters of both seats, [2]
-    trace: int = 0  # hash of the result and, where ``play`` is told so, of all that both seats saw and did
+    trace: int = 0  # hash of what the seats saw and did, and of the result; 0 if ``play`` was not told to trace
 
 
 def stats_of(results: Sequence[MatchResult]) -> Stats:
@@ -104,8 +104,7 @@ def play(
     """Play every matchup to its end. Blocks.
 
     The rules are compiled first where they are not. The same matchup gives the same game, whatever is played beside it.
-    ``watch`` is shown the block before each frame. ``traced`` makes ``MatchResult.trace`` that of the
-    whole game.
+    ``watch`` is shown the block before each frame. ``traced`` fills ``MatchResult.trace``.
 
     Raises:
         RunnerError: ``stop`` said so.
@@ -193,8 +192,9 @@ def play_in(
         if watch is not None:
             watch()
         policies.act(obs, game.legal, frame, actions, acts)
-        for g in np.flatnonzero(left).tolist() if traced else ():
-            traces[g] = zlib.crc32(obs[g].tobytes() + actions[g].tobytes(), traces[g])
+        if traced:
+            for g in np.flatnonzero(left).tolist():
+                traces[g] = zlib.crc32(obs[g].tobytes() + actions[g].tobytes(), traces[g])
         batch = game.step(actions, acts)
         obs = batch.obs
         ended = batch.ended & left
@@ -203,10 +203,11 @@ def play_in(
             left &= ~ended
             policies.leave(left)
         frame += frame_skip
-    return [
-        MatchResult(m, (float(s[0]), float(s[1])), row, zlib.crc32(s.tobytes() + row.tobytes(), trace))
-        for m, s, row, trace in zip(matchups, score, stats, traces, strict=True)
-    ]
+    if traced:
+        ends = zip(score, stats, traces, strict=True)
+        traces = [zlib.crc32(points.tobytes() + row.tobytes(), trace) for points, row, trace in ends]
+    played = zip(matchups, score.tolist(), stats, traces, strict=True)
+    return [MatchResult(matchup, (one, other), row, trace) for matchup, (one, other), row, trace in played]
 
 
 def _seat(

@@ -42,7 +42,7 @@ class Hello(Strict):
     seats: NonNegativeInt
     obs_width: NonNegativeInt
     actions: tuple[NonNegativeInt, tuple[int, ...], tuple[int, ...]]
-    mask_width: NonNegativeInt
+    masked: bool
     bots: tuple[str, ...]
     outsider: int | None
     snapshot: dict[str, tuple[tuple[NonNegativeInt, ...], JsonValue]]
@@ -129,10 +129,10 @@ class ProcessGame:
         self.outsider = hello.outsider
         parts = {name: (shape, parse_dtype(dtype)) for name, (shape, dtype) in hello.snapshot.items()}
         seats = (self.num_games, self.num_seats)
-        fields = layout(seats, self.obs_width, self.actions, self.stats_dtype, hello.mask_width, parts)
+        fields = layout(seats, self.obs_width, self.actions, self.stats_dtype, hello.masked, parts)
         self._shared = map_arrays(file, fields)
         self._kept = snapshot_of(self._shared)
-        self.legal: NDArray[np.bool_] | None = self._shared["legal"] if hello.mask_width else None
+        self.legal: NDArray[np.bool_] | None = self._shared["legal"] if hello.masked else None
 
     @property
     def pid(self) -> int:

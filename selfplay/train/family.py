@@ -233,11 +233,13 @@ class Family(ABC, Generic[C, U]):
         return []
 
     def give_up(self) -> None:
-        """End the run, since all runners are parked and none has delivered for as long as the queue waits.
+        """End a run whose runners are all parked and have not delivered while the queue waited; not if it is stopped.
 
         A learner that fails instead would be restarted, and play the iteration with other opponents: where those happen
         to work, the failures of all runners are forgiven, and the run fails forever.
         """
+        if self.stop.is_set():
+            return
         why = next(iter(self.runners.queue.given_up.values()), "none delivered")
         self.failure = RunnerError(f"every runner fails again and again; first cause: {why}")
         self.progress.ended_by = "games that fail"

@@ -37,7 +37,7 @@ class Nim(Game):
 
 
 class Bids(Game):
-    """Bid one of the higher of many numbers, five times in turn; the higher sum wins. No action fits into a byte."""
+    """Bid one of the higher of many numbers, five times in turn; the higher sum wins. No action fits into an int8."""
 
     num_actions = 300
     obs_width = 2

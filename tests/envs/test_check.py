@@ -4,7 +4,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from envs.check import check_game
+from envs.api import ActionSpec
+from envs.check import check_game, random_actions
 from envs.errors import ActionError, ContractError
 from envs.melee.mock import MockMelee
 from envs.registry import GAMES, make_game
@@ -203,3 +204,11 @@ def test_a_game_without_chance_may_say_so():
 def test_a_check_that_saw_no_end_is_no_check():
     with pytest.raises(ContractError, match="no episode ended within 10 steps"):
         check_game(MockMelee, steps=10)
+
+
+@pytest.mark.parametrize("most", [1, 127, 128, 129, 1 << 15])
+def test_random_actions_have_every_value_that_fits(most):
+    spec = ActionSpec(binary=1, sizes=(most,), rest=(-1,))
+    actions = random_actions(np.random.default_rng(0), spec, 1000 * most // 100 + 50, 4, 2)
+    assert actions.dtype == spec.dtype
+    assert (actions.min(), actions[..., 1].max()) == (0, most - 1)

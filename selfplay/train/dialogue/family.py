@@ -114,8 +114,7 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
             self.progress.lost += len(lost)
             self.feed.notice(f"{len(lost)} games were lost; the first one: {lost[0].why}")
         elif not played:
-            if not self.stop.is_set():
-                self.give_up()
+            self.give_up()
             return None
         if not played:
             raise RunnerError(f"no game was finished; first cause: {lost[0].why}")

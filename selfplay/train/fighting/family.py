@@ -101,8 +101,7 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
             role: [part for runner, part in segments if roles[runner] == role] for role in self._population.agents
         }
         if not collected[MAIN]:
-            if not self.stop.is_set():
-                self.give_up()
+            self.give_up()
             return None
         self._record(collected)
         return collected
