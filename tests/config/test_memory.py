@@ -133,9 +133,11 @@ def test_the_estimate_is_near_the_measured_peak(tmp_path, games, steps):
         "--set",
         "run.threads=2",
     )
-    flags = (*size, "--timesteps", games * steps)
+    # In one iteration alone, the peaks of both runners and of the update may miss each other: 549 to 591 MB of "large"
+    # in six runs, and 464 on a busy machine. In four iterations they were 635 to 645 MB.
+    flags = (*size, "--timesteps", 4 * games * steps)
     estimated, peak = estimate(config_of(*size)).total / MB - FILES_MB, 0
-    for run in range(3):  # on a busy machine the peaks of both runners may not coincide
+    for run in range(3):
         command = [sys.executable, "-c", MEASURED, *map(str, flags), "--checkpoint", tmp_path / f"run_{run}"]
         done = finish([str(word) for word in command], check=True)
         peak = max(peak, int(re.search(r"^peak (\d+)$", done.stdout, re.MULTILINE)[1]))
