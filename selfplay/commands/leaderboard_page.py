@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from envs.errors import GameError
 from selfplay.checkpoint import RunDir, list_generations
+from selfplay.commands.named_players import MOCK
 from selfplay.commands.notable_games import Notable, Row, notable, rated
 from selfplay.commands.replay import Replayer, StepReplayer
 from selfplay.config.base import Mark
@@ -50,11 +51,11 @@ def write_run(
         ConfigError: a page cannot be written, or there are no policies for play pages.
         LeagueError: the ledger cannot be read.
     """
-    name = folder.resolve().name
+    name, records = folder.resolve().name, RunRecords.of(folder)
     if study.board.kind != "fights":
         if play:
             raise ConfigError("--play is for fights")
-        records, talks = RunRecords.of(folder), read_transcripts(folder)
+        talks = read_transcripts(folder)
         if talks or records.is_dialogue:
             return _written(PageContent(name, study, records, transcripts=talks), path, notify)
         replays, notes = steps_of(RunDir(folder), study, notify)
@@ -68,7 +69,8 @@ def write_run(
         size = sum(page.stat().st_size for page in pages.values())
         about = f", and {counted(len(pages), 'play page')} in {path.stem}_play ({size / 1e6:.1f} MB)"
     replays, notes = replays_of(run, study, notify)
-    content = PageContent(name, study, RunRecords.of(folder), replays, notes, play=links)
+    unused = marked(Config, Mark.REAL_GAMES_ONLY) if records.game == MOCK else ()
+    content = PageContent(name, study, records, replays, notes, play=links, unused=unused)
     return _written(content, path, notify) + about
 
 

@@ -118,6 +118,9 @@ def test_a_page_shows_games_that_agree_and_says_which_do_not(run, tmp_path):
     assert (not replays) or "agree with the ledger" in notes[0]
     path = tmp_path / "page.html"
     assert write_run(run.path, of, path, told.append) == f"{path} ({path.stat().st_size / 1e6:.1f} MB)"
+    text = path.read_text()
+    assert "rollout length</" in text
+    assert [name for name in ("Emulator", "frame timeout", "iso") if f"{name}</" in text] == []
 
 
 def test_a_page_of_games_that_nobody_can_play_again_says_so(tmp_path):

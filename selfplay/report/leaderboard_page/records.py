@@ -37,6 +37,13 @@ class RunRecords:
         return self.run.get("family") == "dialogue"
 
     @property
+    def game(self) -> str | None:
+        """``--game-type`` of the run; None if unknown."""
+        config = self.run.get("config")
+        game = config.get("game") if isinstance(config, dict) else None
+        return game.get("type") if isinstance(game, dict) else None
+
+    @property
     def ended(self) -> bool:
         """True if the run has ended. Metrics beyond the summary mean that it was resumed."""
         last = self.metrics[-1]["iteration"] if self.metrics else 0
