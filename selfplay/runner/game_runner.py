@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from selfplay.errors import RunnerError
 from selfplay.runner.worker import Worker
+from selfplay.supervision import wait_any
 
 if TYPE_CHECKING:
     from selfplay.runner.work_queue import WorkQueue
-    from selfplay.supervision import Context
+    from selfplay.supervision import Clock, Context
 
 
 class Resource(Protocol):
@@ -112,10 +113,10 @@ class GameRunner(Generic[R]):
                     resource = await worker.submit(open_resource)
                     limit = self._opening.within_s
                     late = f"{ctx.id} did not open within {limit:g} s"
-                    while await _in_time(worker, resource, self._opening.prepare, limit, late) is False:
+                    while await _in_time(ctx.clock, worker, resource, self._opening.prepare, limit, late) is False:
                         pass
             while True:
-                await self._work(ctx.id, worker, resource)
+                await self._work(ctx, worker, resource)
                 ctx.prove()
         finally:
             self._queue.leave(ctx.id)
@@ -124,18 +125,20 @@ class GameRunner(Generic[R]):
             worker.submit(close_resource)
             worker.close()
 
-    async def _work(self, runner: str, worker: Worker, resource: R) -> None:
+    async def _work(self, ctx: Context, worker: Worker, resource: R) -> None:
+        runner = ctx.id
         job = await self._queue.next_job(runner)
         started = time.monotonic()
         timeout = self._queue.timeout_s
         late = f"{runner} gave no segment within {timeout:g} s and is replaced (--collect-timeout sets the limit)"
         if job.progress is not None:
             late = f"no reply came to {runner} within {timeout:g} s; it is replaced"
-        result = await _in_time(worker, resource, job.function, timeout, late, job.progress or (lambda _: 0))
+        result = await _in_time(ctx.clock, worker, resource, job.function, timeout, late, job.progress or (lambda _: 0))
         self._queue.deliver(runner, job, result, time.monotonic() - started)
 
 
 async def _in_time(
+    clock: Clock,
     worker: Worker,
     resource: R,
     function: Callable[[R], T],
@@ -144,6 +147,8 @@ async def _in_time(
     progress: Callable[[R], int] = lambda _: 0,
 ) -> T:
     """Run a function on the resource in the worker's thread. The time limit restarts as long as ``progress`` grows.
+
+    Time in which the whole process was stopped, as by Ctrl-Z, does not count.
 
     Raises:
         RunnerError: the function hung, and was killed or its thread abandoned; the message is ``late``.
@@ -155,5 +160,5 @@ async def _in_time(
                 worker.abandon()
             raise RunnerError(late)
         seen = now
-        await asyncio.wait([done], timeout=limit_s)
+        await wait_any(clock, [done], limit_s)
     return done.result()

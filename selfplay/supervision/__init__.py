@@ -78,7 +78,7 @@ from selfplay.supervision.reports import (
 )
 from selfplay.supervision.spec import ChildSpec, ParkPolicy, PoolSpec, SupervisorSpec
 from selfplay.supervision.supervisor import Supervisor
-from selfplay.supervision.tasks import run
+from selfplay.supervision.tasks import run, wait_any
 from selfplay.supervision.tree import HangingChild, hanging, walk_tree
 
 __all__ = [
@@ -134,5 +134,6 @@ __all__ = [
     "run",
     "running",
     "sleep",
+    "wait_any",
     "walk_tree",
 ]

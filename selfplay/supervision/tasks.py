@@ -41,14 +41,18 @@ async def outlast(task: asyncio.Task[None]) -> None:
         raise cancelled
 
 
-async def wait_any(clock: Clock, futures: Iterable[asyncio.Future[None]], timeout_s: float = math.inf) -> None:
+async def wait_any(clock: Clock, futures: Iterable[asyncio.Future[T]], timeout_s: float = math.inf) -> None:
     """Returns when one of `futures` is done or the `Deadline` of `timeout_s` has passed; cancels none of them."""
     waited = set(futures)
     if math.isinf(timeout_s):
         await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
         return
-    alarm: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    timer = Deadline(clock, timeout_s, lambda: None if alarm.done() else alarm.set_result(None))
+    alarm: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+
+    def ring() -> None:
+        alarm.cancel()
+
+    timer = Deadline(clock, timeout_s, ring)
     try:
         await asyncio.wait({*waited, alarm}, return_when=asyncio.FIRST_COMPLETED)
     finally:

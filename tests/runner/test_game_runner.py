@@ -1,5 +1,6 @@
 import asyncio
 import threading
+import time
 from itertools import count
 
 import pytest
@@ -160,6 +161,25 @@ def test_a_hang_in_a_thread_is_abandoned_counted_and_replaced():
     asyncio.run(main())
     assert Worker.abandoned == before + 1
     assert resources.log.count(("kill", "a", 1)) == 1
+
+
+def test_a_limit_does_not_pass_while_the_process_is_stopped():
+    """As by Ctrl-Z: neither the thread of the runner nor the event loop runs for longer than the limit."""
+    resources = Resources()
+
+    async def main():
+        queue = WorkQueue(["a"], timeout_s=2.0)
+        async with runners(queue, resources, "a") as (_, reports):
+            asked = asyncio.create_task(queue.ask({"a": Job(lambda resource: resource.hang())}))
+            await settle()
+            time.sleep(2.5)  # noqa: ASYNC251 - nothing runs on the loop
+            await settle()
+            assert failures(reports) == []
+            resources.made["a", 1].gate.set()
+            assert await asked == {"a": "late"}
+            assert failures(reports) == []
+
+    asyncio.run(main())
 
 
 def test_who_makes_progress_is_waited_for_and_who_makes_none_is_replaced():
