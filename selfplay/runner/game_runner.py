@@ -148,7 +148,7 @@ async def _in_time(
 ) -> T:
     """Run a function on the resource in the worker's thread. The time limit restarts as long as ``progress`` grows.
 
-    Time in which the whole process was stopped, as by Ctrl-Z, does not count.
+    While the whole process is stopped, as by Ctrl-Z, at most a sixteenth of the limit passes.
 
     Raises:
         RunnerError: the function hung, and was killed or its thread abandoned; the message is ``late``.
