@@ -206,7 +206,7 @@ class Library:
         if self.unwanted:
             wanted = [f"plays {' or '.join(self._characters)}"] if self._characters else []
             wanted += [f"is player {self._player!r}{self._valid()}"] if self._player is not None else []
-            parts.append(f"in {self.unwanted} nobody {' and '.join(wanted)}")
+            parts.append(f"in {self.unwanted} of them nobody {' and '.join(wanted)}")
         return "; ".join(parts)
 
     def _valid(self) -> str:

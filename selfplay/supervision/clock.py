@@ -44,7 +44,7 @@ class Deadline:
 
     SLICES = 16  # a power of two, so that the sum of the slices is exact
 
-    def __init__(self, clock: Clock, delay_s: float, callback: Callable[[], None]) -> None:
+    def __init__(self, clock: Clock, delay_s: float, callback: Callable[[], object]) -> None:
         self._clock = clock
         self._slice_s = delay_s / self.SLICES
         self._left = self.SLICES

@@ -48,11 +48,7 @@ async def wait_any(clock: Clock, futures: Iterable[asyncio.Future[T]], timeout_s
         await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
         return
     alarm: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-
-    def ring() -> None:
-        alarm.cancel()
-
-    timer = Deadline(clock, timeout_s, ring)
+    timer = Deadline(clock, timeout_s, alarm.cancel)
     try:
         await asyncio.wait({*waited, alarm}, return_when=asyncio.FIRST_COMPLETED)
     finally:

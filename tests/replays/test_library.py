@@ -118,7 +118,9 @@ def test_only_wanted_seats_are_kept(tmp_path, wanted, seats):
     write_game(tmp_path / "b.slp", seed=2, characters=("zelda", "fox"), names=("Box", "Anna"), ports=(0, 3))
     made = library(tmp_path, **wanted)
     if not seats:
-        with pytest.raises(ConfigError, match=r"in 2 nobody plays marth and is player 'anna' \(valid: Anna, Box\)"):
+        with pytest.raises(
+            ConfigError, match=r"in 2 of them nobody plays marth and is player 'anna' \(valid: Anna, Box\)"
+        ):
             made.scan()
         return
     games = made.scan()

@@ -52,7 +52,7 @@ def test_games_are_found_with_their_places_and_players(tmp_path):
     assert [(seat.seat, seat.name, seat.rows) for seat in game.seats] == [(0, "a", 2)]
     assert [len(seat.seats) for seat in scanned(path, player="b").games] == [1, 1]
     assert len(scanned(path, max_files=1).games) == 1
-    with pytest.raises(ConfigError, match=r"in 2 nobody is player 'anna' \(valid: a, b, c\)"):
+    with pytest.raises(ConfigError, match=r"in 2 of them nobody is player 'anna' \(valid: a, b, c\)"):
         scanned(path, player="anna")
 
 

@@ -39,9 +39,11 @@ class RunRecords:
     @property
     def game(self) -> str | None:
         """``--game-type`` of the run; None if unknown."""
-        config = self.run.get("config")
-        game = config.get("game") if isinstance(config, dict) else None
-        return game.get("type") if isinstance(game, dict) else None
+        match self.run:
+            case {"config": {"game": {"type": str(game)}}}:
+                return game
+            case _:
+                return None
 
     @property
     def ended(self) -> bool:

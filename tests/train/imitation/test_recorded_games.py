@@ -160,7 +160,7 @@ def test_a_policy_of_another_training_is_not_replaced_silently(nim, tmp_path):
 
 
 def test_mistakes_are_told_before_anything_is_written(nim, tmp_path):
-    with pytest.raises(ConfigError, match=r"in 200 nobody is player 'anna'"):
+    with pytest.raises(ConfigError, match=r"in 200 of them nobody is player 'anna'"):
         imitate(tmp_path / "a", NIM, nim, "--player", "anna")
     with pytest.raises(ConfigError, match=r"cannot read .*nowhere: "):
         imitate(tmp_path / "a", NIM, tmp_path / "nowhere")
