@@ -2,9 +2,11 @@
 
 Numba's cache watches only the file of a function: after an edit of a rule that the function calls, or of a constant
 in another module, it would load the old machine code. Here the cache folder is named by a hash of all sources of the
-rules and of the versions of Numba and NumPy (see ``docs/adr/0015-private-options-of-numba.md``).
+rules and of the versions of Numba and NumPy (see ``docs/adr/0015-private-options-of-numba.md``). Numba also names
+folders by the path of the source; here they are named by its content, so that clones, worktrees and virtual
+environments share what was compiled once.
 
-Where neither the package nor the user's cache folder can be written to, the cache is a folder of temporary files that
+Where neither the user's cache folder nor the package can be written to, the cache is a folder of temporary files that
 only this user can open, or there is none; one line says so (``find_cache``).
 
 Under ``NUMBA_DISABLE_JIT=1`` the rules run uncompiled, with equal results.
@@ -14,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 import sys
 import tempfile
@@ -24,6 +27,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar, cast
 
 import numba
 import numpy as np
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, UserProvidedCacheLocator
 from numba.core.registry import CPUDispatcher
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -37,6 +41,7 @@ numba_config: Any = numba.config
 _MELEE = Path(__file__).resolve().parent / "melee"
 _SHARED = tuple(Path(__file__).with_name(name) for name in ("compile.py", "rated.py"))  # that rules use as well
 _UNCOMPILED = ("browser", "dolphin", "drawing", "slp")  # folders without compiled rules
+_DECORATED = re.compile(r"^@(rule|compiled|kernel)\b", re.MULTILINE)
 _TOLD = "SELFPLAY_CACHE_TOLD"  # set for child processes, which need not say again that the cache is elsewhere
 
 
@@ -70,20 +75,54 @@ def compiled(function: _Function) -> _Function:
 def kernel(function: _Function) -> _Function:
     """Compile a function outside the rules that Python calls, with Numba's usual options; it may create arrays.
 
-    Numba's cache watches only the file of the function, so everything that it calls must be in the same file.
+    The cache watches the compiled functions of its folder alone, so everything that it calls must be there.
     """
     return _cached(function, cache_folder(), {})
 
 
+class _Locator(UserProvidedCacheLocator):
+    """Names the folder of a function's code by the contents of its source, not by the path of the source."""
+
+    @classmethod
+    def get_suitable_cache_subpath(cls, py_file: str) -> str:
+        return f"{Path(py_file).stem}-{_source_hash(Path(py_file))}"
+
+    def get_source_stamp(self) -> str:
+        return _source_hash(Path(self._py_file))
+
+
+class _Implementation(CompileResultCacheImpl):
+    _locator_classes: list[type[object]] = [_Locator]  # noqa: RUF012  (as Numba declares it)
+
+
+class _FunctionCache(FunctionCache):
+    _impl_class = _Implementation
+
+
+_make_cache: Any = _FunctionCache  # its constructor has no types
+
+
+def _source_hash(file: Path) -> str:
+    """Hash of a source and of the files with compiled functions in its folder, which it may call."""
+    digest = hashlib.sha256(file.read_bytes())
+    for path in sorted(file.parent.glob("*.py")):
+        text = path.read_text("utf-8")
+        if _DECORATED.search(text):
+            digest.update(f"{path.name}\0{text}\0".encode())
+    return digest.hexdigest()[:16]
+
+
 def _cached(function: _Function, folder: Path | None, options: dict[str, Any]) -> _Function:
     """Compile without the GIL, with the cache in ``folder``; None: without a cache."""
-    previous = numba_config.CACHE_DIR
-    numba_config.CACHE_DIR = str(folder or "")  # read when the cache of a function is set up, which is here
-    try:
-        result: _Function = _njit(nogil=True, cache=folder is not None, **options)(function)
-    finally:
-        numba_config.CACHE_DIR = previous
-    return result
+    result: Any = _njit(nogil=True, **options)(function)
+    if folder is not None and not numba_config.DISABLE_JIT:
+        previous = numba_config.CACHE_DIR
+        numba_config.CACHE_DIR = str(folder)  # read by the constructor
+        try:
+            result._cache = _make_cache(function)
+        finally:
+            numba_config.CACHE_DIR = previous
+    return cast("_Function", result)
 
 
 def is_compiled(function: Callable[..., Any]) -> bool:
@@ -117,17 +156,19 @@ class Cache(NamedTuple):
 def find_cache() -> Cache:
     """The cache of the compiled code of exactly these sources: the first of several folders that can be written to.
 
-    They are in the user's ``NUMBA_CACHE_DIR``, the package, the user's cache folder, and a private temporary folder.
-    If only the last or none can be used, one line on stderr says so. Child processes use the same and say nothing.
+    They are in the user's ``NUMBA_CACHE_DIR``, the user's cache folder unless others can write to it, the package, and
+    a private temporary folder. If only the last or none can be used, one line on stderr says so. Child processes use
+    the same and say nothing.
     """
     name = f"rules-{sources_hash()}"
+    home = _user_cache()
     usual = [_MELEE / "__pycache__"]
+    if home is not None:
+        usual.insert(0, home)
     if numba_config.CACHE_DIR:
         usual.insert(0, Path(numba_config.CACHE_DIR))
-    if (home := _user_cache()) is not None:
-        usual.append(home / "selfplay")
     for place in usual:
-        if _is_writable(place / name):
+        if (place != home or _is_private(place)) and _is_writable(place / name):
             return Cache(place / name)
     private = _private_temporary_folder()
     kept = "is not kept, so that each start compiles again" if private is None else f"is kept in {private}"
@@ -149,21 +190,25 @@ def cache_folder() -> Path | None:
 
 def _user_cache() -> Path | None:
     try:
-        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "selfplay"
     except RuntimeError:  # a user without a home folder
         return None
 
 
 def _private_temporary_folder() -> Path | None:
-    """A folder that only this user can write to, since Numba executes its files; None if it cannot be made."""
+    """A folder that only this user can write to; None if it cannot be made."""
+    folder = Path(tempfile.gettempdir()) / f"selfplay-{os.getuid()}"
+    return folder if _is_private(folder) and _is_writable(folder) else None
+
+
+def _is_private(folder: Path) -> bool:
+    """Make a folder, or see that it is no link and no other user can write to it: Numba unpickles its files."""
     try:
-        folder = Path(tempfile.gettempdir()) / f"selfplay-{os.getuid()}"
-        folder.mkdir(mode=0o700, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = folder.lstat()  # not of what a link names
     except OSError:
-        return None
-    private = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
-    return folder if private and _is_writable(folder) else None
+        return False
+    return stat.S_ISDIR(found.st_mode) and not found.st_mode & 0o022 and found.st_uid == os.getuid()
 
 
 def sources_hash() -> str:

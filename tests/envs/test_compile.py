@@ -27,8 +27,15 @@ def elsewhere(tmp_path, monkeypatch):
     compiling.find_cache.cache_clear()
 
 
+@pytest.fixture
+def home(elsewhere, monkeypatch, tmp_path):
+    """The cache folder of the user, which is empty."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    return tmp_path / "home" / "selfplay"
+
+
 @pytest.mark.parametrize("file", ["physics/hit.py", "tables/layout.py"])
-def test_an_edit_of_any_source_changes_the_cache_folder(elsewhere, file):
+def test_an_edit_of_any_source_changes_the_cache_folder(home, elsewhere, file):
     before = compiling.cache_folder()
     compiling.find_cache.cache_clear()
     assert compiling.cache_folder() == before
@@ -72,10 +79,27 @@ def test_another_numba_changes_the_cache_folder(elsewhere, monkeypatch):
     assert compiling.sources_hash() != before
 
 
-def test_a_package_that_cannot_be_written_uses_the_users_cache(elsewhere, monkeypatch, tmp_path):
-    monkeypatch.setattr(compiling, "_is_writable", lambda folder: "home" in folder.parts)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
-    assert compiling.cache_folder().is_relative_to(tmp_path / "home" / "selfplay")
+def test_the_users_cache_is_used_and_nobody_else_can_write_to_it(home):
+    assert compiling.cache_folder().parent == home
+    assert home.stat().st_mode & 0o777 == 0o700
+
+
+def test_the_cache_of_a_home_that_cannot_be_written_is_in_the_package(home, elsewhere, monkeypatch):
+    monkeypatch.setattr(compiling, "_is_writable", lambda folder: "home" not in folder.parts)
+    assert compiling.cache_folder().parent == elsewhere / "__pycache__"
+
+
+def test_a_cache_folder_that_others_can_write_to_is_not_used(home, elsewhere):
+    home.mkdir(parents=True)
+    home.chmod(0o775)
+    assert compiling.cache_folder().parent == elsewhere / "__pycache__"
+
+
+def test_a_cache_folder_of_another_user_is_not_used(home, elsewhere, monkeypatch):
+    home.mkdir(mode=0o700, parents=True)
+    other = os.getuid() + 1
+    monkeypatch.setattr(os, "getuid", lambda: other)
+    assert compiling.cache_folder().parent == elsewhere / "__pycache__"
 
 
 def test_a_file_in_the_way_is_not_writable(tmp_path):
@@ -148,14 +172,21 @@ def test_is_compiled_tells_whether_a_first_call_would_wait(tmp_path, monkeypatch
     assert compiling.is_compiled(function), "compiled in this program"
     assert compiling.is_compiled(loaded(first)), "kept for the next one"
 
-    second = tmp_path / "second.py"
-    shutil.copy2(first, second)
-    assert not compiling.is_compiled(loaded(second)), "Numba looks for the code of a copy in another folder"
+    moved = tmp_path / "elsewhere" / "first.py"
+    moved.parent.mkdir()
+    shutil.copy(first, moved)
+    assert compiling.is_compiled(loaded(moved)), "the path of the source does not matter"
+    assert loaded(moved)(3) == 6
 
     first.write_text(f"{RULES}# changed\n")
     assert not compiling.is_compiled(loaded(first)), "the source has changed since"
-    shutil.copy2(second, first)
+    shutil.copy(moved, first)
     assert compiling.is_compiled(loaded(first))
+    called = moved.with_name("called.py")
+    called.write_text(RULES)
+    assert not compiling.is_compiled(loaded(moved)), "compiled code of its folder may be called, and has changed"
+    called.write_text("PLAIN = 1")
+    assert compiling.is_compiled(loaded(moved))
 
     for file in (tmp_path / "cache").rglob("*.nbc"):
         file.unlink()
