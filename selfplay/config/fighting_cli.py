@@ -65,7 +65,8 @@ def _imply(explicit: dict[str, Any]) -> None:
 def _check_names(config: Config) -> None:
     game = config.game.entry
     if game.fighter:
-        check_readable(config.game.character, config.game.opponent_character, config.game.stage)
+        names = (config.game.character, config.game.opponent_character, config.game.stage)
+        check_readable(*{*names} - {*game.characters, *game.stages})  # whose files were read
         _check_character("--character", config.game.character, game)
         _check_character("--opponent-character", config.game.opponent_character, game)
         check_name("--stage", config.game.stage, [*sorted(game.stages), RANDOM])

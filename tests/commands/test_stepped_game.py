@@ -169,6 +169,7 @@ def recorded(game, steps):
     return made
 
 
+@pytest.mark.full
 def test_of_long_games_the_last_steps_are_kept_in_small_pictures(monkeypatch):
     made = recorded(Pictured(), 210)
     monkeypatch.setattr(replay, "BYTES", 10**9)

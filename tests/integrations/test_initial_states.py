@@ -9,6 +9,7 @@ from selfplay.integrations.initial_states import initial_state, is_ours
 from tests.integrations.states import rows_of
 
 
+@pytest.mark.full
 def test_a_row_begins_the_game_that_it_was_written_from():
     row = rows_of(states=1)[0]
     begun = initial_state(row)

@@ -73,6 +73,7 @@ def test_only_games_of_the_two_count():
     assert len(head_to_head(GameTable.of(series(others)), "gen_10", "gen_7")[0]) == 0
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("elo", "low", "high"), [(0, 0.0, 0.09), (30, 0.91, 1.0)])
 def test_errors_are_those_of_the_bounds_though_it_looks_after_every_batch(elo, low, high):
     """Share of generations promoted, 200 tests looked at every 16 games; 5% errors, and what 200 can tell of them."""

@@ -205,10 +205,11 @@ def learner_against(name):
 GAMES = dict.fromkeys(MODES, 256) | {"league": 128} | dict.fromkeys(EXPLOITERS, 64)  # a league shares its games
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("mode", GAMES)
 def test_episodes_have_the_shares_that_each_mode_states(mode):
     """At the size of a real run: 256 games, 400 iterations, 40 generations, games of 50 iterations on average."""
-    tally = seasons(mode, learner_against, 6)
+    tally = seasons(mode, learner_against, 3)
     whole = np.array([player == "" for _, player in tally.names])
     totals = np.stack([tally.met[:, tally.names.index((category, ""))] for category, _ in tally.names], 1)
     totals[:, whole] = tally.met[:, whole].sum(1, keepdims=True)

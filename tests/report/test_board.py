@@ -229,6 +229,7 @@ def test_settings_that_do_not_apply_are_not_shown(tmp_path):
     assert "PPO" not in text
 
 
+@pytest.mark.full
 def test_of_a_long_game_the_end_is_shown_and_the_page_says_what_is_cut(tmp_path):
     frames = int(60 * LONGEST_S) + 600
     replay = PageReplay("Longest game", "It lasted.", "watch", *end_document(film(frames), LONGEST_S))
@@ -237,6 +238,7 @@ def test_of_a_long_game_the_end_is_shown_and_the_page_says_what_is_cut(tmp_path)
     assert parsed.data["film-0"]["losses"] == []
 
 
+@pytest.mark.full
 def test_a_large_run_is_a_page_of_reasonable_size(tmp_path):
     strengths = {"random": 1500.0, **{f"gen_{n}": 1400.0 + 4 * n for n in range(150)}}
     path = tmp_path / "page.html"

@@ -95,6 +95,7 @@ def test_what_is_not_known_is_absent():
     assert parsed.film["platforms"] == 0
 
 
+@pytest.mark.full
 def test_a_game_of_three_minutes_is_a_small_page(tmp_path):
     def change(now, frame):
         now.players[0, :]["action"] = 20 + frame // 200

@@ -10,6 +10,7 @@ from envs.melee.drawing.picture import Painter
 from envs.melee.drawing.scene import scene_of
 from envs.melee.tables import STAGES
 from tests.envs.melee.drawing.fights import film, replay
+from tests.support.cases import first_alone
 
 RED, BLUE = COLOURS
 
@@ -33,7 +34,7 @@ def pixels(image, colour, box=(0, 0, WIDTH, HEIGHT - 60)):
     return columns, rows
 
 
-@pytest.mark.parametrize("stage", sorted(STAGES))
+@pytest.mark.parametrize("stage", first_alone(sorted(STAGES)))
 def test_every_group_of_actions_can_be_drawn(stage):
     kinds = np.unique(actions.CATEGORY_OF, return_index=True)[1]
 

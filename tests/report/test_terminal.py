@@ -18,6 +18,7 @@ from selfplay.report.fight.terminal import (
     terminal_keys,
 )
 from tests.envs.melee.drawing.fights import film
+from tests.support.cases import first_alone
 from tests.support.processes import LIMIT_S
 
 
@@ -50,15 +51,17 @@ def test_a_film_plays_at_the_speed_of_the_game():
 
 @pytest.mark.parametrize(
     ("keys", "seconds"),
-    [
-        ({1: "faster"}, 1.0),
-        ({1: "slower"}, 4.0),
-        ({15: "quit"}, 0.5),
-        ({1: "end"}, 2.0),
-        ({2: "space", 32: "space"}, 3.0),
-        ({30: "left"}, 3.0),
-        ({5: "nothing"}, 2.0),
-    ],
+    first_alone(
+        [
+            ({1: "faster"}, 1.0),
+            ({1: "slower"}, 4.0),
+            ({15: "quit"}, 0.5),
+            ({1: "end"}, 2.0),
+            ({2: "space", 32: "space"}, 3.0),
+            ({30: "left"}, 3.0),
+            ({5: "nothing"}, 2.0),
+        ]
+    ),
 )
 def test_keys_change_how_long_it_takes(keys, seconds):
     pauses = "end" in keys.values()

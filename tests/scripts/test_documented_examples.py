@@ -35,6 +35,7 @@ from tests.train.policies import save
 ROOT = Path(__file__).parents[2]
 LOOP, LOOP_PAGE = ROOT / "docs/examples/minimal.py", ROOT / "docs/architecture.md"
 BLOCK = re.compile(r"^```python(?P<how>[^\n]*)\n(?P<code>.*?)^```", re.DOTALL | re.MULTILINE)
+LONG = ("docs/api.md", "docs/architecture.md")  # train for seconds
 PAGES = {
     str(page.relative_to(ROOT)): page.read_text(encoding="utf-8")
     for page in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("checkpoints/*.md"))
@@ -124,7 +125,14 @@ async def within(block):
         await block
 
 
-@pytest.mark.parametrize("page", [page for page, text in PAGES.items() if BLOCK.search(text)])
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=pytest.mark.full if page in LONG else ())
+        for page, text in PAGES.items()
+        if BLOCK.search(text)
+    ],
+)
 def test_the_python_blocks_of_a_page_run(page, home, tmp_path, monkeypatch):
     shutil.copytree(home, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)

@@ -28,6 +28,7 @@ def cell(score=1.0, last=1.0, **figures):
     }
 
 
+@pytest.mark.full
 def test_a_scripted_player_that_fights_is_measured():
     found = mirror(Contender("rusher"), ("mewtwo", "mewtwo"), 2, 0, "final_destination")
     assert found["finished"] == 1.0

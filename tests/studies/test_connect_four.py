@@ -195,6 +195,7 @@ class TestAlphaBeta:
         assert act(SimpleNamespace(env=env), 0, rng) == 3
 
 
+@pytest.mark.full
 def test_trains_and_meets_the_player_as_documented(tmp_path):
     pytest.importorskip("pygame")
     pytest.importorskip("pettingzoo")

@@ -112,6 +112,7 @@ def test_windows_are_compared_from_their_first_real_frame(own):
     assert ((played.same >= 0) & (played.same <= LENGTH)).all()
 
 
+@pytest.mark.full
 def test_memory_follows_from_what_was_before(own):
     """Frames behind a window never reach into it: cutting the file leaves the memory before the cut alone."""
     whole = reconstruct_memory(own)

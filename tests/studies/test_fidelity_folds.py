@@ -19,6 +19,7 @@ def change_fox(folder):
     path.write_text(path.read_text().replace(f"weight = {weight}", "weight = 33.0", 1))
 
 
+@pytest.mark.full
 def test_tables_have_what_was_fitted(games):
     tables = fitted_tables(games, lambda replays, folder: change_fox(folder))
     assert 33.0 in tables.characters["weight"]

@@ -699,6 +699,7 @@ async def test_children_live_although_nobody_holds_on_to_the_tree(clock):
     await clock.idle()
 
 
+@pytest.mark.no_cover
 @fake_time
 async def test_ten_thousand_temporary_children(clock):
     asyncio.get_running_loop().set_debug(False)  # it records a stack for every task and future

@@ -15,6 +15,7 @@ from selfplay.commands.leaderboard_page import write_run
 from selfplay.commands.players import contenders, home_rules
 from selfplay.league.leaderboard import analyse
 from selfplay.league.ledger import read_games
+from tests.support.cases import first_alone
 from tests.train.runs import assert_equal_runs, train
 
 pytest.importorskip("pettingzoo", reason="needs PettingZoo, which is not installed")
@@ -40,7 +41,7 @@ SMALL = (
 )
 
 
-@pytest.mark.parametrize("kind", GAMES)
+@pytest.mark.parametrize("kind", first_alone(sorted(GAMES, key=lambda kind: kind != "example")))
 def test_a_game_is_trained_resumed_rated_shown_evaluated_exploited_and_played(tmp_path, monkeypatch, capsys, kind):
     game, whole, parts = GAMES[kind], tmp_path / "whole", tmp_path / "parts"
     flags = ("--game-type", game)

@@ -8,6 +8,7 @@ from selfplay.config import resolve
 from selfplay.errors import ConfigError
 from selfplay.machine import CUBLAS, WORKSPACES
 from selfplay.train import app
+from tests.support.cases import first_alone
 from tests.train.runs import ITERATION, assert_equal_runs, hashes, rows, train
 
 INTERVAL = 2
@@ -83,7 +84,7 @@ def test_the_host_makes_no_difference_nor_does_changing_it(whole, tmp_path):
     assert_equal_runs(whole, folder, generations=GENERATIONS)
 
 
-@pytest.mark.parametrize("mode", ["delta_uniform", "quality", "pfsp", "pfsp_variance"])
+@pytest.mark.parametrize("mode", first_alone(["delta_uniform", "quality", "pfsp", "pfsp_variance"]))
 def test_every_mode_goes_on_with_the_same_opponents(mode, tmp_path):
     """What was scored against whom is part of a checkpoint."""
     equal = ("--deterministic", "--mode", mode, "--save-interval", 1, "--runners", "2")

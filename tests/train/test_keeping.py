@@ -36,6 +36,7 @@ def test_each_flag_keeps_its_states(tmp_path, told):
     assert numbers(tmp_path / "run", "learner") == [1, 7, 8, 9]
 
 
+@pytest.mark.full
 def test_the_best_generation_is_never_deleted(tmp_path, told):
     """It would be: it is what ``run.keep_best`` makes a difference to."""
     options = (*EACH, "--set", "league.population=4", "--track-elo", "--timesteps", 8 * ITERATION)
@@ -46,6 +47,7 @@ def test_the_best_generation_is_never_deleted(tmp_path, told):
     assert 1 in numbers(tmp_path / "with", "learner")
 
 
+@pytest.mark.full
 def test_nobody_is_deleted_with_whom_a_state_goes_on(tmp_path):
     """A state that is kept for ever keeps its whole pool, which the run itself has thinned since."""
     options = (*EACH, "--set", "league.population=4", "--set", "run.keep_checkpoints=1", "--timesteps", 9 * ITERATION)

@@ -15,6 +15,7 @@ from selfplay.commands.exploit import exploit
 from selfplay.commands.players import contenders, home_rules
 from selfplay.errors import ConfigError
 from selfplay.league.modes import MODES
+from tests.support.cases import first_alone
 from tests.train.runs import assert_equal_runs, train
 
 NIM, DUEL, UNCOUNTED = (f"tests.envs.games:{name}" for name in ("Nim", "Duel", "Uncounted"))
@@ -44,10 +45,10 @@ def test_games_that_do_not_repeat_themselves_begin_anew_and_the_header_says_so(t
     assert "began anew" in shown
 
 
-@pytest.mark.parametrize(("game", "host", "least"), [(DUELS, "thread", 0.2), (CLIMBS, "process", 0.6)])
+@pytest.mark.parametrize(("game", "host", "least"), first_alone([(DUELS, "thread", 0.2), (CLIMBS, "process", 0.6)]))
 def test_seats_of_a_vector_environment_are_trained_rated_and_evaluated(tmp_path, game, host, least):
     flags = ("--game-type", game, "--host", host, "--mode", "simple_mix", "--learning-rate", 0.003)
-    flags += ("--track-elo", "--rating-share", "1", "--timesteps", 60 * ITERATION, "--save-interval", "20")
+    flags += ("--track-elo", "--rating-share", "1", "--timesteps", 30 * ITERATION, "--save-interval", "10")
     code, shown = train(tmp_path / "run", *flags, size=SMALL)
     assert code == 0
     assert "random (bot)" in shown

@@ -110,6 +110,7 @@ def test_a_resumed_run_of_a_policy_that_remembers_equals_an_uninterrupted_one(ki
     assert_equal_runs(tmp_path / "whole", tmp_path / "halves", generations=[f"gen_{i}" for i in range(5)])
 
 
+@pytest.mark.full
 def test_a_policy_that_remembers_is_rated_and_meets_its_past(tmp_path):
     folder = tmp_path / "run"
     policy = save_imitation(tmp_path / "imitation", "gru")

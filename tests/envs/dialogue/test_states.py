@@ -76,6 +76,7 @@ def test_the_best_is_that_of_all_assignments(size):
         assert solo_worth(values, np.ones((size, size), bool), 0.0) == most
 
 
+@pytest.mark.full
 def test_the_filter_finds_what_a_plain_one_finds():
     rng = np.random.default_rng(0)
     masks = rng.random((2, 4000, 3, 3)) < 0.4

@@ -182,6 +182,7 @@ def played():
     return np.array(rows), np.array(stats)
 
 
+@pytest.mark.full
 def test_games_of_the_mock_give_the_mocks_own_counts(played):
     rows, stats = played
     np.testing.assert_allclose(rows["minutes"] * 3600, stats["frames"])

@@ -74,6 +74,7 @@ def test_damaged_made_files(which, cut, flips):
     check(damaged(made()[which], cut, flips))
 
 
+@pytest.mark.full
 def test_every_truncation_of_a_made_file():
     data = made()[2]
     for length in [*range(1100), *range(1100, len(data), 13)]:

@@ -52,6 +52,7 @@ def games(tmp_path_factory):
     return dict(zip(GAMES, json.loads((folder / "made.json").read_text()), strict=True))
 
 
+@pytest.mark.full
 def test_left_hand_moves_and_right_hand_hits(games):
     for game in games.values():
         assert game["hits"] >= 2

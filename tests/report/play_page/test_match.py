@@ -111,6 +111,7 @@ def again(one):
     return found, replay(found)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", [one["name"] for one in FIGHTS])
 def test_games_are_played_again_bit_for_bit(played, name):
     said = played[name]["said"]

@@ -12,6 +12,7 @@ KB = 1000
 EVIL = ("</script><script>alert(1)</script>", "\u202etxet", "<img src=x onerror=alert(1)>", "x" * 5000)
 
 
+@pytest.mark.full
 def test_a_page_is_small_enough():
     one = len(play_page(content(policy(hidden=128))).encode())
     two = len(play_page(content(policy(hidden=128), policy("gen_80", hidden=128, seed=1))).encode())

@@ -206,6 +206,7 @@ def test_a_run_goes_on_where_every_group_has_one_reward_although_kl_costs(tmp_pa
     assert all(np.array_equal(before[name], after[name]) for name in before)
 
 
+@pytest.mark.full
 def test_a_run_that_continues_an_adapter_stays_near_that_adapter_when_it_is_resumed_too(kuhn_start, tmp_path):
     options = ("--learning-rate", 3e-3, "--batch-size", 1024)  # one step an iteration
     assert run(tmp_path / "first", kuhn_start, "--games", 64, "--lora-rank", 4, "--kl", 0, *options)[0] == 0

@@ -13,6 +13,7 @@ from selfplay.errors import ConfigError, DiskError, IncompatibleError, RunLocked
 from selfplay.learner.grpo import GRPOLearner
 from selfplay.train.rater import Rater
 from tests.checkpoint.samples import forge
+from tests.support.cases import first_alone
 from tests.train.dialogue.test_app import resume, run, weights
 from tests.train.disks import WRITING, Disk
 from tests.train.runs import KEPT
@@ -25,7 +26,7 @@ def folders(run, kind):
     return sorted(path.name for path in (run / kind).iterdir())
 
 
-@pytest.mark.parametrize("operation", ["write", "fsync"])
+@pytest.mark.parametrize("operation", first_alone(["write", "fsync"]))
 def test_a_disk_that_is_full_for_a_while(kuhn_start, tmp_path, monkeypatch, operation):
     disk = Disk(monkeypatch, operation)
     at_call(monkeypatch, GRPOLearner, "update", 2, disk.fill)

@@ -6,6 +6,7 @@ import pytest
 from selfplay.checkpoint.models import read_model, weights_of
 from selfplay.train.dialogue import embedded
 from selfplay.train.dialogue.partial import partial_folder
+from tests.support.cases import first_alone
 from tests.support.processes import LIMIT_S
 from tests.train.dialogue.conftest import make_start
 
@@ -32,7 +33,7 @@ def interrupted(root, number, after, told):
 
 
 @pytest.mark.parametrize(
-    ("number", "error"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)], ids=["ctrl-c", "sigterm"]
+    ("number", "error"), first_alone([(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)])
 )
 def test_an_interrupted_training_goes_on_to_the_same_model(whole, tmp_path, number, error):
     for after in (1, 20):  # early, and where a snapshot may be kept

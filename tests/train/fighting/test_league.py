@@ -42,6 +42,7 @@ def league(tmp_path_factory):
     return folder, text
 
 
+@pytest.mark.full
 def test_exploiters_join_the_league_and_the_main_agent_meets_them(league):
     folder, text = league
     exploiters = names(RunDir(folder).exploiters)
@@ -90,6 +91,7 @@ def test_an_exploiter_has_won_before_the_generation_that_it_never_met():
     assert str(unmet) == "has not played against the main agent yet"
 
 
+@pytest.mark.full
 def test_exploiters_of_a_pretrained_run_need_it_no_more(other, tmp_path):
     source, folder = tmp_path / "source", tmp_path / "run"
     shutil.copytree(other, source)

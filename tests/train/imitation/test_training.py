@@ -127,6 +127,7 @@ def test_it_says_whose_best_policy_it_will_replace(replays, tmp_path):
 # ---- one game alone
 
 
+@pytest.mark.full
 def test_one_game_alone_is_learned_better_than_without_looking(alone, tmp_path):
     code, text = trained(tmp_path / "policies", "--replays", alone, "--epochs", 60, "--learning-rate", "5e-3")
     assert code == 0

@@ -132,6 +132,7 @@ def live_cameras(scene):
     return whole(np.stack(pictures))
 
 
+@pytest.mark.full
 @needs_node
 @pytest.mark.parametrize(
     "stage", [stage if stage == "yoshis_story" else pytest.param(stage, marks=pytest.mark.full) for stage in PAIRS]

@@ -158,13 +158,13 @@ def test_drifting_back_from_below_does_not_snap_to_the_top():
     assert arena.players.y[0] < -54
 
 
-@pytest.mark.parametrize("stage", sorted(STAGES))
+@pytest.mark.parametrize("stage", first_alone(sorted(STAGES)))
 @pytest.mark.parametrize("seed", first_alone(range(6)))
 def test_random_play_stays_sane(stage, seed):
-    """10 000 frames a case: finite, hull outside the body, on the ground exactly at a surface."""
+    """4 000 frames a case: finite, hull outside the body, on the ground exactly at a surface."""
     arena = Arena(("mewtwo", "fox", "jigglypuff", "sheik", "marth", "ganondorf")[seed], "fox", stage)
     most_jumps = int(arena.tables.characters["air_jumps"].max())
-    pads = random_pads(seed, 10_000)
+    pads = random_pads(seed, 4000)
     record = arena.tables.stages.view(np.recarray)[arena.memory[0].stage_row]
     for frame in range(len(pads)):
         if frame % 500 == 499:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from envs.melee import actions as a
 from envs.melee.state import PLAYER
 from tests.envs.melee.arena import Arena, random_pads
+from tests.support.cases import first_alone
 
 MIRRORED = ("x", "speed_air_x", "speed_ground_x", "speed_attack_x", "facing")
 EXCHANGED = {
@@ -49,12 +50,13 @@ def play_both(left, right, stage, pads):
             break
 
 
-@pytest.mark.parametrize("stage", ["final_destination", "battlefield"])
-@pytest.mark.parametrize(("left", "right"), [("mewtwo", "mewtwo"), ("mewtwo", "fox"), ("fox", "fox")])
+@pytest.mark.parametrize("stage", first_alone(["battlefield", "final_destination"]))
+@pytest.mark.parametrize(("left", "right"), first_alone([("mewtwo", "fox"), ("mewtwo", "mewtwo"), ("fox", "fox")]))
 def test_random_play_mirrors(left, right, stage):
     play_both(left, right, stage, random_pads(len(left) * 7 + len(right), 4000))
 
 
+@pytest.mark.full
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.booleans())
 def test_close_combat_mirrors(seed, platforms):
