@@ -31,7 +31,7 @@ def values(array: np.ndarray) -> list[bytes]:
     return [array[name].tobytes() for name in array.dtype.names] if array.dtype.names else [array.tobytes()]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(st.dictionaries(names, plain | structured, max_size=5))
 def test_round_trip(arrays):
     back = decode_arrays(encode_arrays(arrays, "file"), "file")

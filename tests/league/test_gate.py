@@ -74,12 +74,12 @@ def test_only_games_of_the_two_count():
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize(("elo", "low", "high"), [(0, 0.0, 0.09), (30, 0.91, 1.0)])
+@pytest.mark.parametrize(("elo", "low", "high"), [(0, 0.0, 0.11), (30, 0.89, 1.0)])
 def test_errors_are_those_of_the_bounds_though_it_looks_after_every_batch(elo, low, high):
-    """Share of generations promoted, 200 tests looked at every 16 games; 5% errors, and what 200 can tell of them."""
+    """Share of generations promoted, 100 tests looked at every 16 games; 5% errors, and what 100 can tell of them."""
     rng = np.random.default_rng(5)
     promoted = 0
-    for _ in range(200):
+    for _ in range(100):
         made = gate()
         made.challenge(["gen_0", "gen_1"])
         everything = tournament({"gen_1": 1500.0 + elo, "gen_0": 1500.0}, [("gen_1", "gen_0")], 3000, rng)
@@ -88,4 +88,4 @@ def test_errors_are_those_of_the_bounds_though_it_looks_after_every_batch(elo, l
             if test.state != "open":
                 break
         promoted += made.state.best == "gen_1"
-    assert low <= promoted / 200 <= high
+    assert low <= promoted / 100 <= high

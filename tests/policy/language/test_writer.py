@@ -38,8 +38,8 @@ def test_log_probabilities_are_those_of_one_forward_over_everything(shared_heads
 )
 def test_what_is_written_does_not_depend_on_how_the_work_is_cut(options):
     model = tiny()
-    whole, _ = converse(LocalWriter(model, SAMPLING), count=40, turns=4)
-    cut, _ = converse(LocalWriter(model, SAMPLING, **options), count=40, turns=4)
+    whole, _ = converse(LocalWriter(model, SAMPLING), count=20, turns=4)
+    cut, _ = converse(LocalWriter(model, SAMPLING, **options), count=20, turns=4)
     for one, other in zip(whole, cut, strict=True):
         assert one.ids == other.ids
         assert one.logprob == pytest.approx(other.logprob, abs=1e-4)
