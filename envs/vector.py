@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -40,19 +42,25 @@ def action_spec(game: Game) -> ActionSpec:
     return ActionSpec(binary=0, sizes=sizes, rest=(-1,) * len(sizes))
 
 
-def repeats_itself(make: Callable[[], Game], steps: int = 30) -> bool:
+def repeats_itself(make: Callable[[], Game], steps: int = 30, seconds: float = 1.0) -> bool:
     """Return True if two games with one seed and the same random actions have equal snapshots.
+
+    Play goes on until an episode ends, for some seconds at most, so that a game that fails at its end is refused
+    before it is trained.
 
     Raises:
         GameError: the game failed.
     """
-    pair, alike = SyncVectorGame(make, 2), True
+    pair, alike, ended, until = SyncVectorGame(make, 2), True, False, time.monotonic() + seconds
     pair.bots[:] = pair.bot_names.index(RANDOM)
     pair.reset(np.zeros(2, np.uint64))
     nothing = np.zeros((2, 2, pair.actions.width), pair.actions.dtype)
-    for _ in range(steps):
-        pair.step(nothing)
-        alike &= all(np.array_equal(*both) for both in pair.snapshot().values())
+    for step in count(1):
+        ended |= bool(pair.step(nothing).ended.any())
+        if step <= steps:
+            alike &= all(np.array_equal(*both) for both in pair.snapshot().values())
+        elif ended or time.monotonic() > until:
+            break
     pair.close()
     return alike
 

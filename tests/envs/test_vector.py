@@ -92,6 +92,26 @@ def test_games_that_do_not_repeat_themselves_begin_anew():
     assert len(other.notes) == 1
 
 
+def test_a_game_that_fails_at_its_end_is_refused_before_it_is_trained():
+    class Unfinished(Nim):
+        max_steps = 300
+
+        def reset(self, seed):
+            super().reset(seed)
+            self.left += 200
+
+        def observe(self, seat):
+            return np.zeros(13)
+
+        def step(self, actions):
+            ended = super().step(actions)
+            assert not ended[1], "not written yet"
+            return ended
+
+    with pytest.raises(GameError, match="game 0, step: AssertionError: not written yet"):
+        repeats_itself(Unfinished)
+
+
 def test_scripted_players_play_their_seats_alike_in_any_block():
     def drawn(game, seat, rng):
         return int(rng.integers(min(3, game.left)))
