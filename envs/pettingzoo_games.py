@@ -34,6 +34,7 @@ from envs.pettingzoo_steps import (
     single,
     two_agents,
 )
+from envs.plugins import meant_environment
 from envs.spaces import choices, features, given, joined_mask, one_line, without_mask
 
 if TYPE_CHECKING:
@@ -280,7 +281,9 @@ def find_factory(module: str) -> Callable[..., Any]:
         GameError: it is no module of PettingZoo, it has no environment, or something is not installed.
     """
     if not module.startswith("pettingzoo."):
-        raise GameError(f"{module!r} is no module of PettingZoo (valid: 'pettingzoo.' and what follows)")
+        near = meant_environment(module)
+        hint = f"; did you mean {near!r}?" if near else ""
+        raise GameError(f"{module!r} is no module of PettingZoo{hint} (valid: 'pettingzoo.' and what follows)")
     try:
         imported = import_module(module)
     except ModuleNotFoundError as error:

@@ -523,6 +523,17 @@ def test_a_mistyped_module_names_the_nearest():
         from_pettingzoo("pettingzoo.clasic.rps_v2")
 
 
+def test_a_module_that_is_gone_suggests_no_other_game():
+    with pytest.raises(GameError, match=r"unknown environment 'pettingzoo.classic.gin_rummy_v4' \(valid: "):
+        from_pettingzoo("pettingzoo.classic.gin_rummy_v4")
+
+
+@pytest.mark.parametrize("name", ["connect_four_v3", "connect_four", "classic.connect_four_v2", "conect-four"])
+def test_the_name_of_an_environment_suggests_its_module(name):
+    with pytest.raises(GameError, match=rf"'{name}' is no module .*; did you mean 'pettingzoo:{CONNECT_FOUR}'\? \(val"):
+        from_pettingzoo(name)
+
+
 @pytest.mark.parametrize("name", ["pettingzoo.classic", "pettingzoo.utils.env"])
 def test_a_module_without_an_environment_is_refused(name):
     with pytest.raises(GameError, match=rf"unknown environment '{name}'.*\(valid: pettingzoo\."):
@@ -531,7 +542,9 @@ def test_a_module_without_an_environment_is_refused(name):
 
 def test_what_has_moved_elsewhere_is_said_in_one_line(module):
     name = module("moved_v1", "raise ImportError('moved_v1 is a package of its own')")
-    with pytest.raises(GameError, match=r"pettingzoo\.moved_v1: ImportError: moved_v1 is a package of its own$"):
+    with pytest.raises(
+        GameError, match=r"pettingzoo\.moved_v1: ImportError: moved_v1 is a package of its own \(.*moved_v1\.py:1\)$"
+    ):
         from_pettingzoo(name)
 
 
