@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 RANDOM: Final = "random"
 """The scripted player that every game has: uniform over the legal actions."""
+MOST_REWARD: Final = float(np.finfo(np.float32).max)
 _BOTS: Final = np.uint64(0x5C21B7ED)  # sets their random numbers apart from the seeds of episodes
 SEED_BITS: Final = np.uint64(33)  # bits dropped from a word: C code takes seeds below 2^31
 
@@ -138,10 +139,11 @@ class Block:
         Raises:
             GameError: they are no numbers.
         """
-        if not np.isfinite(rewards).all():
-            b = int(np.argwhere(~np.isfinite(rewards))[0, 0])
+        if not (np.abs(rewards) <= MOST_REWARD).all():
+            b = int(np.argwhere(~(np.abs(rewards) <= MOST_REWARD))[0, 0])
             raise GameError(
-                f"game {b}: step {self._steps[b]} gave the rewards {rewards[b].tolist()} (valid: finite numbers)"
+                f"game {b}: step {self._steps[b]} gave the rewards {rewards[b].tolist()} "
+                f"(valid: finite numbers up to {MOST_REWARD:.1e})"
             )
         return rewards
 

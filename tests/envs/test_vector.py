@@ -176,6 +176,10 @@ def play_a_step(make):
         ({"step": lambda self, actions: ([0], 1.0, False, False, {})}, "^game 0: step returned 5 values "),
         ({"step": lambda self, actions: ((float("nan"), 0.0), False, False)}, "step 0 gave the rewards"),
         (
+            {"step": lambda self, actions: ((1e39, 0.0), False, False)},
+            r"\[1e\+39, 0.0\] \(valid: finite numbers up to 3.4",
+        ),
+        (
             {"observe": lambda self, seat: [1.0, 2.0]},
             r"game 0, observations: observe\(0\) returned 2 numbers \(valid: 13 numbers, its obs_width\)$",
         ),
