@@ -12,10 +12,20 @@ GameError            a game was used or fed wrongly; the message names what, whe
 
 from __future__ import annotations
 
+import sysconfig
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
 
 from envs.spelling import nearest
+
+_ROOT: Final = Path(__file__).resolve().parents[1]
+_NOT_OWN: Final = (
+    "<", *(str(_ROOT / package) for package in ("envs", "selfplay")), *sysconfig.get_paths().values(),
+)  # fmt: skip
+"""Where files begin that are not those of a user: generated code, ours, Python's and those of installed packages."""
 
 
 class GameError(Exception):
@@ -24,12 +34,21 @@ class GameError(Exception):
 
 @contextmanager
 def error_context(where: str | Callable[[], str]) -> Iterator[None]:
-    """Raise errors of code from outside this package as a GameError that begins with the place."""
+    """Raise errors of code from outside this package as a GameError that begins with the place.
+
+    The message ends with the innermost file and line of the user's own, if there is one in the traceback.
+    """
     try:
         yield
     except Exception as error:
-        why = str(error) if isinstance(error, GameError) else f"{type(error).__name__}: {error}"
+        why = str(error) if isinstance(error, GameError) else f"{type(error).__name__}: {error}{_own_line(error)}"
         raise GameError(f"{where if isinstance(where, str) else where()}: {why}") from error
+
+
+def _own_line(error: BaseException) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [f" ({frame.filename}:{frame.lineno})" for frame in frames if not frame.filename.startswith(_NOT_OWN)]
+    return own[-1] if own else ""
 
 
 class ActionError(GameError):

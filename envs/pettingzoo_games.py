@@ -21,7 +21,21 @@ from numpy.typing import NDArray
 from envs.distribution import install_command
 from envs.errors import GameError, UnknownNameError
 from envs.game import BOTH, Action, Game
-from envs.spaces import MASK, choices, features, given, joined_mask, one_line, without_mask
+from envs.pettingzoo_steps import (
+    AEC_RESET,
+    PARALLEL_RESET,
+    PARALLEL_STEP,
+    AecRewards,
+    check_agents,
+    check_reset,
+    dictionaries,
+    mask_of,
+    outcome,
+    single,
+    two_agents,
+)
+from envs.plugins import meant_environment
+from envs.spaces import choices, features, given, joined_mask, one_line, without_mask
 
 if TYPE_CHECKING:
     from envs.api import F32, Bool
@@ -39,11 +53,11 @@ class _PettingZooGame(Game):
 
     _acting: Sequence[int]
     _observations: dict[Any, Any]  # by agent; the last one of an agent that has left stays
-    _infos: Mapping[Any, Mapping[str, Any]]
+    _infos: Mapping[Any, Any] | None
 
     def __init__(self, env: Any) -> None:  # noqa: ANN401
         self.env = env
-        self._agents = _agents(env)
+        self._agents = two_agents(env)
         self.seat_names = tuple(map(str, self._agents))
         self._sees = [without_mask(env.observation_space(agent)) for agent in self._agents]
         self._widths = [
@@ -53,8 +67,8 @@ class _PettingZooGame(Game):
 
         self._plays = [env.action_space(agent) for agent in self._agents]
         # Of an agent whose action is one number, the smallest; ``given`` takes longer.
-        single = all(isinstance(space, spaces.Discrete) for space in self._plays)
-        self._firsts = [int(space.start) if single else None for space in self._plays]
+        numbers = all(isinstance(space, spaces.Discrete) for space in self._plays)
+        self._firsts = [int(space.start) if numbers else None for space in self._plays]
         own = [choices(space, f"{agent} plays") for space, agent in zip(self._plays, self._agents, strict=True)]
         sizes = [max(pair) for pair in zip_longest(*own, fillvalue=1)]
         self.num_actions = sizes[0] if len(sizes) == 1 else tuple(sizes)
@@ -111,11 +125,9 @@ class _PettingZooGame(Game):
         return self._observations[self._agents[seat]]
 
     def mask(self, seat: int) -> Any:  # noqa: ANN401
-        """The mask of an agent in its observation, or else in its info; None: it has none."""
-        seen = self.seen(seat)
-        if isinstance(seen, dict) and MASK in seen:
-            return seen[MASK]
-        return self._infos.get(self._agents[seat], {}).get(MASK)
+        """The mask of an agent; None: it has none."""
+        agent = self._agents[seat]
+        return mask_of(self.seen(seat), (self._infos or {}).get(agent), agent)
 
     def render(self) -> str | NDArray[np.uint8]:
         shown: str | NDArray[np.uint8] | None = None
@@ -146,22 +158,29 @@ class ParallelGame(_PettingZooGame):
     """
 
     def reset(self, seed: int) -> None:
-        observations, self._infos = self.env.reset(seed=seed & SEEDS)
+        observations, self._infos = dictionaries(self.env.reset(seed=seed & SEEDS), PARALLEL_RESET, "reset")
+        check_agents(self.env, self._agents)
         self._observations = dict(observations)
         self._acting = BOTH
 
     def step(self, actions: Sequence[Action]) -> tuple[Sequence[float], bool, bool]:
         acted = {self._agents[seat]: seat for seat in self._acting}
-        observations, rewards, terminations, truncations, self._infos = self.env.step(
-            {agent: self._given(seat, actions[seat]) for agent, seat in acted.items()}
+        observations, rewards, terminations, truncations, self._infos = dictionaries(
+            self.env.step({agent: self._given(seat, actions[seat]) for agent, seat in acted.items()}),
+            PARALLEL_STEP,
+            "step",
         )
         self._observations.update(observations)
-        cut = [agent for agent in acted if truncations.get(agent) and not terminations.get(agent)]
-        done = {*cut, *(agent for agent in acted if terminations.get(agent) or agent not in self.env.agents)}
-        self._acting = [seat for agent, seat in acted.items() if agent not in done]
-        over, truncated = not self._acting, len(cut) == len(acted)
-        gained = [float(rewards.get(agent, 0.0)) for agent in self._agents]
-        return gained, over and not truncated, over and truncated
+        if silent := [agent for agent in acted if agent not in rewards]:
+            raise GameError(f"step gave no reward to {silent[0]} (valid: one for each agent that acted)")
+        gained = [single(rewards.get(agent, 0.0), agent) for agent in self._agents]
+        stays = {
+            agent: seat
+            for agent, seat in acted.items()
+            if agent in self.env.agents and not (terminations.get(agent) or truncations.get(agent))
+        }
+        self._acting = [*stays.values()]
+        return gained, *(outcome(acted, terminations, truncations) if not stays else (False, False))
 
 
 class AecGame(_PettingZooGame):
@@ -175,42 +194,59 @@ class AecGame(_PettingZooGame):
         super().__init__(env)
         self._core = _without_checks(env)
         self._alone = {agent: (seat,) for seat, agent in enumerate(self._agents)}
+        self.rewards = AecRewards(self._agents)
 
     def reset(self, seed: int) -> None:
         self.env.reset(seed=seed & SEEDS)
+        check_agents(self._core, self._agents, AEC_RESET)
+        self._live = [*self._agents]
         self._last: dict[Any, Any] = {}
+        self._seen: dict[Any, Any] = {}
         self._finish_step()
 
     def step(self, actions: Sequence[Action]) -> tuple[Sequence[float], bool, bool]:
         (seat,) = self._acting
-        self._core.step(self._given(seat, actions[seat]))
-        rewards = self._core.rewards
-        gained = [rewards.get(agent, 0.0) for agent in self._agents]
-        terminated = self._finish_step()
-        over = not self._acting
-        return gained, over and terminated, over and not terminated
+        core, live = self._core, self._live
+        for agent in core._cumulative_rewards:
+            core._cumulative_rewards[agent] = 0  # what is in it was taken after the steps that gave it
+        core.step(self._given(seat, actions[seat]))
+        gained = self.rewards.of_step(core.rewards, core._cumulative_rewards, live)
+        return gained, *self._finish_step()
 
-    def _finish_step(self) -> bool:
-        """Make the steps of agents that are done; whether one of them was terminated."""
-        core, terminated = self._core, False
+    def _finish_step(self) -> tuple[bool, bool]:
+        """Make the steps of agents that are done while others play on; whether the game is over, or truncated."""
+        core, ended = self._core, (False, False)
         self._observations, self._acting = self._last.copy(), ()
-        while core.agents:
+        while True:
+            self._infos = core.infos
+            gone = [agent for agent in self._live if agent not in core.agents or self._is_done(agent)]
+            self._live = [agent for agent in self._live if agent not in gone]
+            if not self._live:
+                ended = outcome(gone, core.terminations, core.truncations)
+                break
             agent = core.agent_selection
-            if not (core.terminations[agent] or core.truncations[agent]):
+            if agent in self._live:
                 self._acting = self._alone[agent]
                 break
-            terminated = terminated or bool(core.terminations[agent])
+            if agent not in self._agents or agent not in core.agents:
+                names = ", ".join(map(str, self._live))
+                raise GameError(f"agent_selection is {agent!r}, which is not in the game any more (valid: {names})")
             self._last[agent] = self.seen(self._alone[agent][0])  # many environments show nothing to a removed agent
             core.step(None)
             if agent in core.agents:
                 raise GameError(f"{agent} is done, but step(None) does not remove it from agents")
             self._observations = self._last.copy()
-        self._infos = core.infos
-        return terminated
+        if ended[0]:  # nobody learns from what is seen after it
+            removed = {agent: seen for agent, seen in self._seen.items() if agent not in core.agents}
+            self._observations = removed | self._observations
+        return ended
+
+    def _is_done(self, agent: Any) -> bool:  # noqa: ANN401
+        return bool(self._core.terminations.get(agent) or self._core.truncations.get(agent))
 
     def seen(self, seat: int) -> Any:  # noqa: ANN401
         if (agent := self._agents[seat]) not in self._observations:
-            self._observations[agent] = self._core.observe(agent)
+            self._observations[agent] = self._seen[agent] = self._core.observe(agent)
         return self._observations[agent]
 
 
@@ -227,8 +263,7 @@ def adapted(made: object) -> Game:
 
         for kind, game in ((ParallelEnv, ParallelGame), (AECEnv, AecGame)):
             if isinstance(made, kind):
-                if type(made.unwrapped).reset is kind.reset:
-                    raise GameError(f"there is no reset: {type(made.unwrapped).__name__} does not define it")
+                check_reset(made, kind)
                 return game(made)
     raise GameError(f"{made!r} is no game (valid: a Game, or a ParallelEnv or AECEnv of PettingZoo)")
 
@@ -246,7 +281,9 @@ def find_factory(module: str) -> Callable[..., Any]:
         GameError: it is no module of PettingZoo, it has no environment, or something is not installed.
     """
     if not module.startswith("pettingzoo."):
-        raise GameError(f"{module!r} is no module of PettingZoo (valid: 'pettingzoo.' and what follows)")
+        near = meant_environment(module)
+        hint = f"; did you mean {near!r}?" if near else ""
+        raise GameError(f"{module!r} is no module of PettingZoo{hint} (valid: 'pettingzoo.' and what follows)")
     try:
         imported = import_module(module)
     except ModuleNotFoundError as error:
@@ -270,14 +307,6 @@ def _environments(package: str) -> list[str]:
         package = package.rpartition(".")[0]
     names = [f"{package}.{each.name}" for each in pkgutil.iter_modules(path)]
     return [name for name in names if re.search(r"_v\d+$", name)] or names
-
-
-def _agents(env: Any) -> tuple[Any, ...]:  # noqa: ANN401
-    agents = tuple(getattr(env, "possible_agents", ()))
-    if len(agents) != len(BOTH):
-        names = ", ".join(map(str, agents)) or "none"
-        raise GameError(f"there are {len(agents)} possible_agents ({names}), only games of two are supported")
-    return agents
 
 
 def _without_checks(env: Any) -> Any:  # noqa: ANN401

@@ -13,11 +13,14 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import sys
 from collections.abc import Callable
 from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from envs.errors import GameError, error_context
@@ -84,11 +87,41 @@ def load(name: str, flag: str) -> Any:  # noqa: ANN401
         )
     path, _, attribute = name.partition(":")
     with error_context(f"{flag} {name}"):
+        if near := meant_module(name):
+            raise GameError(f"a module is named as Python imports it; did you mean {near!r}?")
         module = import_module(path)
         if not hasattr(module, attribute):
             near = nearest(attribute, [each for each in vars(module) if not each.startswith("_")])
             raise GameError(f"{path} has no {attribute!r}{f'; did you mean {near!r}?' if near else ''}")
         return getattr(module, attribute)
+
+
+def meant_module(name: str) -> str | None:
+    """``module:attribute``, where a name is the path of a file, or a module of this folder without the attribute."""
+    path, _, attribute = name.partition(":")
+    if path.endswith(".py") or "/" in path:
+        relative = os.path.relpath(path) if os.path.isabs(path) else os.path.normpath(path)
+        parts = relative.removesuffix(".py").split(os.sep)
+        return f"{'.'.join(part for part in parts if part != os.pardir)}:{attribute or 'NAME'}"
+    if ":" in name:
+        return None
+    package, _, last = name.rpartition(".")
+    for module, attribute in ((name, "NAME"), (package, last)):
+        place = module.replace(".", os.sep)
+        if module and (os.path.isfile(f"{place}.py") or os.path.isfile(os.path.join(place, "__init__.py"))):
+            return f"{module}:{attribute}"
+    return None
+
+
+def meant_environment(name: str) -> str | None:
+    """The name of the environment of PettingZoo that was probably meant, with or without its package and version."""
+    spec = find_spec("pettingzoo")
+    folders = list(spec.submodule_search_locations or ()) if spec else []
+    files = sorted(file for folder in folders for file in Path(folder).glob("*/*_v[0-9]*.py"))
+    modules = {re.sub(r"_v\d+$", "", file.stem): f"pettingzoo.{file.parent.name}.{file.stem}" for file in files}
+    wanted = re.split(r"[.:/]", name)[-1].removesuffix(".py")
+    near = nearest(re.sub(r"_v\d+$", "", wanted), modules)
+    return None if near is None else f"{PETTINGZOO}{modules[near]}"
 
 
 def find_block(name: str) -> Callable[..., ScriptedGame] | None:

@@ -14,6 +14,10 @@ def nearest(name: str, valid: Iterable[str]) -> str | None:
     """The valid name nearest to a mistyped one, or the only one that begins or ends with it; None if none is near."""
     names = {plain(one): one for one in valid}
     wanted = plain(name)
+    package = wanted.rpartition(".")[0] + "."
+    if all(one.startswith(package) for one in names):  # names are not alike for being in one package
+        wanted = wanted.removeprefix(package)
+        names = {one.removeprefix(package): whole for one, whole in names.items()}
     if near := difflib.get_close_matches(wanted, names, n=1, cutoff=CUTOFF):
         return names[near[0]]
     whole = [one for one in names if one.startswith(wanted) or one.endswith((f"_{wanted}", f".{wanted}"))]

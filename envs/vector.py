@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 RANDOM: Final = "random"
 """The scripted player that every game has: uniform over the legal actions."""
+MOST_REWARD: Final = float(np.finfo(np.float32).max)
 _BOTS: Final = np.uint64(0x5C21B7ED)  # sets their random numbers apart from the seeds of episodes
 SEED_BITS: Final = np.uint64(33)  # bits dropped from a word: C code takes seeds below 2^31
 
@@ -40,19 +43,26 @@ def action_spec(game: Game) -> ActionSpec:
     return ActionSpec(binary=0, sizes=sizes, rest=(-1,) * len(sizes))
 
 
-def repeats_itself(make: Callable[[], Game], steps: int = 30) -> bool:
+def repeats_itself(make: Callable[[], Game], steps: int = 30, seconds: float = 1.0) -> bool:
     """Return True if two games with one seed and the same random actions have equal snapshots.
+
+    Play goes on until an episode ends, for some seconds at most, so that a game that fails at its end is refused
+    before it is trained. Of a very slow game fewer steps are compared.
 
     Raises:
         GameError: the game failed.
     """
-    pair, alike = SyncVectorGame(make, 2), True
+    pair, alike, ended, began = SyncVectorGame(make, 2), True, False, time.monotonic()
     pair.bots[:] = pair.bot_names.index(RANDOM)
     pair.reset(np.zeros(2, np.uint64))
     nothing = np.zeros((2, 2, pair.actions.width), pair.actions.dtype)
-    for _ in range(steps):
-        pair.step(nothing)
-        alike &= all(np.array_equal(*both) for both in pair.snapshot().values())
+    for step in count(1):
+        ended |= bool(pair.step(nothing).ended.any())
+        if step <= steps:
+            alike &= all(np.array_equal(*both) for both in pair.snapshot().values())
+        taken = time.monotonic() - began
+        if (step >= steps and (ended or taken > seconds)) or taken > 5 * seconds:
+            break
     pair.close()
     return alike
 
@@ -129,9 +139,12 @@ class Block:
         Raises:
             GameError: they are no numbers.
         """
-        if not np.isfinite(rewards).all():
-            b = int(np.argwhere(~np.isfinite(rewards))[0, 0])
-            raise GameError(f"game {b}: step {self._steps[b]} gave the rewards {rewards[b].tolist()}")
+        if not (np.abs(rewards) <= MOST_REWARD).all():
+            b = int(np.argwhere(~(np.abs(rewards) <= MOST_REWARD))[0, 0])
+            raise GameError(
+                f"game {b}: step {self._steps[b]} gave the rewards {rewards[b].tolist()} "
+                f"(valid: finite numbers up to {MOST_REWARD:.1e})"
+            )
         return rewards
 
     def _check_seen(self, obs: F32) -> None:
@@ -306,9 +319,13 @@ class SyncVectorGame(Block):
         with error_context(lambda: f"game {len(played)}, step"):
             for game, chosen in zip(self.games, self.as_taken(actions), strict=True):
                 played.append(game.step(chosen))
-        with error_context("what the steps returned"):
+        try:
             rewards = np.array([each for each, _, _ in played], np.float64).reshape(self.num_games, 2)
-            terminated, truncated = (np.array([each[i] for each in played], np.bool_) for i in (1, 2))
+            terminated, truncated = (
+                np.array([each[i] for each in played], np.bool_).reshape(self.num_games) for i in (1, 2)
+            )
+        except (TypeError, ValueError, OverflowError) as error:
+            raise GameError(_odd_return(played)) from error
         self._finite(rewards)
         self._history[np.arange(self.num_games), self._steps] = actions
         self._steps += 1
@@ -323,10 +340,14 @@ class SyncVectorGame(Block):
         with error_context(lambda: f"game {b}, to_act"):
             for b, game in enumerate(self.games):
                 seats = game.to_act()
-                if not seats:
+                try:
+                    for seat in seats:
+                        rows[seat].append(b)
+                    nobody = len(seats) == 0
+                except (TypeError, IndexError) as error:
+                    raise GameError(f"it returned {seats!r} (valid: the seats that act, as (0,) or (0, 1))") from error
+                if nobody:
                     raise GameError("nobody is to act, but the game is not over")
-                for seat in seats:
-                    rows[seat].append(b)
         for seat in range(2):
             acting = rows[seat]
             self._obs[acting, seat] = self._gather(acting, "observations", partial(self._observed, seat))
@@ -351,14 +372,16 @@ class SyncVectorGame(Block):
     def _observed(self, seat: int, games: Sequence[Game]) -> NDArray[Any]:
         """Observations of a seat [N, obs_width]."""
         seen = self.games[0].observe_all(games, seat) if games else ()
-        return np.asarray(seen).reshape(len(games), self.obs_width)
+        return _rows(seen, len(games), self.obs_width, np.float32, f"observe({seat})", "numbers, its obs_width")
 
     def _allowed(self, seat: int, games: Sequence[Game]) -> Bool:
         """Legal actions of a seat [N, logits]."""
         masks = self.games[0].legal_all(games, seat) if games else ()
         if isinstance(masks, list):
             masks = [self._everything if mask is None else mask for mask in masks]
-        return np.asarray(masks, np.bool_).reshape(len(games), self.actions.logits)
+        return _rows(
+            masks, len(games), self.actions.logits, np.bool_, f"legal({seat})", "booleans, one for each action"
+        )
 
     def _bot_action(self, b: int, seat: int) -> NDArray[np.integer[Any]]:
         if (bot := int(self.bots[b, seat])) == 0:
@@ -370,3 +393,35 @@ class SyncVectorGame(Block):
             if not allowed.all():
                 raise GameError(f"{chosen.tolist()} is not legal")
         return action
+
+
+def _rows(values: Any, count: int, width: int, dtype: type, method: str, what: str) -> NDArray[Any]:  # noqa: ANN401
+    """Values of ``count`` games, [count, width].
+
+    Raises:
+        GameError: something else.
+    """
+    try:
+        rows: NDArray[Any] = np.asarray(values, dtype)
+    except (TypeError, ValueError) as error:
+        raise GameError(f"{method} returned no array of numbers (valid: {width} {what})") from error
+    if rows.size != count * width:
+        raise GameError(f"{method} returned {rows.size // count} numbers (valid: {width} {what})")
+    return rows.reshape(count, width)
+
+
+def _odd_return(played: Sequence[Any]) -> str:
+    """What is wrong with the first result of ``step`` that is not as it must be."""
+    valid = "(valid: (rewards, over, truncated), the reward of each seat and two booleans)"
+    for b, returned in enumerate(played):
+        if not isinstance(returned, (tuple, list)):
+            return f"game {b}: step returned {type(returned).__name__} {valid}"
+        if len(returned) != 3:
+            return f"game {b}: step returned {len(returned)} values {valid}"
+        try:
+            fits = np.array(returned[0], np.float64).shape == (2,)
+        except (TypeError, ValueError, OverflowError):
+            fits = False
+        if not fits:
+            return f"game {b}: step returned the rewards {' '.join(repr(returned[0]).split())[:80]} {valid}"
+    return f"step returned what is no boolean as over or truncated {valid}"

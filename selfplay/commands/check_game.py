@@ -6,6 +6,7 @@ import io
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,20 +18,27 @@ from envs.check import check_game, random_step
 from envs.errors import ActionError, ContractError, GameError
 from envs.registry import find_game, make_game
 from envs.vector import SyncVectorGame
+from selfplay.commands.time_limit import TimeIsUp, TimeLimit
 from selfplay.config.fighting import Config
 
 if TYPE_CHECKING:
     from envs.api import ScriptedGame, StepBatch
+    from envs.game import Game
+    from envs.plugins import MakeSingle
     from selfplay.report.metrics import IterationReport
 
+SECONDS: Final = 60.0  # in which a game is checked
 GAMES: Final = 64
 LONGEST: Final = 3000  # steps in which an episode must end, to be checked
 STEPS: Final = 200  # at least, of random play
 TRAINED: Final = 12  # iterations, of which the first third is not counted
 ROLLOUT: Final = 64  # at most; less where a game is slow
-SLOW: Final = 0.02  # seconds of a step of all games; slower ones are measured with ``FEW`` games and shorter rollouts
-FEW: Final = 8
+SHORTEST: Final = 4  # steps of a rollout
+SLOW: Final = 0.02  # seconds of a step of all games; slower ones are measured with fewer games and shorter rollouts
+FEW: Final = (8, 2)
 TRAINING: Final = 20.0  # seconds of play that a slow game is trained with
+PASSES: Final = 12  # how often the check of the contract plays its steps
+CHECKED: Final = 3  # games in it
 METHODS: Final = {"step": "step", "observe_all": "observe", "legal_all": "legal", "to_act": "to_act"}
 """What is timed of a ``Game``, and its name in the report."""
 
@@ -41,6 +49,7 @@ class GameReport:
 
     game: str
     broken: list[str] = field(default_factory=list)  # promises, with the place
+    kept: bool = False  # the whole contract was checked and is kept
     notes: list[str] = field(default_factory=list)  # hints for the author
     episode_length: float | None = None  # mean of random play
     steps_per_s: float = 0.0  # of the block alone
@@ -49,16 +58,19 @@ class GameReport:
     trained_shares: dict[str, float] = field(default_factory=dict)
 
 
-def examine(name: str, notify: Callable[[str], object] = lambda _: None) -> GameReport:
+def examine(name: str, limit: TimeLimit | None = None) -> GameReport:
     """Check a game and measure it, in about ten seconds where it is fast. Blocks.
+
+    What does not fit into the limit is left out, with a note; only a single step is not interrupted.
 
     Raises:
         GameError: there is no such game, or it fails.
     """
     entry, found = find_game(name), GameReport(name)
+    limit = limit or TimeLimit(SECONDS, lambda _: None)
     games = _as_many_as_are_quick(name)
-    notify("Playing at random, and measuring")
-    steps = _play(games, found)
+    with limit.part("Playing at random, and measuring", 0.25):
+        steps = _play(games, found, limit)
     if entry.single is None and not entry.repeats:
         found.notes.append(
             "its games cannot be copied, so the contract was not checked; a resumed run begins them anew"
@@ -68,32 +80,72 @@ def examine(name: str, notify: Callable[[str], object] = lambda _: None) -> Game
             "the same seed and the same actions do not give the same game: reset(seed) must fix all randomness "
             "(a resumed run begins its games anew, the rest works)"
         )
-    elif found.episode_length is None:
-        found.notes.append(f"no episode ended within {LONGEST:,} steps, so the contract was not checked")
     else:
-        notify("Checking the contract")
-        try:
-            check_game(lambda n: make_game(name, num_games=n), steps=steps, chance=False, zero_sum=False)
-        except ContractError as error:
-            found.broken.append(str(error))
-        except ActionError as error:  # of random actions that were legal when the same games were played before
-            found.broken.append(f"games of the same seeds go different ways: {error}")
-    notify("Playing against scripted players")
-    _check_players(games, found, min(steps, STEPS))
+        with limit.part("Checking the contract", 0.4):
+            _check_contract(name, found, steps, limit)
+    with limit.part("Playing against scripted players", 0.2):
+        _check_players(games, found, min(steps, STEPS), limit)
     games.close()
+    found.kept &= not found.broken
     if not found.broken:
-        notify("Training")
-        _train(name, found)
+        with limit.part("Training", 1.0):
+            _train(name, found, limit)
     return found
 
 
+def _check_contract(name: str, found: GameReport, steps: int, limit: TimeLimit) -> None:
+    """Check the contract in the time that is left; games that are too long for it are cut."""
+    single = find_game(name).single
+    fit = int(limit.left() * found.steps_per_s / (PASSES * CHECKED))
+    make: Callable[..., ScriptedGame] = partial(make_game, name)
+    if single is not None and (fit < steps or found.episode_length is None):
+        longest = max(2, min(fit, LONGEST) // 2)
+        steps, make = 2 * longest, partial(SyncVectorGame, partial(_cut, single, longest))
+        found.notes.append(
+            f"the contract was checked with games that were cut after {longest:,} steps, to take less time"
+        )
+    elif found.episode_length is None:
+        found.notes.append("no episode ended, so the contract was not checked")
+        return
+    try:
+        check_game(
+            lambda n: limit.watched(make(num_games=n), PASSES * steps),
+            num_games=CHECKED, steps=steps, chance=False, zero_sum=False,
+        )  # fmt: skip
+        found.kept = True
+    except TimeIsUp:
+        found.notes.append("the game is too slow for the time, so only a part of the contract was checked")
+    except ContractError as error:
+        found.broken.append(str(error))
+    except ActionError as error:  # of random actions that were legal when the same games were played before
+        found.broken.append(f"games of the same seeds go different ways: {error}")
+
+
+def _cut(single: MakeSingle, longest: int) -> Game:
+    game = single(render=False)
+    game.max_steps = longest
+    return game
+
+
 def _as_many_as_are_quick(name: str) -> ScriptedGame:
-    games, rng = make_game(name, num_games=GAMES), np.random.default_rng(0)
+    fewer, fewest = FEW
+    games = make_game(name, num_games=fewer)
+    if _seconds(games) >= SLOW:
+        games.close()
+        return make_game(name, num_games=fewest)
+    many = make_game(name, num_games=GAMES)
+    quick = _seconds(many) < SLOW
+    (games if quick else many).close()
+    return many if quick else games
+
+
+def _seconds(games: ScriptedGame) -> float:
+    """Seconds of a step, without what only the first one does."""
+    rng, taken = np.random.default_rng(0), list[float]()
     _begin(games)
-    if min(_timed_step(games, rng)[1] for _ in range(3)) < SLOW:
-        return games
-    games.close()
-    return make_game(name, num_games=FEW)
+    while len(taken) < 3 and sum(taken) < 1.0:
+        taken.append(_timed_step(games, rng)[1])
+    return min(taken)
 
 
 def _begin(games: ScriptedGame, bot: int = -1) -> None:
@@ -103,28 +155,38 @@ def _begin(games: ScriptedGame, bot: int = -1) -> None:
     games.reset(np.arange(games.num_games, dtype=np.uint64))
 
 
-def _play(games: ScriptedGame, found: GameReport) -> int:
+def _play(games: ScriptedGame, found: GameReport, limit: TimeLimit) -> int:
     """Play at random and measure; the number of steps that the check of the contract needs for an episode to end."""
     count = games.num_games
     _begin(games)
     rng, lengths, common, seconds, steps = np.random.default_rng(0), list[int](), 0.0, 0.0, 0
+    paid = over = False
     while steps < LONGEST and (steps < STEPS or len(lengths) < 2 * count):
         batch, taken = _timed_step(games, rng)
         seconds += taken
         steps += 1
+        paid, over = paid or bool(batch.reward.any()), over or bool(batch.terminated.any())
         common = max(common, float(np.abs(batch.reward.sum(1)).max()))
         lengths += batch.stats["frames"][batch.ended, 0].tolist()
+        if not limit.step():
+            break
     if lengths:
         found.episode_length = float(np.mean(lengths))
+        if not paid:
+            found.notes.append(f"none of {len(lengths)} random episodes gave a reward")
+        if not over:
+            found.notes.append(f"all of {len(lengths)} random episodes were truncated, none was over")
+    else:
+        found.notes.append(f"no episode ended within {steps:,} steps of random play")
     if common:
         found.notes.append(f"rewards of the seats do not always sum to zero (up to {common:g} in a step)")
     found.steps_per_s = steps * count / seconds
     if isinstance(games, SyncVectorGame):
-        found.shares = _shares(games, rng)
+        found.shares = _shares(games, rng, limit)
     return min(LONGEST, 2 * max(lengths, default=0) + 20)
 
 
-def _check_players(games: ScriptedGame, found: GameReport, steps: int) -> None:
+def _check_players(games: ScriptedGame, found: GameReport, steps: int, limit: TimeLimit) -> None:
     """Let each scripted player play against random actions, in both seats."""
     rng = np.random.default_rng(0)
     for bot, name in enumerate(games.bot_names):
@@ -132,6 +194,11 @@ def _check_players(games: ScriptedGame, found: GameReport, steps: int) -> None:
             _begin(games, bot)
             for _ in range(steps):
                 games.step(random_step(games, rng))
+                if not limit.step(steps * len(games.bot_names)):
+                    found.notes.append(
+                        f"the time was over when {name} played, so not all scripted players were checked"
+                    )
+                    return
         except GameError as error:
             found.broken.append(f"scripted player {name}: {error}")
 
@@ -143,13 +210,15 @@ def _timed_step(games: ScriptedGame, rng: np.random.Generator) -> tuple[StepBatc
     return games.step(actions), time.perf_counter() - start
 
 
-def _shares(games: SyncVectorGame, rng: np.random.Generator) -> dict[str, float]:
+def _shares(games: SyncVectorGame, rng: np.random.Generator, limit: TimeLimit) -> dict[str, float]:
     """Shares of the methods of a ``Game`` in the time of a step; after the speed, since to time them takes time."""
     spent, seconds = dict.fromkeys(METHODS.values(), 0.0), 0.0
     for game, (method, name) in product(games.games, METHODS.items()):
         setattr(game, method, _timed(getattr(game, method), name, spent))
     for _ in range(STEPS):
         seconds += _timed_step(games, rng)[1]
+        if not limit.step():
+            break
     shares = {name: total / seconds for name, total in spent.items()}
     return shares | {"block": 1 - sum(shares.values())}
 
@@ -164,13 +233,19 @@ def _timed(call: Callable[..., Any], name: str, spent: dict[str, float]) -> Call
     return timed
 
 
-def _train(name: str, found: GameReport) -> None:
+def _train(name: str, found: GameReport, limit: TimeLimit) -> None:
     """Train a little, and see where the time goes."""
+    games, rollout = GAMES, max(SHORTEST, min(ROLLOUT, int(TRAINING * found.steps_per_s / (TRAINED * GAMES))))
+    fit = limit.left() / 2 * found.steps_per_s / TRAINED  # steps of an iteration
+    if fit < games * rollout:
+        games, rollout = FEW[0], SHORTEST
+        if fit < games * rollout:
+            found.notes.append(f"training was not measured: {TRAINED} iterations would take too long")
+            return
     from selfplay.train.app import train
     from selfplay.train.fighting.session import Hooks
 
     reports: list[IterationReport] = []
-    rollout = max(4, min(ROLLOUT, int(TRAINING * found.steps_per_s / (TRAINED * GAMES))))
     with TemporaryDirectory(prefix="check-game-") as folder:
         place = str(Path(folder) / "run")
         config = Config.model_validate(
@@ -178,21 +253,21 @@ def _train(name: str, found: GameReport) -> None:
                 "game": {"type": name},
                 "ppo": {"rollout_length": rollout},
                 "run": {
-                    "timesteps": TRAINED * GAMES * rollout, "num_games": GAMES, "runners": 1, "threads": 1,
+                    "timesteps": TRAINED * games * rollout, "num_games": games, "runners": 1, "threads": 1,
                     "checkpoint": place, "save_interval": TRAINED,
                 },
             }
         )  # fmt: skip
-        hooks = Hooks(callbacks=[reports.append])
+        hooks = Hooks(callbacks=[reports.append, lambda _: limit.step(TRAINED)])
         if train(config, explicit={"run.checkpoint": place}, stream=io.StringIO(), hooks=hooks):
             raise GameError(f"{name}: training ended early")
     counted = reports[TRAINED // 3 :]
     seconds = {phase: sum(report.phase_s[phase] for report in counted) for phase in ("collect", "update")}
-    total, steps = sum(seconds.values()), len(counted) * GAMES * rollout
+    total, steps = sum(seconds.values()), len(counted) * games * rollout
     found.trained_steps_per_s = steps / total
-    games = steps / found.steps_per_s
+    playing = steps / found.steps_per_s
     found.trained_shares = {
-        "the game": min(games, seconds["collect"]) / total,
-        "the policy": max(0.0, seconds["collect"] - games) / total,
+        "the game": min(playing, seconds["collect"]) / total,
+        "the policy": max(0.0, seconds["collect"] - playing) / total,
         "learning": seconds["update"] / total,
     }

@@ -7,8 +7,9 @@ from typing import Any, Final
 
 from envs.errors import GameError, UnknownNameError
 from envs.melee.tables import check_readable
-from envs.plugins import PETTINGZOO, allow, is_plugin
+from envs.plugins import PETTINGZOO, allow, is_plugin, meant_environment, meant_module
 from envs.registry import DIALOGUE, GAMES, GameEntry, find_character, find_game, known_games
+from envs.spelling import nearest
 from selfplay.config import command_line, dialogue, presets
 from selfplay.config.command_line import Invocation, Program, check_name
 from selfplay.config.fighting import OPTIONS, RANDOM, Config
@@ -41,7 +42,12 @@ def check_game(name: str) -> None:
         raise ConfigError(f"--game-type {name}: did you mean {MELEE}?")
     if name.startswith("pettingzoo."):
         raise ConfigError(f"--game-type {name}: did you mean '{PETTINGZOO}{name}'?")
-    check_name("--game-type", name, known_games())
+    valid = known_games()
+    if name not in valid and nearest(name, valid) is None and (near := meant_module(name) or meant_environment(name)):
+        raise ConfigError(
+            f"--game-type {name}: unknown, did you mean {near!r}? (valid: module:name, {', '.join(valid)})"
+        )
+    check_name("--game-type", name, valid)
 
 
 def check_own_code(explicit: dict[str, Any], game: str = "game.type") -> None:
@@ -52,6 +58,8 @@ def check_own_code(explicit: dict[str, Any], game: str = "game.type") -> None:
     if isinstance(name := explicit.get(game), str):
         check_game(name)
     if isinstance(name := explicit.get("net.backbone"), str):
+        if (".py" in name or "/" in name) and (near := meant_module(name)):
+            raise ConfigError(f"--backbone {name}: a module is named as Python imports it; did you mean {near!r}?")
         allow(name)
 
 

@@ -7,6 +7,7 @@ the ratings (draws, misfit, seats, islands) are warnings of the leaderboard.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,9 @@ SOON: Final = 3  # the same for early rules
 EPISODES: Final = 50  # minimum number of episodes to judge results
 MIRROR_GAMES: Final = 20  # minimum number of mirror games to judge how they end
 BEGINNING: Final = 150  # iterations whose mirror games are not judged: the first ones show how the first policy plays
+LARGEST: Final = (
+    1e6  # value loss, of returns of about a thousand, that the clipped gradients of the critic still follow
+)
 PEOPLE: Final = 1.2  # stocks a minute that people lose, docs/bots.md
 
 
@@ -62,9 +66,9 @@ class HealthMonitor:
         return new
 
     def end(self) -> tuple[HealthFinding, ...]:
-        """Findings of the early rules at the end of a run, even if it had too few iterations for them."""
+        """New findings of the early rules at the end of a run, even if it had too few iterations for them."""
         self._least.update(dict.fromkeys(self._early, 1))
-        return tuple(finding for finding in self.findings() if finding.name in self._early)
+        return tuple(f for f in self.findings() if f.name in self._early and f.name not in self._known)
 
     def findings(self) -> tuple[HealthFinding, ...]:
         rows = tuple(self._window)
@@ -81,7 +85,8 @@ class Health(HealthMonitor):
     """
 
     def __init__(self, *, fights: bool = True) -> None:
-        super().__init__({name: rule for name, rule in RULES.items() if fights or name not in FIGHT_RULES})
+        rules = {name: rule for name, rule in RULES.items() if fights or name not in FIGHT_RULES}
+        super().__init__(rules, early=("reward_scale",))
 
 
 def figures(rows: Sequence[MetricsRow], name: str) -> list[float]:
@@ -196,6 +201,21 @@ def _not_finite(rows: Sequence[MetricsRow]) -> str | None:
     return f"{skipped} minibatches had gradients that are not finite and were skipped. Lower --learning-rate."
 
 
+def _reward_scale(rows: Sequence[MetricsRow]) -> str | None:
+    # JSON has no infinity: metrics.jsonl has null in its place.
+    losses = [math.inf if row["losses/value"] is None else row["losses/value"] for row in rows if "losses/value" in row]
+    loss = fmean(losses) if losses else 0.0
+    returned = max(map(abs, figures(rows, "play/return_mean")), default=0.0)
+    skipped = sum(figures(rows, "losses/skipped"))
+    if loss <= LARGEST and not (skipped and returned > LARGEST):
+        return None
+    seen = f"{skipped:.0f} minibatches were skipped" if loss <= LARGEST else f"value loss {loss:.3g}"
+    return (
+        f"The rewards are too large to learn from ({seen}, mean return up to {returned:.3g}). Divide them by a "
+        "constant, so that the sums of episodes lie between about -10 and 10."
+    )
+
+
 def _common_gain(rows: Sequence[MetricsRow]) -> str | None:
     gain = max(figures(rows, "reward/common_gain"), default=0.0)
     if gain <= 1e-3:
@@ -218,6 +238,7 @@ RULES: Final[dict[str, Rule]] = {
     "value_function": _value,
     "reverted": _reverted,
     "not_finite": _not_finite,
+    "reward_scale": _reward_scale,
     "common_gain": _common_gain,
     "restarts": _restarts,
 }

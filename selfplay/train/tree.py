@@ -50,7 +50,7 @@ class Tree:
             self.rater = Rater(family.run, rating.plan, self._ledger, self._rater_queue, family.feed.notice)
         self.loop = TrainingLoop(family, self.rater, stop, self.start_runners)
         queues: dict[str, WorkQueue[Any]] = dict.fromkeys(runners.names, runners.queue) | {RATER: self._rater_queue}
-        self.announcer = SupervisionNotices(family.feed.notice, queues, self._count_restart)
+        self.announcer = SupervisionNotices(family.feed.notice, queues, self._count_restart, family.run.crashes)
         self.root = Supervisor(self._spec(), on_report=self.announcer.on_report)
 
     def _spec(self) -> SupervisorSpec:

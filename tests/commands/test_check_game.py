@@ -1,9 +1,15 @@
 import json
+from types import SimpleNamespace
 
 import pytest
 
+from envs.plugins import allow
+from envs.registry import find_game
+from selfplay.commands import check_game
 from selfplay.commands.check_game import examine
 from selfplay.commands.cli.check_game import main
+from selfplay.commands.time_limit import TimeLimit
+from tests.envs.games import Duel
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +33,7 @@ def test_a_game_that_is_right_is_measured(monkeypatch, capsys):
     assert 3 < found["episode_length"] < 12
     assert found["shares"].keys() == {"step", "observe", "legal", "to_act", "block"}
     assert sum(found["trained_shares"].values()) == pytest.approx(1)
-    assert found["trained_steps_per_s"] < found["steps_per_s"]
+    assert found["trained_steps_per_s"] > 0
 
 
 def test_a_slow_game_is_measured_with_fewer_games(monkeypatch, capsys):
@@ -81,3 +87,79 @@ def test_no_such_game(monkeypatch, capsys):
     code, shown = check(monkeypatch, capsys, "kuun")
     assert code == 2
     assert "did you mean kuhn?" in shown.err
+
+
+class Slow(Duel):
+    """Seconds pass only in its steps."""
+
+    clock = 0.0
+    takes = 0.02
+    max_steps = 200
+
+    def step(self, actions):
+        Slow.clock += self.takes
+        rewards, _, _ = super().step(actions)
+        return rewards, self.steps == 200, False
+
+
+class Slower(Slow):
+    takes = 2.0
+    players = {"first": lambda game, seat, rng: (0, 0)}  # noqa: RUF012
+
+
+@pytest.fixture
+def slowly(monkeypatch):
+    """Examines a game by the clock of ``Slow``: what was found, what was told, and the seconds."""
+    monkeypatch.setattr(check_game, "time", SimpleNamespace(perf_counter=lambda: Slow.clock))
+    monkeypatch.setattr(check_game, "_train", lambda *_: None)
+
+    def examined(game):
+        name, told = f"{__name__}:{game.__name__}", []
+        allow(name)
+        find_game(name)
+        began = Slow.clock
+        limit = TimeLimit(60.0, told.append, lambda: Slow.clock)
+        return examine(name, limit), told, Slow.clock - began
+
+    return examined
+
+
+def test_a_slow_game_is_checked_in_its_time_and_says_how_far_it_is(slowly):
+    found, told, seconds = slowly(Slow)
+    assert seconds < 60
+    assert found.broken == []
+    assert found.kept
+    assert found.episode_length == 200
+    assert [note for note in found.notes if "the contract was checked with games that were cut after" in note]
+    assert [text for text in told if text.startswith("Checking the contract: ")]
+
+
+def test_of_a_game_that_is_too_slow_only_a_part_is_checked(slowly):
+    found, _, seconds = slowly(Slower)
+    assert seconds < 60
+    assert not found.kept
+    assert "no episode ended within 3 steps of random play" in found.notes
+    assert "the game is too slow for the time, so only a part of the contract was checked" in found.notes
+
+
+def test_games_without_rewards_or_ends_are_noted(monkeypatch):
+    monkeypatch.setattr(check_game, "_train", lambda *_: None)
+    allow(f"{__name__}:Idle")
+    found = examine(f"{__name__}:Idle")
+    assert found.notes[0].endswith("random episodes gave a reward")
+    assert found.notes[1].endswith("random episodes were truncated, none was over")
+
+
+class Idle(Duel):
+    max_steps = 5
+
+    def step(self, actions):
+        super().step(actions)
+        return (0.0, 0.0), False, False
+
+
+def test_a_limit_is_a_number_of_seconds(monkeypatch, capsys):
+    with pytest.raises(SystemExit) as end:
+        check(monkeypatch, capsys, "kuhn", "--seconds", "soon")
+    assert end.value.code == 2
+    assert "'soon' is no number of seconds such as 60" in capsys.readouterr().err

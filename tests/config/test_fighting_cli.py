@@ -145,6 +145,19 @@ def test_help_shows_defaults_and_examples(capsys):
         (["--stage", "battlefeld"], ["--stage battlefeld", "did you mean battlefield?", "final_destination"]),
         (["--held-out", "rusher,randm"], ["--held-out randm", "did you mean random?"]),
         (["--game-type", "melee"], ["--game-type melee", "did you mean --game-type mock", "dolphin"]),
+        (
+            ["--game-type", "connect_four"],
+            ["unknown, did you mean 'pettingzoo:pettingzoo.classic.connect_four_v3'? (val"],
+        ),
+        (
+            ["--game-type", "docs.examples.minimal"],
+            ["unknown, did you mean 'docs.examples.minimal:NAME'? (valid: module:"],
+        ),
+        (["--game-type", "gin_rummy_v4"], ["--game-type gin_rummy_v4: unknown (valid: mock"]),
+        (
+            ["--backbone", "./net.py:Net"],
+            ["--backbone ./net.py:Net: a module is named as Python imports it", "'net:Net'?"],
+        ),
         (["--host", "thraed"], ["--host thraed", "did you mean thread?", "process"]),
         (["--set", "ppo.gama=0.9"], ["ppo.gama", "did you mean ppo.gamma?"]),
         (["--set", "ppo.gamma"], ["NAME=VALUE"]),

@@ -6,7 +6,7 @@ import pytest
 
 from envs import plugins, registry
 from envs.errors import GameError, UnknownNameError
-from envs.plugins import allow, is_code, is_plugin
+from envs.plugins import allow, is_code, is_plugin, meant_module
 from envs.registry import find_game, make_game
 from envs.vector import SyncVectorGame
 from tests.envs.games import Nim
@@ -98,6 +98,32 @@ def test_what_is_wrong_is_told(name, message):
     allow(name)
     with pytest.raises(GameError, match=message):
         find_game(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("./stones.py:Stones", "stones:Stones"),
+        ("stones.py", "stones:NAME"),
+        ("stones", "stones:NAME"),
+        ("stones.Stones", "stones:Stones"),
+        ("old/stones.py:Stones", "old.stones:Stones"),
+        ("old", "old:NAME"),
+        ("stones:Stones", None),
+        ("mock", None),
+        ("mock.Game", None),
+    ],
+)
+def test_the_path_of_a_file_suggests_its_module(tmp_path, monkeypatch, name, meant):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "stones.py").touch()
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "__init__.py").touch()
+    assert meant_module(name) == meant
+    if ":" in name and meant is not None:
+        allow(name)
+        with pytest.raises(GameError, match=f"a module is named as Python imports it; did you mean '{meant}'"):
+            find_game(name)
 
 
 def test_an_unknown_name_lists_the_games():

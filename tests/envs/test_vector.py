@@ -92,6 +92,26 @@ def test_games_that_do_not_repeat_themselves_begin_anew():
     assert len(other.notes) == 1
 
 
+def test_a_game_that_fails_at_its_end_is_refused_before_it_is_trained():
+    class Unfinished(Nim):
+        max_steps = 300
+
+        def reset(self, seed):
+            super().reset(seed)
+            self.left += 200
+
+        def observe(self, seat):
+            return np.zeros(13)
+
+        def step(self, actions):
+            ended = super().step(actions)
+            assert not ended[1], "not written yet"
+            return ended
+
+    with pytest.raises(GameError, match="game 0, step: AssertionError: not written yet"):
+        repeats_itself(Unfinished)
+
+
 def test_scripted_players_play_their_seats_alike_in_any_block():
     def drawn(game, seat, rng):
         return int(rng.integers(min(3, game.left)))
@@ -137,12 +157,43 @@ def play_a_step(make):
     ("methods", "message"),
     [
         ({"reset": lambda self, seed: 1 / 0}, "game 0, reset: ZeroDivisionError"),
-        ({"step": lambda self, actions: 1 / 0}, "game 0, step: ZeroDivisionError"),
-        ({"step": lambda self, actions: None}, "what the steps returned: TypeError"),
-        ({"step": lambda self, actions: ((1.0,), False, False)}, "what the steps returned: ValueError"),
+        (
+            {"step": lambda self, actions: 1 / 0},
+            r"game 0, step: ZeroDivisionError: division by zero \(.*test_vector\.py:\d+\)$",
+        ),
+        (
+            {"step": lambda self, actions: np.zeros(2).reshape(3)},
+            r"game 0, step: ValueError: .* \(.*test_vector\.py:\d+\)$",
+        ),
+        (
+            {"step": lambda self, actions: None},
+            r"^game 0: step returned NoneType \(valid: \(rewards, over, truncated\), the reward of each seat and two",
+        ),
+        ({"step": lambda self, actions: (1.0, False, False)}, "^game 0: step returned the rewards 1.0 "),
+        ({"step": lambda self, actions: ((1.0,), False, False)}, r"^game 0: step returned the rewards \(1.0,\) "),
+        ({"step": lambda self, actions: ({"a": 1.0}, False, False)}, "^game 0: step returned the rewards {'a': 1.0} "),
+        ({"step": lambda self, actions: ((1, 2), np.ones(2), False)}, "step returned what is no boolean as over or"),
+        ({"step": lambda self, actions: ([0], 1.0, False, False, {})}, "^game 0: step returned 5 values "),
         ({"step": lambda self, actions: ((float("nan"), 0.0), False, False)}, "step 0 gave the rewards"),
-        ({"observe": lambda self, seat: [1.0, 2.0]}, "game 0, observations: ValueError"),
+        (
+            {"step": lambda self, actions: ((1e39, 0.0), False, False)},
+            r"\[1e\+39, 0.0\] \(valid: finite numbers up to 3.4",
+        ),
+        (
+            {"observe": lambda self, seat: [1.0, 2.0]},
+            r"game 0, observations: observe\(0\) returned 2 numbers \(valid: 13 numbers, its obs_width\)$",
+        ),
+        ({"observe": lambda self, seat: {"board": 1}}, r"observe\(0\) returned no array of numbers \(valid: 13 "),
+        (
+            {"legal": lambda self, seat: [True]},
+            r"game 0, legal actions: legal\(0\) returned 1 numbers \(valid: 3 booleans, one for each action\)$",
+        ),
         ({"to_act": lambda self: ()}, "nobody is to act"),
+        (
+            {"to_act": lambda self: 0},
+            r"game 0, to_act: it returned 0 \(valid: the seats that act, as \(0,\) or \(0, 1\)",
+        ),
+        ({"to_act": lambda self: (2,)}, r"game 0, to_act: it returned \(2,\) "),
         ({"num_actions": 32769}, "1 to 32768"),
         ({"num_actions": ()}, "1 to 32768"),
         ({"num_actions": "seven"}, "1 to 32768"),

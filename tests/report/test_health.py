@@ -52,6 +52,7 @@ BAD = {
     "value_function": update(explained_variance=-0.5),
     "reverted": update(reverted=1),
     "not_finite": update(skipped=1),
+    "reward_scale": update(value_loss=2e6),
     "common_gain": {"common_gain": 0.5},
 }
 
@@ -114,6 +115,34 @@ def test_stalling_weighs_games_and_minutes_and_needs_enough_of_them():
     (finding,) = health.findings()
     assert "0% of the last 200 mirror games ended" in finding.text
     assert "0.25 stocks a minute a player (people: 1.2)" in finding.text
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        update(value_loss=float("inf")),
+        update(value_loss=float("nan")),
+        {**update(skipped=8), "play": Play(return_mean=-1.1e19)},  # every minibatch was skipped, so no loss is known
+    ],
+)
+def test_rewards_that_are_too_large_are_told_after_three_iterations(changes):
+    health, said = run(3, **changes)
+    assert said == ["reward_scale"]
+    assert health.findings()[0].text.startswith("The rewards are too large to learn from (")
+    assert "Divide them by a constant" in health.findings()[0].text
+    assert health.end() == ()  # it was told
+    assert [finding.name for finding in run(1, **changes)[0].end()] == ["reward_scale"]
+
+
+def test_large_returns_that_the_critic_predicts_are_no_problem():
+    assert run(play=Play(return_mean=-1e9))[1] == []
+
+
+def test_a_loss_that_was_not_finite_is_null_on_disk():
+    health = Health()
+    for number in range(1, 4):
+        health.observe(row(number) | {"losses/value": None})
+    assert [finding.name for finding in health.findings()] == ["reward_scale"]
 
 
 def test_every_rule_is_tested():

@@ -73,6 +73,7 @@ def test_a_block_that_raises_is_replaced(tmp_path, monkeypatch, number, error, w
     code, text = train(tmp_path / "run", *SIZE)
     assert_complete(tmp_path / "run", code, text, restarts=1)
     assert text.count(f"failed: {words}; it is replaced") == 1
+    assert text.count(f"Tracebacks are in {tmp_path / 'run' / 'crashes.jsonl'}; selfplay tree ") == 1
 
 
 def allocate(*_):

@@ -14,13 +14,27 @@ from selfplay.config.command_line import Parser
 def parser() -> argparse.ArgumentParser:
     made = Parser(description=__doc__)
     made.add_argument("game", metavar="NAME", help="module:name, pettingzoo:MODULE, or the name of a game")
+    made.add_argument("--seconds", type=_seconds, default=60.0, metavar="S", help="limit of time (default: 60)")
     made.add_argument("--json", action="store_true", help="as JSON")
     return made
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0.0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds such as 60")
+    return seconds
 
 
 @command(parser)
 def main(options: argparse.Namespace) -> int:
     """Print what was found; 1 where the game is broken."""
+    from selfplay.commands.time_limit import TimeLimit
+
+    limit = TimeLimit(options.seconds, lambda text: print(f"{text} ...", file=sys.stderr, flush=True))
     from envs.registry import find_game
     from selfplay.config.fighting_cli import check_game
 
@@ -28,7 +42,7 @@ def main(options: argparse.Namespace) -> int:
     entry = find_game(options.game)
     from selfplay.commands.check_game import examine
 
-    found = examine(options.game, lambda text: print(f"{text} ...", file=sys.stderr))
+    found = examine(options.game, limit)
     if options.json:
         print(json.dumps(asdict(found)))
         return 1 if found.broken else 0
@@ -37,7 +51,7 @@ def main(options: argparse.Namespace) -> int:
     print(f"{found.game}: {entry.obs_width} features, actions {parts}, players {', '.join(entry.ladder)}")
     for text in found.broken:
         print(f"  broken: {text}")
-    if not found.broken and entry.repeats and found.episode_length is not None:
+    if found.kept:
         print("  the contract is kept: seeds, blocks, snapshots, masks and refused actions, bit for bit")
     for text in found.notes:
         print(f"  note: {text}")

@@ -6,8 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from selfplay.supervision import ChildAbandoned, ChildExited, ChildParked, ChildStartFailed, Report, SupervisorGaveUp
+from selfplay.verbs import quoted
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from selfplay.runner.work_queue import WorkQueue
 
 
@@ -17,15 +20,21 @@ class SupervisionNotices:
     Args:
         queues: Where each runner delivers, by its id.
         restarted: Called with the id of a child that failed and is replaced.
+        crashes: The file with the tracebacks, which the first failure names.
     """
 
     def __init__(
-        self, notify: Callable[[str], object], queues: Mapping[str, WorkQueue[Any]], restarted: Callable[[str], object]
+        self,
+        notify: Callable[[str], object],
+        queues: Mapping[str, WorkQueue[Any]],
+        restarted: Callable[[str], object],
+        crashes: Path,
     ) -> None:
         self.listeners: list[Callable[[Report], object]] = []  # called with every report, too
         self._notify = notify
         self._queues = queues
         self._restarted = restarted
+        self._crashes: Path | None = crashes  # None: it was named
 
     def on_report(self, report: Report) -> None:
         self._announce(report)
@@ -39,6 +48,10 @@ class SupervisionNotices:
             case ChildExited(reason=reason, asked=False) if not reason.clean:
                 self._notify(f"{name} failed: {reason.message}; it is replaced")
                 self._restarted(name)
+                if self._crashes is not None and reason.trace is not None:
+                    shows = f"selfplay tree {quoted(self._crashes.parent)} --crashes 1"
+                    self._notify(f"Tracebacks are in {self._crashes}; {shows} shows the newest")
+                    self._crashes = None
             case ChildExited(asked=True) if queue is not None:
                 queue.give_up(name, "it was stopped")
             case ChildStartFailed(reason=reason):
