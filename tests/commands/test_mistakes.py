@@ -49,6 +49,19 @@ MISTAKES = [
     ("play --add nowhere.json", "cannot read nowhere.json"),
     ("leaderboard --play", "--play goes with --html and a run"),
     ("watch --render human", "unknown flag --render: did you mean --terminal?"),
+    # another game than that of the run, policy or file
+    ("evaluate strong walker --game-type kuhn", "strong plays mock, not kuhn"),
+    ("export strong --format torch --out x --game-type kuhn", "strong plays mock, not kuhn"),
+    ("exploit strong --game-type kuhn", "strong plays mock, not kuhn"),
+    ("play strong --game-type kuhn", "strong plays mock, not kuhn"),
+    ("play --game-type kuhn", "run plays mock, not kuhn"),
+    ("play strong --game-type dolphin", "strong plays mock, not dolphin"),
+    ("watch strong --game-type kuhn", "strong plays mock, not kuhn"),
+    ("watch game.slp --game-type kuhn", "game.slp plays mock, not kuhn"),
+    ("rate run --game-type kuhn", "checkpoints/run plays mock, not kuhn"),
+    ("rate run --game-type kun", "unknown game 'kun'; did you mean 'kuhn'?"),
+    ("leaderboard run --game-type kuhn", "checkpoints/run plays mock, not kuhn"),
+    ("leaderboard --games lr.toml --game-type kuhn", "without RUN, --settings and --game-type"),
     ("selfcheck kuhn", "did you mean --games kuhn?"),
     # values of flags
     ("train --game-type melee", "did you mean --game-type mock, or dolphin for the real game?"),
@@ -142,6 +155,8 @@ def found(tmp_path_factory):
     (folder / "full").mkdir()
     (folder / "full" / "file").touch()
     (folder / "lr.toml").write_text("[ppo]\nlr = 1e-3\n")
+    (folder / "checkpoints" / "run").mkdir(parents=True)
+    (folder / "checkpoints" / "run" / "run.json").write_text('{"config": {"game": {"type": "mock"}}}')
     lines = [line for line, _ in MISTAKES]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     done = finish([sys.executable, "-c", CALLS, json.dumps(lines)], cwd=folder, env=environment)

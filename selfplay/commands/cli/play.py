@@ -85,6 +85,8 @@ def check(options: argparse.Namespace) -> tuple[Path | None, str]:
         CheckpointError: the policy file is damaged.
     """
     from envs.registry import find_game
+    from selfplay.checkpoint.policies import SHIPPED
+    from selfplay.commands.named_players import check_game_type
 
     given = _given(options, _FOR_PAGES)
     if options.add and given:
@@ -98,6 +100,7 @@ def check(options: argparse.Namespace) -> tuple[Path | None, str]:
     if options.name is not None:
         check_name(options.name)
     folder, game = played_game(options.what)
+    check_game_type(options.what or str(folder or SHIPPED), game, options.game_type)
     fight = folder is None or find_game(game).fighter
     if wrong := _given(options, _FOR_THE_TERMINAL if fight else (*_FOR_PAGES, "add")):
         where = "on a page, where all is chosen" if fight else "in the terminal"
@@ -144,17 +147,15 @@ def played_game(what: str | None) -> tuple[Path | None, str]:
         NotARunError: there is no such run or policy.
         CheckpointError: its newest policy file is damaged.
     """
-    from selfplay.checkpoint import RunDir, is_policy, list_generations, shipped_policies
-    from selfplay.checkpoint.generations import POLICY_FILE, read_policy_meta
+    from selfplay.checkpoint import shipped_policies
+    from selfplay.checkpoint.generations import POLICY_FILE
     from selfplay.checkpoint.run_dir import RUN_FILE, named_run, runs_under
-    from selfplay.commands.named_players import MOCK
-    from selfplay.policy.played_game import game_of
+    from selfplay.commands.named_players import MOCK, game_in
 
     if what in shipped_policies() or (what is None and not runs_under()):
         return None, MOCK
     folder = named_run(what, (RUN_FILE, POLICY_FILE))
-    policies = [folder] if is_policy(folder) else [generation.path for generation in list_generations(RunDir(folder))]
-    return folder, game_of(read_policy_meta(policies[-1])) if policies else MOCK
+    return folder, game_in(folder)
 
 
 def content_of(options: argparse.Namespace, home: Home) -> PlayContent:
