@@ -125,7 +125,7 @@ MISTAKES = [
     ("record", "at least one player is needed"),
     ("record --bot walkr", "did you mean 'walker'?"),
     ("record --bot walker --out lr.toml/x", "lr.toml is a file, a folder is needed"),
-    ("behaviour --replays nowhere", "no .slp file is there"),
+    ("behaviour --replays nowhere", "nowhere: no such folder of replays"),
     ("inspect-dialogue", "--games or --model is needed"),
     ("generate-games", "--folder is missing"),
     ("generate-games --folder lr.toml/x", "--folder lr.toml/x: lr.toml is a file, a folder is needed"),
