@@ -191,6 +191,21 @@ def choices(
     )
 
 
+def check_fight(folder: Path, named: Sequence[str]) -> None:
+    """Refuse players who cannot fight, of a run or a policy; arguments as of ``watch.fixture``.
+
+    Raises:
+        ConfigError: too many players, or as of ``policy_folder``.
+        CheckpointError: as of ``policy_folder``.
+    """
+    if len(named) > 2:
+        raise ConfigError(f"two players fight, {len(named)} are named")
+    if len(named) == 2 and is_policy(folder):
+        raise ConfigError(f"two players fight, of which {folder.name} is one; {len(named)} others are named")
+    for name in named:
+        policy_folder(name, RunDir(folder))
+
+
 def check_exploit(
     victim: Path, steps: int, starts: Sequence[str], seeds: Sequence[int], games: int, game: str | None = None
 ) -> Path:

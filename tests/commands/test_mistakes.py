@@ -11,6 +11,7 @@ from selfplay.verbs import VERBS
 from tests.support.processes import finish
 
 ROOT = Path(__file__).parents[2]
+LONG = "a" * 300
 MISTAKES = [
     ("trian", "did you mean train?"),
     ("enjoy", "did you mean watch?"),
@@ -49,6 +50,21 @@ MISTAKES = [
     ("play --add nowhere.json", "cannot read nowhere.json"),
     ("leaderboard --play", "--play goes with --html and a run"),
     ("watch --render human", "unknown flag --render: did you mean --terminal?"),
+    # who cannot fight, and files that cannot be written
+    ("watch strong walker rusher", "two players fight, of which strong is one; 2 others are named"),
+    ("watch strong walkr", "did you mean 'walker'?"),
+    ("watch run a b c", "two players fight, 3 are named"),
+    ("watch run gen_7", "has no gen_7"),
+    (f"watch --out {LONG}.gif", "File name too long"),
+    ("watch strong --out /proc/no/fight.gif", "cannot write /proc/no/fight.gif"),
+    ("play strong --out /proc/no/page.html", "cannot write /proc/no/page.html"),
+    (f"play strong --out {LONG}", "File name too long"),
+    (f"export strong --format torch --out {LONG}", "File name too long"),
+    ("exploit strong --out /proc/no/runs", "--out /proc/no/runs: /"),
+    ("record --bot walker --out /proc/no/games", "--out /proc/no/games: /"),
+    ("record --game-type kuhn --players random --out /proc/no/x", "cannot write /proc/no/x"),
+    (f"record --game-type kuhn --players random --out {LONG}", "File name too long"),
+    ("generate-games --folder /proc/no", "--folder /proc/no: /"),
     # another game than that of the run, policy or file
     ("evaluate strong walker --game-type kuhn", "strong plays mock, not kuhn"),
     ("export strong --format torch --out x --game-type kuhn", "strong plays mock, not kuhn"),
