@@ -10,6 +10,7 @@ import json
 import os
 import re
 import stat
+import tempfile
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +22,12 @@ MAX_TEXT_BYTES: Final = 8 * 2**20  # parsed JSON may take 20 times its size in m
 MAX_TOML_BYTES: Final = 2**18
 _MANY_PARTS: Final = re.compile(rb"(?:[A-Za-z0-9_\"'-]{1,64}[ \t]*\.[ \t]*){100}")
 """A key of TOML of so many parts: reading it takes the square of them in time."""
-_LFS_POINTER: Final = b"version https://git-lfs.github.com/spec/v1\n"
+_LFS_POINTER: Final = b"version https://git-lfs.github.com/spec/v1"
+_PACKED: Final = {
+    b"PK\x03\x04": "a zip archive", b"\x1f\x8b": "an archive of gzip", b"7z\xbc\xaf\x27\x1c": "an archive of 7-Zip",
+    b"Rar!": "an archive of RAR", b"\x28\xb5\x2f\xfd": "an archive of Zstandard",
+}  # fmt: skip
+_PAGE: Final = re.compile(rb"(\xef\xbb\xbf)?\s*<(!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 CHUNK: Final = 2**20
 _LAST_BYTES: Final = 2**14  # maximum number of bytes at the end of a log in which its last line is searched
 
@@ -69,6 +75,14 @@ def read_plain(path: Path, limit: int, *, follow: bool = False) -> bytes:
         return b"".join(chunks(handle, limit, size + 1))  # one chunk unless the file grows: nothing is copied
 
 
+def kind_of(data: bytes) -> str:
+    """What a file of the wrong kind is, and what to do; "" where that is not known."""
+    for start, name in _PACKED.items():
+        if data.startswith(start):
+            return f"it is {name}: unpack it first"
+    return "it is a web page: download the file that the page shows" if _PAGE.match(data) else ""
+
+
 def last_line(log: Path) -> str:
     """The last line of a log that is not empty; "" if there is none or the log cannot be read."""
     try:
@@ -78,6 +92,17 @@ def last_line(log: Path) -> str:
     except OSError:
         return ""
     return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
+def is_writable(folder: Path) -> bool:
+    """Return True if files can be made in a folder; some file systems refuse them although its mode allows them."""
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return False
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
 
 
 @contextmanager
@@ -131,6 +156,8 @@ def _text(data: bytes) -> str:
     """The text of a file, without the byte-order mark that some editors write."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise ValueError("the text is UTF-16; save it as UTF-8")
+    if kind := kind_of(data):
+        raise ValueError(kind)
     return data.decode("utf-8-sig")
 
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from envs.compilation import RANGE
+from envs.errors import ReplayError
+from envs.melee.replay import read_replay
 from scripts.studies.charts import Curve, Plot, lines
-from scripts.studies.command_line import Command
+from scripts.studies.command_line import Command, tell_error
+from scripts.studies.fidelity.figures import of_file
 from scripts.studies.fidelity.folds import measure_folds
 from scripts.studies.fidelity.measure import measure
 from scripts.studies.fidelity.reconstruct import read_scored
@@ -16,6 +21,9 @@ from scripts.studies.fidelity.report import report
 from scripts.studies.fidelity.table import character_text, closeness, text
 from scripts.studies.pages import put_between
 from selfplay.errors import ConfigError
+from selfplay.replays.folder import replay_files
+from selfplay.report.fight.saving import check_writable
+from selfplay.report.ticker import time_left
 
 if TYPE_CHECKING:
     import argparse
@@ -35,7 +43,7 @@ def draw(path: Path, files: Sequence[Measured]) -> None:
 def main() -> int:
     """Run the command; the exit code."""
     command = Command("check_mock", __doc__)
-    command.add_argument("replays", nargs="+", type=Path, metavar="REPLAY", help=".slp file")
+    command.add_argument("replays", nargs="+", type=Path, metavar="REPLAY", help=".slp file, or a folder of them")
     command.add_argument(
         "--folds", type=int, default=0, metavar="K", help="score each K-th part with tables fitted on the other parts"
     )
@@ -50,11 +58,11 @@ def main() -> int:
 
 def run(options: argparse.Namespace) -> None:
     """Measure, print and draw."""
+    for path in filter(None, (options.page, options.picture)):
+        check_writable(path)
+    paths = [path for place in options.replays for path in _readable(place)]
     try:
-        if options.folds:
-            files = measure_folds(options.replays, options.folds)
-        else:
-            files = [measure(read_scored(path)) for path in options.replays]
+        files = measure_folds(paths, options.folds, notify=tell_error) if options.folds else _measured(paths)
     except ValueError as error:
         raise ConfigError(str(error)) from error
     made = report(files, options.folds)
@@ -64,6 +72,43 @@ def run(options: argparse.Namespace) -> None:
         put_between(options.page, "characters" if options.characters else "fidelity", shown)
     if options.picture:
         draw(options.picture, files)
+
+
+def _readable(place: Path) -> list[Path]:
+    """A file, or the files of a folder that can be read, checked before anything compiles.
+
+    Raises:
+        ReplayError: the file cannot be read.
+        ConfigError: the folder has no file that can be read.
+    """
+    found = []
+    for path in replay_files(place):
+        try:
+            read_replay(path)
+            found.append(path)
+        except ReplayError as error:
+            if path == place:
+                raise
+            tell_error(f"left out: {error}")
+    if not found:
+        raise ConfigError(f"{place}: no file can be read")
+    return found
+
+
+def _measured(paths: Sequence[Path]) -> list[Measured]:
+    """Measure files, with a line after each."""
+    tell_error(f"Measuring {len(paths)} files; the rules of the score are compiled once before, {RANGE}")
+    files: list[Measured] = []
+    started = time.monotonic()
+    for path in paths:
+        files.append(measure(read_scored(path)))
+        if len(files) == 1:
+            started = time.monotonic()  # without the compilation
+        same = of_file(files[-1])["all_same_actions"]
+        about = "does not count" if same is None or not files[-1].judged else f"{same:.1%} of all windows same"
+        left = time_left(time.monotonic() - started, len(files) - 1, len(paths) - 1)
+        tell_error(f"{files[-1].name}: {about}; {len(files)} of {len(paths)} files{left}")
+    return files
 
 
 if __name__ == "__main__":

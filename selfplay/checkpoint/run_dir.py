@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from envs.files import is_writable
 from selfplay.checkpoint.documents import GENERATION_ID, MAX_JSON_BYTES, JsonObject, decode_json, encode_json
 from selfplay.checkpoint.store import make_folder, recover, write_file
 from selfplay.errors import CheckpointError, ConfigError, NotARunError, RunExistsError, RunLockedError, boundary
@@ -188,7 +189,7 @@ def check_writable_folder(path: Path, flag: str) -> None:
     """
     check_folder(path, flag)
     there = next(place for place in (path, *path.absolute().parents) if place.exists())
-    if not os.access(there, os.W_OK | os.X_OK):
+    if not is_writable(there):
         raise ConfigError(f"{flag} {path}: {there} is not writable")
 
 
@@ -222,7 +223,7 @@ def check_new_run(path: Path, is_default: bool = False) -> None:
         check_folder(path.parent if is_default else path, "--checkpoint")
         wanted = path.parent if is_default else path
         there = next(place for place in (wanted, *wanted.parents) if place.exists())
-        if not os.access(there, os.W_OK | os.X_OK):
+        if not is_writable(there):
             raise CheckpointError(f"cannot create the run folder {path}: {there} is not writable")
         if is_default:
             return

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 RATES: Final = {"approach": ("gained", "apart")} | {name: (name, "minutes") for name in COUNTS}
 UNITS: Final = {"approach": "units/s apart", "damage": "%/min"}  # all others are a minute
 RESAMPLES: Final = 2000
+SHORTEST: Final = 180  # frames of a game in a file: in less time nothing happens that has a rate
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class Column:
 
 @dataclass(slots=True)
 class Folder:
-    """The games of a folder, and the errors of unreadable files."""
+    """The games of a folder, and the files that are left out, with the reason."""
 
     games: list[NDArray[np.void]] = field(default_factory=list)  # BEHAVIOUR [selected seats]
     unreadable: list[str] = field(default_factory=list)
@@ -69,7 +70,7 @@ def folder_games(folder: Path, character: str | None = None, player: str | None 
     ``player`` is a port, a display name or a connect code, see ``is_player``.
 
     Raises:
-        ConfigError: no readable file, or no such player; names the players that were found.
+        ConfigError: no file that can be used, or no such player; names the players that were found.
         UnknownNameError: there is no such character.
     """
     if character is not None and character not in CHARACTERS:
@@ -82,18 +83,28 @@ def folder_games(folder: Path, character: str | None = None, player: str | None 
         except ReplayError as error:
             found.unreadable.append(str(error))
             continue
-        if not (replay.state.game["frame"] >= 0).any():
-            found.unreadable.append(f"{path}: holds no frame from GO on")
+        if reason := _no_fight(replay):
+            found.unreadable.append(f"{path}: {reason}")
             continue
         names |= {seat.full_name for seat in replay.seats}
         seats = [i for i, seat in enumerate(replay.seats) if _counts(seat, character, player)]
         if seats:
             found.games.append(_of_seats(replay, seats))
     if len(found.unreadable) == len(files):
-        raise ConfigError(f"--replays {folder}: no file can be read, the first is {found.unreadable[0]}")
+        raise ConfigError(f"--replays {folder}: no file can be used, the first is {found.unreadable[0]}")
     if not found.games:
         raise ConfigError(_nobody(folder, character, player, names))
     return found
+
+
+def _no_fight(replay: Replay) -> str:
+    """Why the rates of a file would mean nothing; "" if they mean something."""
+    if replay.stage < 0:
+        return f"stage {replay.external_stage} of replay files has no table"
+    frames = int((replay.state.game["frame"] >= 0).sum())
+    if frames < SHORTEST:
+        return f"too short: {frames} frames from GO on, at least {SHORTEST} are needed"
+    return ""
 
 
 def _counts(seat: Seat, character: str | None, player: str | None) -> bool:

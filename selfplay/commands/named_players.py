@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Final
 
 from envs.errors import UnknownNameError
 from envs.registry import GAMES, find_character, find_game, find_stage
-from selfplay.checkpoint import read_policy_meta, resolve_policy, shipped_policies
+from selfplay.checkpoint import (
+    RunDir,
+    is_policy,
+    list_generations,
+    read_policy_meta,
+    resolve_policy,
+    shipped_policies,
+)
 from selfplay.checkpoint.documents import GENERATION_ID
 from selfplay.checkpoint.policies import generations_of
 from selfplay.config.fighting import GameConfig
@@ -19,7 +26,7 @@ from selfplay.policy.played_game import can_play, game_of
 from selfplay.report.fight.saving import check_writable
 
 if TYPE_CHECKING:
-    from selfplay.checkpoint import PolicyMeta, RunDir
+    from selfplay.checkpoint import PolicyMeta
 
 MOCK = GameConfig().type
 """Game of scripted players for which no game is named, and of policies that were trained in real time."""
@@ -76,6 +83,33 @@ def game_for(names: Sequence[str], game: str | None = None) -> str:
     for name in names:
         policy_folder(name, game=game)
     return game
+
+
+def check_game_type(name: str, own: str, given: str | None) -> None:
+    """Refuse a ``--game-type`` that is not the game of a run, policy or file.
+
+    The mock is valid for policies of any fight.
+
+    Raises:
+        ConfigError: another game.
+        GameError: there is no such game.
+    """
+    if given is None or given == own:
+        return
+    entry = find_game(given)
+    if not (entry.fighter and not entry.real_time and own in GAMES and GAMES[own].fighter):
+        raise ConfigError(f"{name} plays {own}, not {given}")
+
+
+def game_in(folder: Path) -> str:
+    """The game of a policy's folder, or of a run's newest generation; the mock for a run without generations.
+
+    Raises:
+        CheckpointError: the policy file is damaged.
+    """
+    generations = [] if is_policy(folder) else list_generations(RunDir(folder))
+    policies = [folder] if is_policy(folder) else [generation.path for generation in generations]
+    return game_of(read_policy_meta(policies[-1])) if policies else MOCK
 
 
 def check_games(games: int) -> None:
@@ -157,31 +191,54 @@ def choices(
     )
 
 
-def check_exploit(victim: Path, steps: int, starts: Sequence[str], seeds: Sequence[int], games: int) -> Path:
-    """The folder of the victim's policy; arguments as of ``exploit``.
+def check_fight(folder: Path, named: Sequence[str]) -> None:
+    """Refuse players who cannot fight, of a run or a policy; arguments as of ``watch.fixture``.
+
+    Raises:
+        ConfigError: too many players, or as of ``policy_folder``.
+        CheckpointError: as of ``policy_folder``.
+    """
+    if len(named) > 2:
+        raise ConfigError(f"two players fight, {len(named)} are named")
+    if len(named) == 2 and is_policy(folder):
+        raise ConfigError(f"two players fight, of which {folder.name} is one; {len(named)} others are named")
+    for name in named:
+        policy_folder(name, RunDir(folder))
+
+
+def check_exploit(
+    victim: Path, steps: int, starts: Sequence[str], seeds: Sequence[int], games: int, game: str | None = None
+) -> Path:
+    """The folder of the victim's policy; arguments as of ``exploit``, and ``game`` as of ``check_game_type``.
 
     Raises:
         CheckpointError: no policy lies there.
-        ConfigError: an unknown start, no start or no seed, or too few steps or games.
+        ConfigError: an unknown start, no start or no seed, too few steps or games, or a policy of another game.
+        GameError: ``game`` is not known.
     """
     if unknown := [start for start in starts if start not in STARTS]:
         raise ConfigError(f"--starts {unknown[0]}: unknown (valid: {', '.join(STARTS)})")
     if not starts or not seeds or steps < 1 or games < 2:
         raise ConfigError("an exploiter needs a start, a seed, at least 1 step and 2 games")
-    return resolve_policy(victim)
+    folder = resolve_policy(victim)
+    check_game_type(str(victim), game_in(folder), game)
+    return folder
 
 
-def check_export(path: str | Path, kind: str, out: Path, observations: int) -> None:
-    """Check that a policy can be exported; arguments as of ``export``.
+def check_export(path: str | Path, kind: str, out: Path, observations: int, game: str | None = None) -> None:
+    """Check that a policy can be exported; arguments as of ``export``, and ``game`` as of ``check_game_type``.
 
     Raises:
-        ConfigError: a file that cannot be written, no observation, or packages that are missing.
+        ConfigError: a file that cannot be written, no observation, packages that are missing, or a policy of another
+            game.
         CheckpointError: no policy there.
         GameError: its game cannot be used here.
     """
     if observations < 1:
         raise ConfigError(f"--check {observations}: at least 1 observation is needed")
     check_writable(out)
-    find_game(game_of(read_policy_meta(resolve_policy(Path(path)))))
+    own = game_in(resolve_policy(Path(path)))
+    check_game_type(str(path), own, game)
+    find_game(own)
     if kind == "onnx":
         check_onnx()

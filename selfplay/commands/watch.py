@@ -20,7 +20,7 @@ from envs.registry import find_game
 from selfplay.checkpoint import RunDir, is_policy, list_generations
 from selfplay.commands.named_players import MOCK
 from selfplay.commands.players import contender, home_rules
-from selfplay.errors import ConfigError, NotARunError
+from selfplay.errors import NotARunError
 from selfplay.league.leaderboard import analyse
 from selfplay.league.ledger import read_games
 from selfplay.league.records import generation_number
@@ -71,14 +71,12 @@ def fixture(folder: Path, named: Sequence[str]) -> Fixture:
 
     Raises:
         NotARunError: the run has no generation yet.
-        ConfigError: a player is unknown, or there are more than two.
+        ConfigError: a player is unknown.
         CheckpointError: a policy cannot be loaded.
         LeagueError: the run's ledger cannot be read.
     """
     run = RunDir(folder)
     home = _home(run)
-    if len(named) > 2:
-        raise ConfigError(f"two players fight, {len(named)} are named")
     opponent, why = (home.id, "")
     if not named:
         strongest = find_game(MOCK).ladder[-1], "It meets the strongest scripted player."

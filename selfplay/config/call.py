@@ -13,7 +13,7 @@ from selfplay.config.dialogue import DialogueConfig
 from selfplay.config.fighting import SCRIPTED, Config
 from selfplay.config.imitation import ImitationConfig
 from selfplay.machine import check_device
-from selfplay.replays.folder import check_replays
+from selfplay.replays.folder import replay_files
 
 if TYPE_CHECKING:
     from selfplay.config.command_line import Invocation
@@ -29,7 +29,7 @@ def check_call(call: Invocation[Any]) -> None:
     check_device(config.run.device)
     if isinstance(config, ImitationConfig):
         if config.data.replays is not None and find_game(config.data.game).fighter:
-            check_replays(Path(config.data.replays))
+            replay_files(Path(config.data.replays))
         return
     folder, named = Path(config.run.checkpoint), "run.checkpoint" in call.explicit
     if call.resume:

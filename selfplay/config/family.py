@@ -36,8 +36,13 @@ def is_dialogue(arguments: Sequence[str]) -> bool:
 
 
 def is_dialogue_run(run: RunDir) -> bool:
+    return game_of_run(run) in DIALOGUE
+
+
+def game_of_run(run: RunDir) -> str:
+    """Name of the game that a run was started with; the mock if none is recorded."""
     config: Any = run.read_run().get("config", {})
-    return _type_in(config) in DIALOGUE
+    return str(_type_in(config) or "mock")
 
 
 def _type_in(document: dict[str, Any]) -> object:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from envs.registry import find_game
-from selfplay.checkpoint.run_dir import check_folder
+from selfplay.checkpoint.run_dir import check_writable_folder
 from selfplay.config import dialogue, imitation
 from selfplay.config.applicable import check_agreement, check_applicable, check_host
 from selfplay.config.base import Group, StructureConfig
@@ -116,7 +116,7 @@ def resolve_imitation(
             steps = {name: NO_FIGHT[name] for name in ("frame_skip", "delay")}
             config = config.model_copy(update={"data": config.data.model_copy(update=steps)})
         _check_network(config.net, game.obs_width)
-        check_folder(Path(config.run.checkpoint), "--checkpoint")
+        check_writable_folder(Path(config.run.checkpoint), "--checkpoint")
     return Resolved(config, pick_device(config.run.device))
 
 

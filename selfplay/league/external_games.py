@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from envs.files import read_plain
+from envs.files import kind_of, read_plain
 from selfplay.errors import LeagueError, boundary
 from selfplay.league.games import GameTable
 from selfplay.league.records import ANCHOR
@@ -20,20 +21,22 @@ LONGEST_NAME: Final = 64
 MAX_BYTES: Final = 2**28
 _COLUMNS: Final = ("first", "second", "score")
 _PAIR: Final = "pair"
+_SHEETS: Final = (".xlsx", ".xls", ".ods", ".numbers")
 
 
 def read_csv(path: Path) -> GameTable:
     """Read games from the columns ``first``, ``second`` (names) and ``score`` (of the first: 1, 0.5 or 0).
 
+    Columns are separated by commas, semicolons or tabs. The text is UTF-8, or UTF-16 with a byte-order mark.
     An optional column ``pair`` labels correlated games of the same two players (same opening or seed), which count as
     one observation. Other columns are ignored.
 
     Raises:
         LeagueError: the file or a column is missing, or a row is invalid; the message has its line.
     """
-    with boundary(LeagueError, f"cannot read the games {path}"):
-        text = read_plain(path, MAX_BYTES, follow=True).decode("utf-8-sig")
-    rows = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    text = _text_of(path)
+    separator = max(",;\t", key=text.partition("\n")[0].count)
+    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=True)
     players: dict[str, int] = {}
     pairs: dict[object, int] = {}
     found: list[tuple[int, int, int, int, int]] = []
@@ -43,6 +46,7 @@ def read_csv(path: Path) -> GameTable:
             raise LeagueError(f"{path}: no column {missing[0]!r}; valid: {', '.join(_COLUMNS)} and optionally {_PAIR}")
         for row in rows:
             first, second, score = (_cell(row, name) for name in _COLUMNS)
+            score = score.replace(",", ".")
             if first == second:
                 raise LeagueError(f"{path}:{rows.line_num}: {first!r} plays itself, which cannot be rated")
             if score not in SCORES:
@@ -80,6 +84,25 @@ def default_anchor(games: GameTable) -> str:
     if ANCHOR in games.players:
         return ANCHOR
     return games.players[int(np.bincount(games.seats.ravel()).argmax())]
+
+
+def _text_of(path: Path) -> str:
+    with boundary(LeagueError, f"cannot read the games {path}"):
+        data = read_plain(path, MAX_BYTES, follow=True)
+        if path.suffix.lower() in _SHEETS:
+            raise LeagueError(f"{path}: a spreadsheet; save the sheet as CSV")
+        if kind := kind_of(data):
+            raise LeagueError(f"{path}: not a CSV file; {kind}")
+        try:
+            wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+            text = data.decode("utf-16" if wide else "utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise LeagueError(f"cannot read the games {path}: the text is not UTF-8; save it as UTF-8") from error
+    if text.lstrip().startswith("["):
+        raise LeagueError(
+            f"{path}: not a CSV file; of PGN, write White, Black and 1, 0.5 or 0 as {', '.join(_COLUMNS)}"
+        )
+    return text
 
 
 def _cell(row: dict[str, str | None], name: str) -> str:

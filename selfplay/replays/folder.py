@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from selfplay.errors import ConfigError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-
-def check_replays(folder: Path) -> None:
-    """Refuse a folder that does not exist.
-
-    Raises:
-        ConfigError: there is none.
-    """
-    if not folder.is_dir():
-        raise ConfigError(f"{folder}: no such folder of replays")
+_PATTERN: Final = "*.[sS][lL][pP]"
+_ARCHIVES: Final = (".zip", ".7z", ".rar", ".gz", ".tar", ".tgz", ".zst")
 
 
-def replay_files(folder: Path) -> list[Path]:
-    """All .slp files in a folder and its subfolders, sorted.
+def replay_files(place: Path) -> list[Path]:
+    """All .slp files in a folder and its subfolders, sorted; a file is itself.
 
     Raises:
         ConfigError: there is none.
     """
-    files = sorted(folder.rglob("*.slp")) if folder.is_dir() else []
+    if place.is_file():
+        return [place]
+    if not place.is_dir():
+        raise ConfigError(f"--replays {place}: no such folder of replays")
+    files = sorted(place.rglob(_PATTERN))
     if not files:
-        raise ConfigError(f"--replays {folder}: no .slp file is there; selfplay record makes some")
+        archive = next((path for path in place.rglob("*") if path.suffix.lower() in _ARCHIVES), None)
+        remedy = "selfplay record makes some" if archive is None else f"{archive.name} is an archive: unpack it first"
+        raise ConfigError(f"--replays {place}: no .slp file is there; {remedy}")
     return files

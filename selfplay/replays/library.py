@@ -18,7 +18,7 @@ from envs.melee.state import NUM_SEATS
 from envs.melee.tables import CHARACTERS, load_tables
 from selfplay.errors import ConfigError
 from selfplay.replays.cache import LIMIT_BYTES, Cache, FileNote, format_key
-from selfplay.replays.folder import check_replays
+from selfplay.replays.folder import replay_files
 from selfplay.replays.games import MAX_REASON, Game, Note, SeatInfo, is_player, note_of
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Library:
     """The replay files below a folder, as examples for one frame skip and delay.
 
     Args:
-        folder: searched recursively for ``*.slp``, sorted by path; links to folders are not followed.
+        folder: searched recursively for .slp files, sorted by path; links to folders are not followed. Or one file.
         frame_skip: of the policy to train.
         delay: of the policy to train, in frames.
         cache: folder of the cache; None: no cache.
@@ -95,8 +95,7 @@ class Library:
         Raises:
             ConfigError: no such folder, or no usable game.
         """
-        check_replays(self.folder)
-        paths = sorted(self.folder.rglob("*.slp"))
+        paths = replay_files(self.folder)
         before = self._cache.known_files(self.folder) if self._cache else {}
         files = {name: note for path in paths if (note := before.get(name := self._name(path)))}
         games: list[Game] = []

@@ -1,15 +1,19 @@
 """Counts of folders and of policies, and the table of both."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from envs.errors import UnknownNameError
 from envs.melee.behaviour import BEHAVIOUR
+from envs.melee.replay import read_replay, save_replay
 from selfplay.commands.behaviour import RATES, Rate, column, folder_games, mock_games, table
 from selfplay.commands.record import orders_of, record
 from selfplay.errors import ConfigError
 from selfplay.runner.match import Contender, Rules
 from selfplay.train.imitation.recording import pairings_of
+from tests.replays.replay_folders import write_game
 
 RULES = Rules("battlefield", 1200)
 PLAYERS = {name: Contender(name) for name in ("rusher", "idle")}
@@ -57,12 +61,29 @@ def test_mistakes_name_what_is_there(folder, tmp_path):
         folder_games(folder, "fox", "idle")
     with pytest.raises(UnknownNameError, match="did you mean 'fox'"):
         folder_games(folder, "foxx")
-    for nowhere in (tmp_path, tmp_path / "no"):
-        with pytest.raises(ConfigError, match=r"no \.slp file is there"):
+    for nowhere, words in ((tmp_path, r"no \.slp file is there"), (tmp_path / "no", "no such folder of replays")):
+        with pytest.raises(ConfigError, match=words):
             folder_games(nowhere)
     (tmp_path / "bad.slp").write_bytes(b"nothing")
-    with pytest.raises(ConfigError, match=r"no file can be read, the first is .*not a \.slp file"):
+    with pytest.raises(ConfigError, match=r"no file can be used, the first is .*not a \.slp file"):
         folder_games(tmp_path)
+
+
+def test_files_without_a_fight_are_left_out(tmp_path):
+    path, short, elsewhere = (tmp_path / name for name in ("GAME.SLP", "short.slp", "elsewhere.slp"))
+    replay = read_replay(write_game(path, 180))
+    write_game(short, 179)
+    save_replay(elsewhere, replace(replay, stage=-1, external_stage=84))
+    found = folder_games(tmp_path)
+    assert len(found.games) == 1
+    assert found.unreadable == [
+        f"{elsewhere}: stage 84 of replay files has no table",
+        f"{short}: too short: 179 frames from GO on, at least 180 are needed",
+    ]
+    np.testing.assert_array_equal(folder_games(path).games, found.games)
+    for alone in (short, elsewhere):
+        with pytest.raises(ConfigError, match="no file can be used, the first is"):
+            folder_games(alone)
 
 
 def test_a_players_own_games_are_those_that_a_recording_of_it_holds(folder):

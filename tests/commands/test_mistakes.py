@@ -11,6 +11,7 @@ from selfplay.verbs import VERBS
 from tests.support.processes import finish
 
 ROOT = Path(__file__).parents[2]
+LONG = "a" * 300
 MISTAKES = [
     ("trian", "did you mean train?"),
     ("enjoy", "did you mean watch?"),
@@ -49,6 +50,34 @@ MISTAKES = [
     ("play --add nowhere.json", "cannot read nowhere.json"),
     ("leaderboard --play", "--play goes with --html and a run"),
     ("watch --render human", "unknown flag --render: did you mean --terminal?"),
+    # who cannot fight, and files that cannot be written
+    ("watch strong walker rusher", "two players fight, of which strong is one; 2 others are named"),
+    ("watch strong walkr", "did you mean 'walker'?"),
+    ("watch run a b c", "two players fight, 3 are named"),
+    ("watch run gen_7", "has no gen_7"),
+    (f"watch --out {LONG}.gif", "File name too long"),
+    ("watch strong --out /proc/no/fight.gif", "cannot write /proc/no/fight.gif"),
+    ("play strong --out /proc/no/page.html", "cannot write /proc/no/page.html"),
+    (f"play strong --out {LONG}", "File name too long"),
+    (f"export strong --format torch --out {LONG}", "File name too long"),
+    ("exploit strong --out /proc/no/runs", "--out /proc/no/runs: /"),
+    ("record --bot walker --out /proc/no/games", "--out /proc/no/games: /"),
+    ("record --game-type kuhn --players random --out /proc/no/x", "cannot write /proc/no/x"),
+    (f"record --game-type kuhn --players random --out {LONG}", "File name too long"),
+    ("generate-games --folder /proc/no", "--folder /proc/no: /"),
+    # another game than that of the run, policy or file
+    ("evaluate strong walker --game-type kuhn", "strong plays mock, not kuhn"),
+    ("export strong --format torch --out x --game-type kuhn", "strong plays mock, not kuhn"),
+    ("exploit strong --game-type kuhn", "strong plays mock, not kuhn"),
+    ("play strong --game-type kuhn", "strong plays mock, not kuhn"),
+    ("play --game-type kuhn", "run plays mock, not kuhn"),
+    ("play strong --game-type dolphin", "strong plays mock, not dolphin"),
+    ("watch strong --game-type kuhn", "strong plays mock, not kuhn"),
+    ("watch game.slp --game-type kuhn", "game.slp plays mock, not kuhn"),
+    ("rate run --game-type kuhn", "checkpoints/run plays mock, not kuhn"),
+    ("rate run --game-type kun", "unknown game 'kun'; did you mean 'kuhn'?"),
+    ("leaderboard run --game-type kuhn", "checkpoints/run plays mock, not kuhn"),
+    ("leaderboard --games lr.toml --game-type kuhn", "without RUN, --settings and --game-type"),
     ("selfcheck kuhn", "did you mean --games kuhn?"),
     # values of flags
     ("train --game-type melee", "did you mean --game-type mock, or dolphin for the real game?"),
@@ -112,7 +141,7 @@ MISTAKES = [
     ("record", "at least one player is needed"),
     ("record --bot walkr", "did you mean 'walker'?"),
     ("record --bot walker --out lr.toml/x", "lr.toml is a file, a folder is needed"),
-    ("behaviour --replays nowhere", "no .slp file is there"),
+    ("behaviour --replays nowhere", "nowhere: no such folder of replays"),
     ("inspect-dialogue", "--games or --model is needed"),
     ("generate-games", "--folder is missing"),
     ("generate-games --folder lr.toml/x", "--folder lr.toml/x: lr.toml is a file, a folder is needed"),
@@ -142,6 +171,8 @@ def found(tmp_path_factory):
     (folder / "full").mkdir()
     (folder / "full" / "file").touch()
     (folder / "lr.toml").write_text("[ppo]\nlr = 1e-3\n")
+    (folder / "checkpoints" / "run").mkdir(parents=True)
+    (folder / "checkpoints" / "run" / "run.json").write_text('{"config": {"game": {"type": "mock"}}}')
     lines = [line for line, _ in MISTAKES]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     done = finish([sys.executable, "-c", CALLS, json.dumps(lines)], cwd=folder, env=environment)

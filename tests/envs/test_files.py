@@ -32,6 +32,13 @@ def test_a_byte_order_mark_is_no_part_of_the_text(parse, text):
         parse(text.encode("utf-16"))
 
 
+@pytest.mark.parametrize("data", [b"PK\x03\x04\xcb", b"<html>"])
+@pytest.mark.parametrize("parse", [parse_toml, parse_json])
+def test_archives_and_web_pages_are_named(parse, data):
+    with pytest.raises(ValueError, match=r"it is a (zip archive: unpack|web page: download)"):
+        parse(data)
+
+
 def test_a_pointer_of_git_lfs_is_no_file_to_read(tmp_path):
     path = tmp_path / "a.bin"
     path.write_bytes(LFS_POINTER)

@@ -10,6 +10,7 @@ from selfplay.league.leaderboard import analyse
 from selfplay.league.ratings import rate
 from selfplay.league.render import to_text
 from tests.league.pools import tournament
+from tests.support.fakes import LFS_POINTER
 
 POOL = {"random": 1500.0, "gen_0": 1550.0, "gen_1": 1600.0}
 
@@ -96,7 +97,35 @@ def test_what_is_no_game_is_named(text, message, tmp_path):
     assert str(path) in str(caught.value)
 
 
-def test_a_file_of_bytes_is_refused(tmp_path):
-    (tmp_path / "games.csv").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(LeagueError, match="cannot read the games"):
-        read_csv(tmp_path / "games.csv")
+@pytest.mark.parametrize("separator", [",", ";", "\t", ", "])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_tables_of_spreadsheets_are_read(tmp_path, separator, encoding):
+    half = "0,5" if separator == ";" else "0.5"
+    rows = [("first", "second", "score"), ("Ölaf", "b", "1"), ("b", "Ölaf", half)]
+    path = tmp_path / "games.csv"
+    path.write_bytes("\r\n".join(separator.join(row) for row in rows).encode(encoding))
+    games = read_csv(path)
+    assert games.players == ("Ölaf", "b")
+    assert games.stocks.tolist() == [[1, 0], [0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("games.csv", b"\xff\xfe\x00", "cannot read the games .*save it as UTF-8"),
+        ("games.csv", "first,second,score\nÖlaf,b,1\n".encode("latin-1"), "cannot read the games .*save it as UTF-8"),
+        ("games.csv", b"PK\x03\x04", "not a CSV file; it is a zip archive: unpack it first"),
+        ("games.xlsx", b"PK\x03\x04", "a spreadsheet; save the sheet as CSV"),
+        ("games.csv", b"\n<!DOCTYPE html><html>", "not a CSV file; it is a web page: download the file"),
+        (
+            "games.pgn",
+            b'[Event "Cup"]\n[White "a"]\n',
+            "of PGN, write White, Black and 1, 0.5 or 0 as first, second",
+        ),
+        ("games.csv", LFS_POINTER, "is a Git LFS pointer .* `git lfs pull`"),
+    ],
+)
+def test_a_file_of_another_kind_is_named(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(LeagueError, match=message):
+        read_csv(tmp_path / name)

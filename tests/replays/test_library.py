@@ -55,6 +55,15 @@ def test_a_pointer_of_git_lfs_is_told(tmp_path):
         library(tmp_path).scan()
 
 
+def test_suffixes_of_upper_case_and_single_files_are_read(tmp_path):
+    path = write_game(tmp_path / "a" / "GAME.SLP")
+    for place in (tmp_path, path):
+        made = library(place, tmp_path / "cache")
+        (game,) = made.scan()
+        assert game.path == path
+        assert len(made.load(game)) == 2
+
+
 def test_equal_files_count_once(tmp_path):
     for name in ("a", "b", "c/d"):
         write_game(tmp_path / f"{name}.slp")
@@ -144,7 +153,10 @@ def test_the_bound_counts_games_that_can_be_used(tmp_path):
 def test_a_folder_without_a_game_is_an_error_that_says_what_was_found(tmp_path):
     with pytest.raises(ConfigError, match="no such folder of replays"):
         library(tmp_path / "none").scan()
-    with pytest.raises(ConfigError, match=r"no game that can be used in 0 \.slp files"):
+    with pytest.raises(ConfigError, match=r"no \.slp file is there; selfplay record makes some"):
+        library(tmp_path).scan()
+    (tmp_path / "games.ZIP").write_bytes(b"PK\x03\x04")
+    with pytest.raises(ConfigError, match=r"no \.slp file is there; games\.ZIP is an archive: unpack it first"):
         library(tmp_path).scan()
     (tmp_path / "a.slp").write_bytes(b"bad")
     with pytest.raises(ConfigError, match=r"1 cannot be read .* \(the first is a\.slp: byte 0: not a \.slp file\)"):

@@ -75,7 +75,7 @@ def test_flags_have_an_effect(folder, trained, monkeypatch, capsys):
     ("arguments", "words"),
     [
         ([], "--replays, --policy or both"),
-        (["--replays", "nowhere"], "no .slp file is there"),
+        (["--replays", "nowhere"], "no such folder of replays"),
         (["--policy", "nowhere/gen_1"], "nowhere/gen_1 holds no policy"),
         (["--replays", "FOLDER", "--player", "rushr"], "nobody called 'rushr'"),
         (["--replays", "FOLDER", "--character", "foxx"], "did you mean 'fox'"),

@@ -169,6 +169,12 @@ def test_blocks_are_found_on_the_pages_that_have_them():
     assert sum(found.values()) >= 18
 
 
+def test_commands_of_another_game_name_a_run_of_that_game():
+    """``checkpoints/self_play`` is the run of the README's first command, a fight."""
+    wrong = re.compile(r"^.*checkpoints/self_play\b.*(?:--game-type|\$GAME).*$", re.MULTILINE)
+    assert [line for text in PAGES.values() for line in wrong.findall(text)] == []
+
+
 def test_the_minimal_loop_on_its_page_is_the_file():
     shown = f"<!-- minimal: begin -->\n{loop_as_shown()}\n<!-- minimal: end -->"
     assert shown in PAGES["docs/architecture.md"], "python -m tests.scripts.test_documented_examples prints it anew"

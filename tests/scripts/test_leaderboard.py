@@ -159,7 +159,7 @@ def test_it_rates_games_of_other_programs(tmp_path, rated):
     assert done.returncode == 0, done.stderr
     assert "B = 1500; 2 games" in done.stdout
     for arguments, message in (
-        (("--games", tmp_path / "games.csv", rated), "neither RUN nor --settings"),
+        (("--games", tmp_path / "games.csv", rated), "without RUN, --settings and --game-type"),
         ((rated, "--anchor", "B"), "goes with --games"),
         (("--games", tmp_path / "none.csv"), "cannot read the games"),
     ):

@@ -1,11 +1,18 @@
 import json
+import shutil
 import sys
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from scripts.studies import check_mock
 from scripts.studies.bench.replays import write_games
 from scripts.studies.fidelity import folds
+from scripts.studies.fidelity.contacts import CONTACT
+from scripts.studies.fidelity.hits import HIT
+from scripts.studies.fidelity.landings import LANDING
+from scripts.studies.fidelity.measure import WINDOW, Measured
 
 
 @pytest.fixture(scope="module")
@@ -16,6 +23,43 @@ def games(tmp_path_factory):
 def run(monkeypatch, *arguments):
     monkeypatch.setattr(sys, "argv", ["check_mock.py", *arguments])
     return check_mock.main()
+
+
+def measured(replay):
+    """A file that was measured, with nothing in it."""
+    nothing = {"landings": LANDING, "contacts": CONTACT, "hits": HIT, "windows": WINDOW}
+    empty = {name: np.zeros(0, kind) for name, kind in nothing.items()}
+    return Measured(Path(replay.path).name, (3, 18, 0), True, 1, 1, {}, {}, **empty)
+
+
+def test_each_file_of_a_folder_is_told_when_it_is_measured(games, monkeypatch, capsys, tmp_path):
+    folder = tmp_path / "games"
+    folder.mkdir()
+    for name in ("a.slp", "B.SLP"):
+        shutil.copy(games[0], folder / name)
+    (folder / "bad.slp").write_bytes(b"PK\x03\x04")
+    told = []
+
+    def measure(replay):
+        told.append(capsys.readouterr().err.splitlines())
+        return measured(replay)
+
+    monkeypatch.setattr(check_mock, "measure", measure)
+    assert run(monkeypatch, "--json", str(folder)) == 0
+    shown = capsys.readouterr()
+    assert [file["file"] for file in json.loads(shown.out)["files"]] == ["B.SLP", "a.slp"]
+    (first, second), third = told, shown.err.splitlines()
+    assert first[0].startswith("left out: ")
+    assert first[1].startswith("Measuring 2 files; ")
+    assert second[0].startswith("B.SLP: ")
+    assert "1 of 2 files" in second[0]
+    assert "2 of 2 files" in third[0]
+
+
+def test_files_that_cannot_be_written_are_told_before_the_work(games, monkeypatch, capsys):
+    monkeypatch.setattr(check_mock, "measure", None)
+    assert run(monkeypatch, games[0], "--picture", "/dev/null/x.svg") == 2
+    assert capsys.readouterr().err.count("\n") == 1
 
 
 @pytest.mark.full
@@ -59,7 +103,9 @@ def test_folds_are_scored_with_fitted_tables(games, monkeypatch, capsys):
     monkeypatch.setattr(folds, "_fit", lambda replays, folder: used.append(len(replays)))
     assert run(monkeypatch, "--folds", "2", "--json", *games) == 0
     assert used == [1, 1]
-    assert json.loads(capsys.readouterr().out)["same_actions"] > 0.9
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["same_actions"] > 0.9
+    assert [line.partition(":")[0] for line in shown.err.splitlines()] == ["Fold 1 of 2", "Fold 2 of 2"]
 
 
 @pytest.mark.parametrize("content", [None, b"", b"not a replay" * 100])

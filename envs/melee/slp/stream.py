@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.errors import ReplayError
+from envs.files import kind_of
 from envs.melee.slp import layout
 from envs.melee.slp.container import MAX_FILE_BYTES, Stream, find_stream
 from envs.melee.slp.scan import Found, find_recordings, stream_of
@@ -65,7 +66,8 @@ def open_stream(data: bytes, file: str) -> Opened:
         raise ReplayError(file, MAX_FILE_BYTES, f"larger than {MAX_FILE_BYTES} bytes")
     stream = find_stream(data)
     if stream is None:
-        raise ReplayError(file, 0, "not a .slp file")
+        kind = kind_of(data)
+        raise ReplayError(file, 0, f"not a .slp file{kind and f'; {kind}'}")
     sizes, first = _declared_sizes(data, stream, file)
     start_event = data[first : min(first + 1 + int(sizes[layout.GAME_START]), stream.end)]
     if len(start_event) < 5 or start_event[0] != layout.GAME_START:

@@ -34,14 +34,17 @@ def split(replays: Sequence[Replay], folds: int) -> list[int]:
     return fold
 
 
-def measure_folds(paths: Sequence[Path], folds: int, fit: Fit | None = None) -> list[Measured]:
-    """Measure every file with tables fitted on the files of the other folds."""
+def measure_folds(
+    paths: Sequence[Path], folds: int, fit: Fit | None = None, notify: Callable[[str], object] = lambda line: None
+) -> list[Measured]:
+    """Measure every file with tables fitted on the files of the other folds; ``notify`` gets a line for each fold."""
     replays = [read_scored(path) for path in paths]
     fold = split(replays, folds)
     measured: dict[int, Measured] = {}
     for number in range(folds):
         inside = [i for i in range(len(paths)) if fold[i] == number]
         if inside:
+            notify(f"Fold {number + 1} of {folds}: {len(inside)} files, with tables fitted on the others")
             tables = fitted_tables([paths[i] for i in range(len(paths)) if fold[i] != number], fit or _fit)
             measured |= {i: measure(replays[i], tables) for i in inside}
     return [measured[i] for i in range(len(paths))]

@@ -16,6 +16,7 @@ from scripts.studies.pages import table as markdown
 from scripts.studies.play_style.columns import column, mock_games, people
 from selfplay.commands.players import contender
 from selfplay.errors import ConfigError
+from selfplay.replays.folder import replay_files
 from selfplay.runner.match import Contender, Rules
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def document(options: argparse.Namespace) -> dict[str, Any]:
 def _people(paths: Sequence[Path]) -> list[Any]:
     games: list[Any] = []
     for path in paths:
-        for each in sorted(path.rglob("*.slp")) if path.is_dir() else [path]:
+        for each in replay_files(path):
             try:
                 games += people([each])
             except ReplayError as error:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def parser() -> argparse.ArgumentParser:
     made = Parser(description=__doc__)
-    made.add_argument("--replays", type=Path, metavar="DIR", help="folder of .slp files, with subfolders")
+    made.add_argument("--replays", type=Path, metavar="DIR", help="folder of .slp files, with subfolders, or a file")
     made.add_argument(
         "--character", metavar="NAME", help="character of the seats to count (default: all; policy: as trained)"
     )

@@ -34,7 +34,7 @@ def parser() -> argparse.ArgumentParser:
 def main(options: argparse.Namespace) -> None:
     from selfplay.commands.named_players import check_export
 
-    check_export(options.policy, options.format, options.out, options.check)
+    check_export(options.policy, options.format, options.out, options.check, options.game_type)
     from selfplay.commands.export import TOLERANCE, export
 
     done = export(options.policy, options.format, options.out, options.check)

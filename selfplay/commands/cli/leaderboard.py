@@ -56,14 +56,16 @@ def main(options: argparse.Namespace) -> None:
     if options.play and (options.html is None or options.games is not None):
         raise ConfigError("--play goes with --html and a run")
     if options.games is not None:
-        if options.run is not None or options.settings is not None:
-            raise ConfigError("--games rates a file of its own; it goes with neither RUN nor --settings")
+        if any(given is not None for given in (options.run, options.settings, options.game_type)):
+            raise ConfigError("--games rates a file of its own, without RUN, --settings and --game-type")
         games = read_csv(options.games)
         found = analyse(games, options.elo, options.result_rule, anchor=options.anchor or default_anchor(games))
     elif options.anchor is not None:
         raise ConfigError("--anchor goes with --games; in a run's ledger random stands at 1500")
     else:
         run = named_run(options.run)
+        if options.game_type is not None:
+            _check_game(run, options.game_type)
         if not len(games := run_games(run)):
             raise ConfigError(f"{run} has no rating games yet; train it with --track-elo")
         found = analyse(games, options.elo, options.result_rule, options.settings, run)
@@ -81,6 +83,14 @@ def main(options: argparse.Namespace) -> None:
         console.print(to_table(board, options.all, console.width))
     else:
         print(to_text(board, options.all))
+
+
+def _check_game(run: Path, named: str) -> None:
+    from selfplay.checkpoint import RunDir
+    from selfplay.commands.named_players import check_game_type
+    from selfplay.config.family import game_of_run
+
+    check_game_type(str(run), game_of_run(RunDir(run)), named)
 
 
 def page(found: LeaderboardAnalysis, run: Path | None, options: argparse.Namespace) -> str:

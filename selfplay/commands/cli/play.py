@@ -85,6 +85,9 @@ def check(options: argparse.Namespace) -> tuple[Path | None, str]:
         CheckpointError: the policy file is damaged.
     """
     from envs.registry import find_game
+    from selfplay.checkpoint.policies import SHIPPED
+    from selfplay.commands.named_players import check_game_type
+    from selfplay.report.fight.saving import check_writable
 
     given = _given(options, _FOR_PAGES)
     if options.add and given:
@@ -98,11 +101,21 @@ def check(options: argparse.Namespace) -> tuple[Path | None, str]:
     if options.name is not None:
         check_name(options.name)
     folder, game = played_game(options.what)
+    check_game_type(options.what or str(folder or SHIPPED), game, options.game_type)
     fight = folder is None or find_game(game).fighter
     if wrong := _given(options, _FOR_THE_TERMINAL if fight else (*_FOR_PAGES, "add")):
         where = "on a page, where all is chosen" if fight else "in the terminal"
         raise ConfigError(f"{wrong[0]} has no use here: {game} is played {where}")
+    if fight and not options.serve and not options.add:
+        check_writable(page_path(options, folder))
     return None if fight else folder, game
+
+
+def page_path(options: argparse.Namespace, folder: Path | None) -> Path:
+    """The page to write: as asked for, else in the run; of a policy, which stays as it is, in the current folder."""
+    from selfplay.checkpoint import is_policy
+
+    return options.out or (Path() if folder is None or is_policy(folder) else folder) / "play.html"
 
 
 def _given(options: argparse.Namespace, names: Sequence[str]) -> list[str]:
@@ -144,17 +157,15 @@ def played_game(what: str | None) -> tuple[Path | None, str]:
         NotARunError: there is no such run or policy.
         CheckpointError: its newest policy file is damaged.
     """
-    from selfplay.checkpoint import RunDir, is_policy, list_generations, shipped_policies
-    from selfplay.checkpoint.generations import POLICY_FILE, read_policy_meta
+    from selfplay.checkpoint import shipped_policies
+    from selfplay.checkpoint.generations import POLICY_FILE
     from selfplay.checkpoint.run_dir import RUN_FILE, named_run, runs_under
-    from selfplay.commands.named_players import MOCK
-    from selfplay.policy.played_game import game_of
+    from selfplay.commands.named_players import MOCK, game_in
 
     if what in shipped_policies() or (what is None and not runs_under()):
         return None, MOCK
     folder = named_run(what, (RUN_FILE, POLICY_FILE))
-    policies = [folder] if is_policy(folder) else [generation.path for generation in list_generations(RunDir(folder))]
-    return folder, game_of(read_policy_meta(policies[-1])) if policies else MOCK
+    return folder, game_in(folder)
 
 
 def content_of(options: argparse.Namespace, home: Home) -> PlayContent:
@@ -170,14 +181,12 @@ def content_of(options: argparse.Namespace, home: Home) -> PlayContent:
 def write_page(options: argparse.Namespace) -> None:
     """Write the page and open it."""
     from selfplay.commands.play.content import find_home
-    from selfplay.report.fight.saving import check_writable, save_text
+    from selfplay.report.fight.saving import save_text
     from selfplay.report.play_page.page import play_page
 
-    if options.out is not None:
-        check_writable(options.out)
     home = find_home(options.what, options.generations)
     page = play_page(content_of(options, home))
-    path = options.out or (Path("play.html") if home.run is None else home.run.path / "play.html")
+    path = page_path(options, None if home.run is None else home.run.path)
     size = save_text(path, page)
     print("\n".join([*_hint(home), f"{path} ({size / 1e6:.2f} MB)"]))
     if not options.no_open and not webbrowser.open(path.absolute().as_uri()):

@@ -31,7 +31,9 @@ def parser() -> argparse.ArgumentParser:
 def main(options: argparse.Namespace) -> None:
     from selfplay.checkpoint import RunDir, list_generations
     from selfplay.checkpoint.run_dir import named_run
-    from selfplay.config.family import is_dialogue_run
+    from selfplay.commands.named_players import check_game_type
+    from selfplay.config.family import game_of_run, is_dialogue_run
+    from selfplay.report.fight.saving import check_writable
 
     if options.games is not None and not options.calibrate:
         raise ConfigError("--games goes with --calibrate; without it --budget says how many games are played")
@@ -40,6 +42,8 @@ def main(options: argparse.Namespace) -> None:
             raise ConfigError(f"{flag} {games}: at least 1 is needed")
     folder = RunDir(named_run(options.run))
     is_dialogue = is_dialogue_run(folder)
+    check_game_type(str(folder.path), game_of_run(folder), options.game_type)
+    check_writable(folder.ledger)
     from selfplay.commands.rate import GAMES, calibrate, match_player_of, rate_run, save_table
     from selfplay.league.anchors import FILE_NAME
     from selfplay.league.leaderboard import build

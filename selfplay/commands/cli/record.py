@@ -106,8 +106,8 @@ def main(options: argparse.Namespace) -> None:
 
 
 def _record_games(options: argparse.Namespace, entry: GameEntry) -> None:
-    from selfplay.checkpoint import check_writable_folder
     from selfplay.commands.named_players import choices
+    from selfplay.report.fight.saving import check_writable
 
     game, path = options.game_type, options.out or Path("games.jsonl")
     choices(options.character, options.opponent_character, options.stage, options.max_episode_frames, game=game)
@@ -119,7 +119,7 @@ def _record_games(options: argparse.Namespace, entry: GameEntry) -> None:
         )
     if entry.single is None or not entry.repeats:
         raise ConfigError(f"--game-type {game}: games that do not repeat themselves from seed and actions are not kept")
-    check_writable_folder(path.parent, "--out")
+    check_writable(path)
     if path.exists():
         raise ConfigError(f"--out {path}: exists already")
     from selfplay.commands.record import opponent, record_games

@@ -61,6 +61,7 @@ def film_and_path(options: argparse.Namespace) -> tuple[Film, Path, list[str]]:
     from selfplay.checkpoint.generations import POLICY_FILE
     from selfplay.checkpoint.policies import NO_RUN_YET, SHIPPED
     from selfplay.checkpoint.run_dir import RUN_FILE, named_run, runs_under
+    from selfplay.commands.named_players import MOCK, check_fight, check_game_type, game_in
     from selfplay.report.fight.saving import MOMENT_S, check_options, check_writable, is_game, is_replay, seconds_for
 
     check_options(options.what, options.out, options.start, options.seconds, terminal=options.terminal)
@@ -70,12 +71,18 @@ def film_and_path(options: argparse.Namespace) -> tuple[Film, Path, list[str]]:
     if is_replay(options.what) or is_game(options.what):
         if options.players or options.game is not None:
             raise ConfigError(f"{options.what} is a game that was played: who plays in it cannot be chosen")
+        check_game_type(options.what, MOCK, options.game_type)
         film = _played(options.what).part(options.start or 0.0, seconds)
         return film, options.out or _free(Path(Path(options.what).stem + ".html")), []
     what, lines = options.what, []
     if what is None and not runs_under():
         what, lines = SHIPPED, [NO_RUN_YET]
     folder = shipped_policies().get(what or "") or named_run(what, (RUN_FILE, POLICY_FILE))
+    check_game_type(what or str(folder), game_in(folder), options.game_type)
+    check_fight(folder, options.players)
+    place = Path() if is_policy(folder) else folder  # nothing is added to a policy
+    if options.out is None and not options.terminal:
+        check_writable(place / "fight.html")
     from envs.melee.drawing.story import best_moment
     from selfplay.commands.watch import fixture, highlight
 
@@ -96,7 +103,6 @@ def film_and_path(options: argparse.Namespace) -> tuple[Film, Path, list[str]]:
     start = moment.start_s if options.start is None else options.start
     opens = options.start is None and seconds is None  # the whole game, open at its moment
     film = replace(film, opens_s=start) if opens else film.part(start, seconds)
-    place = Path() if is_policy(folder) else folder  # nothing is added to a policy
     return film, options.out or _free(place / name), lines
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from envs.files import replacing
+from envs.files import is_writable, replacing
 from envs.melee.state import FPS
 from selfplay.errors import ConfigError, boundary
 
@@ -85,9 +84,9 @@ def check_writable(path: Path) -> None:
     Raises:
         ConfigError: the file cannot be written.
     """
-    if path.is_dir():
-        raise ConfigError(f"cannot write {path}: it is a folder")
-    with boundary(ConfigError, f"cannot write {path}"):
+    with boundary(ConfigError, f"cannot write {path}"):  # a name that no file can have
+        if path.is_dir():
+            raise ConfigError(f"cannot write {path}: it is a folder")
         path.parent.mkdir(parents=True, exist_ok=True)
-    if not os.access(path.parent, os.W_OK):
+    if not is_writable(path.parent):
         raise ConfigError(f"cannot write {path}: {path.parent} is not writable")

@@ -100,6 +100,18 @@ def test_garbage_is_refused(data):
     refused(data, 0, "not a .slp file")
 
 
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (b"PK\x03\x04\x14\0", "it is a zip archive: unpack it first"),
+        (b"\x1f\x8b\x08", "it is an archive of gzip: unpack it first"),
+        (b"\r\n<!doctype HTML><title>GitHub</title>", "it is a web page: download the file that the page shows"),
+    ],
+)
+def test_files_of_another_kind_are_named(data, what):
+    refused(data, 0, f"not a .slp file; {what}$")
+
+
 def test_streams_without_sizes_or_start_are_refused(made):
     _, parts = made
     data = parts.bytes()
