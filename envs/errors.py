@@ -27,9 +27,30 @@ _NOT_OWN: Final = (
 )  # fmt: skip
 """Where files begin that are not those of a user: generated code, ours, Python's and those of installed packages."""
 
+LONGEST_MESSAGE: Final = 340  # characters of a line
+LONGEST_LINE: Final = 400  # with the name of the program
+
+
+def shortened(message: str, limit: int = LONGEST_MESSAGE) -> str:
+    """A message that quotes of an input no more than people read: the middle of lines above the limit is left out."""
+    if len(message) <= limit:
+        return message
+    return "\n".join(_shortened(line, limit) for line in message.split("\n"))
+
+
+def _shortened(line: str, limit: int) -> str:
+    if len(line) <= limit:
+        return line
+    gap = f" ... {len(line):,} characters in all ... "
+    tail = (limit - len(gap)) // 3  # what is valid stands at the end
+    return f"{line[: limit - len(gap) - tail]}{gap}{line[-tail:]}"
+
 
 class GameError(Exception):
-    """Root of everything that the games raise on purpose."""
+    """Root of everything that the games raise on purpose; what it says is ``shortened``."""
+
+    def __str__(self) -> str:
+        return shortened(super().__str__())
 
 
 @contextmanager

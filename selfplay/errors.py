@@ -24,7 +24,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from envs.errors import shortened
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 LESS_MEMORY: Final = (
     "a smaller --batch-size needs less, in dialogue games a smaller --set grpo.micro_rows or --lora-rank 16"
@@ -32,9 +37,12 @@ LESS_MEMORY: Final = (
 
 
 class SelfPlayError(Exception):
-    """Base of all errors of selfplay; ``exit_code`` is the exit code of a script."""
+    """Base of all errors of selfplay; ``exit_code`` is the exit code of a script. What it says is ``shortened``."""
 
     exit_code: ClassVar[int] = 1
+
+    def __str__(self) -> str:
+        return shortened(super().__str__())
 
 
 class ConfigError(SelfPlayError):
@@ -142,6 +150,17 @@ def out_of_memory(error: BaseException) -> MemoryError | None:
     return None
 
 
+def first_problem(error: ValidationError, whole: str = "") -> str:
+    """The first field that is invalid, and why, in one line; ``whole`` names the document if no field does."""
+    problem = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    field = ".".join(map(str, problem["loc"])) or whole
+    more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
+    return f"{field + ': ' if field else ''}{problem['msg']}{more}"
+
+
 def describe(error: BaseException) -> str:
+    invalid: Any = error
+    if isinstance(error, ValueError) and hasattr(error, "error_count"):  # of pydantic, which some commands do without
+        return first_problem(invalid)
     message = " ".join(str(error).split())
     return f"{type(error).__name__}: {message}" if message else type(error).__name__

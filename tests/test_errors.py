@@ -9,9 +9,11 @@ import re
 import numpy as np
 import pytest
 import torch
+from pydantic import BaseModel
 
+from envs.errors import LONGEST_LINE, LONGEST_MESSAGE, GameError
 from selfplay import errors
-from selfplay.config.command_line import exit_code
+from selfplay.config.command_line import Parser, exit_code
 from selfplay.errors import (
     CheckpointError,
     ConfigError,
@@ -54,6 +56,43 @@ def test_our_own_errors_pass_every_boundary():
 def test_what_ends_a_task_or_the_program_passes(kind):
     with pytest.raises(kind), boundary(CheckpointError, "anything"):
         raise kind
+
+
+@pytest.mark.parametrize("kind", [GameError, ConfigError, CheckpointError])
+def test_a_message_quotes_at_most_a_line(kind):
+    said = str(kind(f"the name {'x' * 200_000} is unknown\nvalid: a"))
+    assert said.startswith("the name xxx")
+    assert said.endswith("xxx is unknown\nvalid: a")
+    assert "200,020 characters in all" in said
+    assert max(map(len, said.splitlines())) == LONGEST_MESSAGE
+    assert str(kind("short")) == "short"
+
+
+def test_a_command_echoes_at_most_a_line(capsys):
+    def refuse():
+        raise GameError("\x07" * LONGEST_MESSAGE)  # each is four characters on a terminal
+
+    assert exit_code("selfplay play", refuse) == 2
+    parser = Parser(prog="selfplay play")
+    parser.add_argument("--elo", choices=("a", "b"))
+    parser.add_argument("--seed", type=int)
+    for words in (["--elo", "x" * 200_000], ["--seed", "x" * 200_000], ["y" * 200_000], [f"--{'z' * 200_000}"]):
+        with pytest.raises(SystemExit):
+            parser.parse_args(words)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 5
+    assert max(map(len, lines)) <= LONGEST_LINE
+    assert lines[1].endswith(" (valid: a, b)")
+
+
+def test_an_invalid_document_is_described_by_its_first_field():
+    class Model(BaseModel):
+        a: int
+        b: int
+
+    words = r"^it is wrong: a: Input should be .* integer\b[^\n]* \(and 1 more\)$"
+    with pytest.raises(ConfigError, match=words), boundary(ConfigError, "it is wrong"):
+        Model.model_validate({"a": "x" * 200_000, "b": None})
 
 
 def test_without_an_error_nothing_happens():

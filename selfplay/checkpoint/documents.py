@@ -15,7 +15,7 @@ from typing import Annotated, Final, Self, TypeVar, cast
 from pydantic import AwareDatetime, BaseModel, Field, JsonValue, StringConstraints, ValidationError, model_validator
 
 from envs.files import MAX_TEXT_BYTES, parse_json
-from selfplay.errors import CheckpointError, CorruptError, IncompatibleError, boundary
+from selfplay.errors import CheckpointError, CorruptError, IncompatibleError, boundary, first_problem
 
 JsonObject = dict[str, JsonValue]
 Model = TypeVar("Model", bound=BaseModel)
@@ -175,7 +175,4 @@ def parse(model: type[Model], document: JsonValue, what: str, kind: type[Checkpo
     try:
         return model.model_validate(document)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
-        more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
-        raise kind(f"{what}: {field + ': ' if field else ''}{first['msg']}{more}") from error
+        raise kind(f"{what}: {first_problem(error)}") from error

@@ -15,7 +15,15 @@ from typing import Final
 from envs.files import is_writable
 from selfplay.checkpoint.documents import GENERATION_ID, MAX_JSON_BYTES, JsonObject, decode_json, encode_json
 from selfplay.checkpoint.store import make_folder, recover, write_file
-from selfplay.errors import CheckpointError, ConfigError, NotARunError, RunExistsError, RunLockedError, boundary
+from selfplay.errors import (
+    CheckpointError,
+    ConfigError,
+    CorruptError,
+    NotARunError,
+    RunExistsError,
+    RunLockedError,
+    boundary,
+)
 from selfplay.files import read_file
 from selfplay.verbs import quoted
 
@@ -74,13 +82,13 @@ class RunDir:
         """The promoted generation; None without a gate.
 
         Raises:
-            CheckpointError: the file is invalid.
+            CorruptError: the file is invalid.
         """
         if not self.best_json.exists():
             return None
         best = _read_document(self.best_json).get("best")
         if not isinstance(best, str) or not GENERATION_ID.fullmatch(best):
-            raise CheckpointError(f"{self.best_json}: best is {best!r}; valid: a generation such as 'gen_50'")
+            raise CorruptError(f"{self.best_json}: best is {best!r}; valid: a generation such as 'gen_50'")
         return best
 
     def write_best(self, document: JsonObject) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypeVar, get_ar
 from pydantic import ValidationError
 
 from envs.distribution import version
-from envs.errors import GameError
+from envs.errors import LONGEST_LINE, GameError, shortened
 from envs.files import MAX_TEXT_BYTES, parse_toml, printable, read_plain
 from envs.plugins import allow
 from envs.spelling import nearest
@@ -123,7 +123,7 @@ class Parser(argparse.ArgumentParser):
         return f"unknown flag {flag}{hint}"
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {self._plain(message)}\n")
+        self.exit(2, shortened(printable(f"{self.prog}: {self._plain(message)}"), LONGEST_LINE) + "\n")
 
     def _plain(self, message: str) -> str:
         """A sentence of argparse in plain words."""
@@ -246,18 +246,23 @@ def exit_code(program: str, command: Callable[[], int | None]) -> int:
     try:
         return command() or 0
     except SelfPlayError as error:
-        sys.stderr.write(printable(verbs.respelled(f"{program}: {error}\n")))
+        _tell(program, str(error))
         return error.exit_code
     except GameError as error:
-        sys.stderr.write(printable(verbs.respelled(f"{program}: {error}\n")))
+        _tell(program, str(error))
         return 2
     except (MemoryError, RuntimeError) as error:
         if (lack := out_of_memory(error)) is None:
             raise
-        sys.stderr.write(printable(f"{program}: memory ran out: {lack}\n"))
+        _tell(program, f"memory ran out: {lack}")
         return 1
     except KeyboardInterrupt:
         return 130
+
+
+def _tell(program: str, message: str) -> None:
+    """Print an error message for the user."""
+    sys.stderr.write(shortened(printable(verbs.respelled(f"{program}: {message}")), LONGEST_LINE) + "\n")
 
 
 def run_command(parser: Callable[[], argparse.ArgumentParser], run: Callable[[argparse.Namespace], int | None]) -> int:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 from envs.files import MAX_TEXT_BYTES, parse_toml, read_plain
 from envs.registry import DIALOGUE
@@ -41,13 +40,15 @@ def is_dialogue_run(run: RunDir) -> bool:
 
 def game_of_run(run: RunDir) -> str:
     """Name of the game that a run was started with; the mock if none is recorded."""
-    config: Any = run.read_run().get("config", {})
-    return str(_type_in(config) or "mock")
+    return _type_in(run.read_run().get("config")) or "mock"
 
 
-def _type_in(document: dict[str, Any]) -> object:
-    group = document.get("game")
-    return group.get("type") if isinstance(group, dict) else None
+def _type_in(document: object) -> str | None:
+    """The game that a configuration names; None where it names none, or is no configuration."""
+    match document:
+        case {"game": {"type": str(name)}}:
+            return name
+    return None
 
 
 def _values(arguments: Sequence[str], flag: str) -> list[str]:

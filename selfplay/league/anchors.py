@@ -16,8 +16,8 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import BaseModel, Field, JsonValue, ValidationError, model_validator
 
 from envs.files import MAX_TEXT_BYTES, parse_json, read_plain
-from selfplay.errors import LeagueError, boundary
-from selfplay.league.records import ANCHOR, check_player, first_problem, generation_number
+from selfplay.errors import LeagueError, boundary, first_problem
+from selfplay.league.records import ANCHOR, check_player, generation_number
 
 FOLDER: Final = Path(__file__).parent / "anchor_tables"
 FILE_NAME: Final = "anchors.json"  # name of a run's own table

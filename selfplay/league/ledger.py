@@ -18,10 +18,10 @@ from pydantic import ValidationError
 
 from envs.files import read_plain
 from selfplay.appending import Appender
-from selfplay.errors import LeagueError, boundary
+from selfplay.errors import LeagueError, boundary, first_problem
 from selfplay.files import sync
 from selfplay.league.games import GameTable, TableBuilder
-from selfplay.league.records import MatchRecord, first_problem
+from selfplay.league.records import MatchRecord
 from selfplay.league.rewards import RewardRecord
 
 FILE_NAME: Final = "ledger.jsonl"

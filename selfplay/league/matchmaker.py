@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, final
 import numpy as np
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from selfplay.errors import LeagueError
+from selfplay.errors import LeagueError, describe
 from selfplay.league.modes import (
     CATEGORIES,
     CURRENT,
@@ -242,7 +242,7 @@ class Matchmaker:
             saved = MatchmakerState.model_validate(state)
             self._rng.bit_generator.state = saved.rng
         except (ValidationError, ValueError, KeyError, TypeError) as error:
-            raise LeagueError(f"not a matchmaker's state: {error}") from error
+            raise LeagueError(f"not a matchmaker's state: {describe(error)}") from error
         self._pool = replace(
             self._pool, generations=saved.generations, exploiters=saved.exploiters, external_opponents=saved.guests
         )

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from numpy.typing import ArrayLike, NDArray
-    from pydantic import ValidationError
 
 FORMAT: Final = 1
 ANCHOR: Final = "random"
@@ -75,12 +74,6 @@ def check_player(player: str) -> str:
     if not _PLAYER.fullmatch(player) or not of_kind:
         raise ValueError(f"{player!r} is neither a generation (gen_12) nor a scripted player's name")
     return player
-
-
-def first_problem(error: ValidationError, whole: str) -> str:
-    """The first validation error in one line; ``whole`` names the document if no field does."""
-    problem = error.errors()[0]
-    return f"{'.'.join(map(str, problem['loc'])) or whole}: {problem['msg']}"
 
 
 class LeagueRecord(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):

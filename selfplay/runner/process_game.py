@@ -19,7 +19,7 @@ from pydantic import BaseModel, JsonValue, NonNegativeInt, ValidationError
 from envs.api import F32, Actions, ActionSpec, Bool, Seeds, StepBatch
 from envs.errors import GameError
 from envs.snapshots import copied, put_back
-from selfplay.errors import RunnerError, boundary
+from selfplay.errors import RunnerError, boundary, first_problem
 from selfplay.runner import PROCESS_MB
 from selfplay.runner.game_process import DONE, STEP, STEP_SOME, layout, map_arrays, parse_dtype, snapshot_of
 from selfplay.runner.process_reaper import ProcessReaper, kill_group
@@ -244,6 +244,4 @@ class ProcessGame:
         try:
             return Answer.model_validate_json(line[len(number) :])
         except ValidationError as error:
-            problem = error.errors(include_url=False, include_input=False)[0]
-            where = ".".join(map(str, problem["loc"]))
-            raise RunnerError(f"{said}: {where or 'the answer'}: {problem['msg']}") from error
+            raise RunnerError(f"{said}: {first_problem(error, 'the answer')}") from error

@@ -39,6 +39,7 @@ from selfplay.train.imitation.export import GAME
 from selfplay.train.imitation.scripted import CACHE, Recipe, epochs_for, imitate_scripted
 from selfplay.train.rater import prepare_best
 from selfplay.train.run import cluster_for, run_to_end, stop_signal
+from selfplay.train.saved_state import FightingState, check_state
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import RunDir
@@ -80,6 +81,7 @@ def train(
         run = resolve_run(folder if named else None)
         with run.lock():
             state = load_latest_learner(run)
+            check_state(state, FightingState)
             resolved = resolve_fighting(config, explicit, state)
             config = resolved.config
             _check_encoder(run, config)

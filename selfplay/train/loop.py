@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from selfplay.checkpoint import LearnerState, RunDir, load_latest_learner, set_aside_newer
-from selfplay.errors import NotARunError
+from selfplay.errors import CorruptError, IncompatibleError, LeagueError, NotARunError, SelfPlayError
 from selfplay.runner.worker import Worker
 from selfplay.train.disk import RATINGS, DiskWatch
 from selfplay.train.progress import Phases
@@ -42,6 +42,7 @@ class TrainingLoop:
         start_runners: Callable[[], Awaitable[None]],
     ) -> None:
         self.disk = DiskWatch(family.feed.notice)
+        self.refused: SelfPlayError | None = None  # why the state of a resumed run cannot be used
         self._family = family
         self._rater = rater
         self._last: Any = None  # the last report
@@ -67,8 +68,15 @@ class TrainingLoop:
                 await saving.write_state()
             else:
                 self.progress.restore(state.meta, resumed=state is family.resumed)
-                await learners.restore(state)
-                saving.restore(state.meta)
+                try:
+                    await learners.restore(state)
+                    saving.restore(state.meta)
+                except (CorruptError, IncompatibleError, LeagueError) as error:
+                    if state is not family.resumed:
+                        raise
+                    # A restart would only read the same again.
+                    self.refused = IncompatibleError(f"{state.path} cannot be used: {error}")
+                    return
             await self._start_runners()
             await self._train(saving)
         finally:

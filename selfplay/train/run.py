@@ -134,6 +134,8 @@ async def _to_its_end(tree: Tree) -> None:
         )
     if reason.cause is not None or not reason.clean:  # the root itself gave up: what it restarted is no failure
         raise SelfPlayError(f"the run failed: {reason.cause or reason.message}")
+    if tree.loop.refused is not None:
+        raise tree.loop.refused
     await asyncio.to_thread(_finish, tree, time.monotonic() - started)
 
 

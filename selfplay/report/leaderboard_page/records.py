@@ -54,10 +54,8 @@ class RunRecords:
     @property
     def steps_per_iteration(self) -> int | None:
         """Steps over all games, from the configuration or else from the metrics; None if unknown."""
-        config = self.run.get("config")
-        if isinstance(config, dict):
-            games, length = config.get("run", {}).get("num_games"), config.get("ppo", {}).get("rollout_length")
-            if isinstance(games, int) and isinstance(length, int):
+        match self.run:
+            case {"config": {"run": {"num_games": int(games)}, "ppo": {"rollout_length": int(length)}}}:
                 return games * length
         if self.metrics and isinstance(total := self.metrics[-1].get("total_steps"), int):
             return max(0, total // max(1, self.metrics[-1]["iteration"])) or None

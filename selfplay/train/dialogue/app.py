@@ -24,6 +24,7 @@ from selfplay.train.dialogue.family import DialogueFamily
 from selfplay.train.dialogue.players import check_opening, endpoint_of, open_model, reopen, sampling_of, server_of
 from selfplay.train.dialogue.session import DialogueSession, runners
 from selfplay.train.run import cluster_for, run_to_end
+from selfplay.train.saved_state import DialogueState, check_state
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import LearnerState, RunDir
@@ -51,6 +52,7 @@ def train(
         run = resolve_run(Path(config.run.checkpoint) if named else None)
         with run.lock():
             state = load_latest_learner(run)
+            check_state(state, DialogueState)
             base = state.meta.extra.get("base")
             if not state.meta.generations or not isinstance(base, str):
                 raise IncompatibleError(f"{state.path}: does not say which model the run goes on with")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from selfplay.checkpoint import group
 from selfplay.config.defaults import update_threads
+from selfplay.errors import IncompatibleError
 from selfplay.league.modes import MAIN
 from selfplay.league.records import START, generation_id
 from selfplay.policy.policy import load_policy
@@ -82,8 +83,11 @@ class Population(Learners):
         extra: Mapping[str, Any] = meta.extra
         for role, agent in self.agents.items():
             arrays = state.arrays if role == MAIN else group(state.arrays, role)
+            saved = {"matchmaker": meta.matchmaker} if role == MAIN else extra["agents"].get(role)
+            if saved is None:
+                raise IncompatibleError(f"{state.path}: it has no {role}")
             await self.worker.submit(agent.learner.restore, arrays)
-            agent.restore({"matchmaker": meta.matchmaker} if role == MAIN else extra["agents"][role])
+            agent.restore(saved)
         for fault in await self.worker.submit(self.archive.restore, meta.generations, extra):
             self._feed.notice(f"Left out of the pool: {fault}")
         progress.generations = self.archive.generations

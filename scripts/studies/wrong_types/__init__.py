@@ -1,0 +1,1 @@
+"""What does each command say of a document in which one field has another type, or a very long text?"""
