@@ -24,6 +24,8 @@ from selfplay.config.command_line import flatten, invoke
 from selfplay.config.fighting import Config
 from selfplay.config.fighting_cli import PROGRAM, check_game
 from selfplay.errors import ConfigError
+from selfplay.machine import usable_cores
+from selfplay.memory_limits import check_address_space
 from selfplay.policy.played_game import can_play, game_of
 from selfplay.policy.policy import Policy, load_policy
 from selfplay.runner.match import Contender
@@ -93,6 +95,7 @@ def train(
         KeyboardInterrupt: after Ctrl-C, with the run saved.
         Exception: what ``opponents`` or a callback raised, with the run saved.
     """
+    check_address_space(usable_cores())
     given = config.model_dump(exclude_unset=True) if isinstance(config, Config) else config or {}
     explicit = flatten(PROGRAM, given, "config")
     named = {
