@@ -15,6 +15,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable
+from contextvars import ContextVar
 from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 GROUP: Final = "selfplay.games"
 PETTINGZOO: Final = "pettingzoo:"
 _allowed: set[str] = set()
+_imported: ContextVar[str] = ContextVar("imported", default="")  # module that ``load`` is importing
 
 
 class MakeSingle(Protocol):
@@ -84,11 +86,31 @@ def load(name: str, flag: str) -> Any:  # noqa: ANN401
         )
     path, _, attribute = name.partition(":")
     with error_context(f"{flag} {name}"):
-        module = import_module(path)
+        before = _imported.set(path)
+        try:
+            module = import_module(path)
+        finally:
+            _imported.reset(before)
         if not hasattr(module, attribute):
             near = nearest(attribute, [each for each in vars(module) if not each.startswith("_")])
             raise GameError(f"{path} has no {attribute!r}{f'; did you mean {near!r}?' if near else ''}")
         return getattr(module, attribute)
+
+
+def refuse_in_import(call: str) -> None:
+    """Refuse a call that a module makes while ``load`` imports it: each import, also in game processes, repeats it.
+
+    Args:
+        call: Name of the called function.
+
+    Raises:
+        GameError: says where to put the call.
+    """
+    if module := _imported.get():
+        raise GameError(
+            f'{module} calls {call} while it is imported; put the call under if __name__ == "__main__": at its end, so '
+            f"that only running {module} makes it"
+        )
 
 
 def find_block(name: str) -> Callable[..., ScriptedGame] | None:

@@ -134,7 +134,12 @@ async def _to_its_end(tree: Tree) -> None:
         )
     if reason.cause is not None or not reason.clean:  # the root itself gave up: what it restarted is no failure
         raise SelfPlayError(f"the run failed: {reason.cause or reason.message}")
-    await asyncio.to_thread(_finish, tree, time.monotonic() - started)
+    with boundary(SelfPlayError, "the run has ended, and its summary cannot be made"):
+        worker = Worker("summary")
+    try:
+        await worker.submit(_finish, tree, time.monotonic() - started)
+    finally:
+        worker.close()
 
 
 def _run_document(session: RunSession) -> dict[str, Any]:
