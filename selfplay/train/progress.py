@@ -5,11 +5,14 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from selfplay.checkpoint import list_generations
+from selfplay.checkpoint.generations import SET_ASIDE
+from selfplay.report.files import last_iteration
 from selfplay.report.health import Health, HealthMonitor
 from selfplay.runner.chaos import Chaos, parse_plan
 
 if TYPE_CHECKING:
-    from selfplay.checkpoint import LearnerMeta, LearnerState
+    from selfplay.checkpoint import LearnerMeta, LearnerState, RunDir
     from selfplay.config.base import SelfPlaySettings
 
 
@@ -58,6 +61,20 @@ def chaos_of(run: SelfPlaySettings, resumed: LearnerState | None) -> Chaos:
     """The faults of a run, including those of the runs it resumes."""
     counts: Any = resumed.meta.extra.get("chaos") if resumed else None
     return Chaos(parse_plan(run.chaos), run.seed, counts)
+
+
+def resumed_at(run: RunDir, state: LearnerState) -> str:
+    """The iteration that a run resumes at, and which later ones it repeats and why. Call it before the run begins."""
+    there = state.meta.iteration
+    newer = [generation for generation in list_generations(run) if generation.iteration > there]
+    newest = max([last_iteration(run.metrics), *(generation.iteration for generation in newer)])
+    if newest <= there:
+        return f"iteration {there}"
+    repeated = f"iteration {newest} is" if newest == there + 1 else f"iterations {there + 1} to {newest} are"
+    why = "later states are damaged" if state.skipped else "the run ended before it saved a later state"
+    names = ", ".join(generation.id for generation in newer)
+    aside = f"; {names} without a state: moved to {run.generations.name}/{SET_ASIDE}" if newer else ""
+    return f"iteration {there}; {repeated} repeated, since {why}{aside}"
 
 
 class Phases:
