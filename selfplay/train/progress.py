@@ -10,6 +10,7 @@ from selfplay.checkpoint.generations import SET_ASIDE
 from selfplay.report.files import last_iteration
 from selfplay.report.health import Health, HealthMonitor
 from selfplay.runner.chaos import Chaos, parse_plan
+from selfplay.train.stopping import START
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import LearnerMeta, LearnerState, RunDir
@@ -23,6 +24,8 @@ class Progress:
         self.iteration = 0
         self.total_steps = 0
         self.elapsed_s = 0.0
+        self.phase = START  # what the learner does, see ``stopping``
+        self.longest_s = 0.0  # of an iteration, in this session
         self.generations: list[str] = []  # those that opponents are drawn from
         self.newest = ""
         self.saved = 0  # iteration of the newest state on the disk
@@ -31,6 +34,7 @@ class Progress:
         self.games = 0  # finished dialogue games
         self.lost = 0  # dialogue games that did not finish
         self.restarts = 0
+        self.first_failure = ""  # of a runner in this session
         self.tasks: int | None = None  # of the event loop, as the last iteration ended
         self.late = 0  # segments that came an iteration late and were learned from, in this session
         self.dropped = 0  # those that came too late for that

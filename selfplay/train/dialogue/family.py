@@ -33,8 +33,6 @@ from selfplay.train.progress import Progress, chaos_of
 from selfplay.train.rater import COST_S, RaterResource, RatingPlan
 
 if TYPE_CHECKING:
-    import asyncio
-
     from selfplay.league.rewards import RewardRecord
     from selfplay.league.schedule import Matchup
     from selfplay.learner.grpo import GRPOStatistics
@@ -45,6 +43,7 @@ if TYPE_CHECKING:
     from selfplay.train.dialogue.session import DialogueSession
     from selfplay.train.disk import DiskWatch
     from selfplay.train.rater import Rater
+    from selfplay.train.stopping import Stop
 
 WEIGHTS: Final = "the weights for the server"
 
@@ -58,7 +57,7 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
         stop: Set when the run shall end after the current iteration.
     """
 
-    def __init__(self, session: DialogueSession, feed: Feed, stop: asyncio.Event) -> None:
+    def __init__(self, session: DialogueSession, feed: Feed, stop: Stop) -> None:
         cluster = session.cluster
         park = PARK if cluster is None else PARK_ELSEWHERE
         queue: WorkQueue[DialogueGames] = WorkQueue(
@@ -139,7 +138,8 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
                 "The server gives no log-probabilities: the model before each update scores its replies, and the ratio "
                 "to the server is not measured"
             )
-        return learner.update(grouped(scored(instances, learner.logprobs)), self._learner.generator)
+        groups = grouped(scored(instances, learner.logprobs))
+        return learner.update(groups, self._learner.generator, self.stopped_short)
 
     async def _publish(self) -> None:
         server = self.session.server

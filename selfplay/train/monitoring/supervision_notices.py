@@ -16,11 +16,14 @@ class SupervisionNotices:
 
     Args:
         queues: Where each runner delivers, by its id.
-        restarted: Called with the id of a child that failed and is replaced.
+        restarted: Called with the id of a child that failed and is replaced, and why it failed.
     """
 
     def __init__(
-        self, notify: Callable[[str], object], queues: Mapping[str, WorkQueue[Any]], restarted: Callable[[str], object]
+        self,
+        notify: Callable[[str], object],
+        queues: Mapping[str, WorkQueue[Any]],
+        restarted: Callable[[str, str], object],
     ) -> None:
         self.listeners: list[Callable[[Report], object]] = []  # called with every report, too
         self._notify = notify
@@ -38,7 +41,7 @@ class SupervisionNotices:
         match report:
             case ChildExited(reason=reason, asked=False) if not reason.clean:
                 self._notify(f"{name} failed: {reason.message}; it is replaced")
-                self._restarted(name)
+                self._restarted(name, reason.message)
             case ChildExited(asked=True) if queue is not None:
                 queue.give_up(name, "it was stopped")
             case ChildStartFailed(reason=reason):
