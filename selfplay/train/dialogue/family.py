@@ -96,8 +96,9 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
             for runner, order in self.session.orders(self.progress.iteration).items()
         }
         results = await self.runners.queue.ask(jobs)
-        self.failure = next((found for found in results.values() if isinstance(found, ServerError)), None)
-        if self.failure is not None:
+        failures = [found for found in results.values() if isinstance(found, ServerError)]
+        if failures:
+            self.failure = None if self.stop.is_set() else failures[0]
             return None
         self.tell_stragglers("its games")
         for runner, found in results.items():
@@ -116,6 +117,8 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
             self.give_up()
             return None
         if not played:
+            if self.stop.is_set():
+                return None
             raise RunnerError(f"no game was finished; first cause: {lost[0].why}")
         return played
 
@@ -168,7 +171,7 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
             return games if faults is None else cast("DialogueGames", CountedFaults(games, faults, on_fault))
         torch.set_num_threads(1)  # in this thread: runners share the cores
         entry = self.session.entry if faults is None else faulty(self.session.entry, faults, on_fault)
-        writer = writer_of(self.session.config, self.session.model, self.session.endpoint)
+        writer = writer_of(self.session.config, self.session.model, self.session.endpoint, self.stop.is_set)
         return DialogueCollector(entry, self.session.rules, writer)
 
     def summary(self) -> dict[str, Any]:
