@@ -16,6 +16,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from contextvars import ContextVar
 from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 GROUP: Final = "selfplay.games"
 PETTINGZOO: Final = "pettingzoo:"
 _allowed: set[str] = set()
+_imported: ContextVar[str] = ContextVar("imported", default="")  # module that ``load`` is importing
 
 
 class MakeSingle(Protocol):
@@ -89,7 +91,11 @@ def load(name: str, flag: str) -> Any:  # noqa: ANN401
     with error_context(f"{flag} {name}"):
         if near := meant_module(name):
             raise GameError(f"a module is named as Python imports it; did you mean {near!r}?")
-        module = import_module(path)
+        before = _imported.set(path)
+        try:
+            module = import_module(path)
+        finally:
+            _imported.reset(before)
         if not hasattr(module, attribute):
             near = nearest(attribute, [each for each in vars(module) if not each.startswith("_")])
             raise GameError(f"{path} has no {attribute!r}{f'; did you mean {near!r}?' if near else ''}")
@@ -122,6 +128,22 @@ def meant_environment(name: str) -> str | None:
     wanted = re.split(r"[.:/]", name)[-1].removesuffix(".py")
     near = nearest(re.sub(r"_v\d+$", "", wanted), modules)
     return None if near is None else f"{PETTINGZOO}{modules[near]}"
+
+
+def refuse_in_import(call: str) -> None:
+    """Refuse a call that a module makes while ``load`` imports it: each import, also in game processes, repeats it.
+
+    Args:
+        call: Name of the called function.
+
+    Raises:
+        GameError: says where to put the call.
+    """
+    if module := _imported.get():
+        raise GameError(
+            f'{module} calls {call} while it is imported; put the call under if __name__ == "__main__": at its end, so '
+            f"that only running {module} makes it"
+        )
 
 
 def find_block(name: str) -> Callable[..., ScriptedGame] | None:

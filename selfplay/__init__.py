@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures.thread  # noqa: F401  (after the main thread has ended it cannot be imported, and torch does)
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:

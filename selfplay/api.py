@@ -11,12 +11,12 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from envs.plugins import refuse_in_import
 from selfplay.commands import evaluation
 from selfplay.commands.named_players import game_for, home_game
 from selfplay.commands.players import contender, home_rules
@@ -24,9 +24,12 @@ from selfplay.config.command_line import flatten, invoke
 from selfplay.config.fighting import Config
 from selfplay.config.fighting_cli import PROGRAM, check_game
 from selfplay.errors import ConfigError
+from selfplay.machine import usable_cores
+from selfplay.memory_limits import check_address_space
 from selfplay.policy.played_game import can_play, game_of
 from selfplay.policy.policy import Policy, load_policy
 from selfplay.runner.match import Contender
+from selfplay.threads import ThreadPool
 from selfplay.train import app
 from selfplay.train.fighting.session import Hooks
 
@@ -93,6 +96,8 @@ def train(
         KeyboardInterrupt: after Ctrl-C, with the run saved.
         Exception: what ``opponents`` or a callback raised, with the run saved.
     """
+    refuse_in_import("selfplay.train")
+    check_address_space(usable_cores())
     given = config.model_dump(exclude_unset=True) if isinstance(config, Config) else config or {}
     explicit = flatten(PROGRAM, given, "config")
     named = {
@@ -144,6 +149,7 @@ def evaluate(
         CheckpointError: a damaged policy.
         GameError: a game that cannot be used.
     """
+    refuse_in_import("selfplay.evaluate")
     pair = [player.policy() if isinstance(player, Run) else player for player in (a, b)]
     kind = next((home_game(player.meta) for player in pair if isinstance(player, Policy)), None)
     if game is not None:
@@ -189,7 +195,7 @@ def _in_a_loop() -> bool:
 
 def _beside_a_loop(work: Callable[[], int], stopped: threading.Event) -> int:
     """Do the work in a thread of its own. Ctrl-C sets ``stopped`` and waits for its end."""
-    with ThreadPoolExecutor(1, "selfplay.train") as pool:
+    with ThreadPool(1, "selfplay.train") as pool:
         future = pool.submit(work)
         try:
             return future.result()

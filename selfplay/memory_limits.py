@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
+import resource
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from selfplay.errors import ConfigError
+
 PROC: Final = Path("/proc")
 CGROUPS: Final = Path("/sys/fs/cgroup")
 GB: Final = 1 << 30
 _MB: Final = 1 << 20
+ADDRESSES: Final = 1536 * _MB
+"""Address space of a trainer with two cores: with 1300 MB Kuhn poker trains, with 1250 MB it does not."""
+ADDRESSES_EACH: Final = 128 * _MB  # more for each further core: stacks, heaps of threads, buffers of OpenBLAS
 
 
 class Available(NamedTuple):
@@ -25,6 +31,23 @@ def available_memory() -> Available | None:
     """The least of what the system and the limits of its control groups leave; None where neither is known."""
     found = [*_of_system(), *_of_container()]
     return min(found, default=None)
+
+
+def check_address_space(cores: int) -> None:
+    """Refuse a limit of address space (``ulimit -v``) that libraries of training do not fit into.
+
+    Not all of them fail: OpenBLAS tries forever to allocate its buffers while it is loaded, and holds the lock of the
+    interpreter, so that the process neither ends nor reacts to signals.
+
+    Raises:
+        ConfigError: names the limit and what is needed.
+    """
+    limit, need = resource.getrlimit(resource.RLIMIT_AS)[0], ADDRESSES + max(0, cores - 2) * ADDRESSES_EACH
+    if limit != resource.RLIM_INFINITY and limit < need:
+        raise ConfigError(
+            f"ulimit -v {limit >> 10} allows {as_size(limit)} of address space, and training needs {as_size(need)}: "
+            f"set at least ulimit -v {need >> 10}, or limit the memory of a container"
+        )
 
 
 def resident_memory() -> int:

@@ -1,6 +1,7 @@
 """``selfplay.train`` and ``selfplay.evaluate``, in tiny runs."""
 
 import asyncio
+import concurrent.futures.thread
 import json
 import os
 import signal
@@ -284,6 +285,23 @@ def test_ctrl_c_ends_the_run_in_order(tmp_path):
         )
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert summary["iteration"] in (2, 3)
+
+
+def test_it_trains_on_after_the_main_thread_has_ended(tmp_path, monkeypatch):
+    monkeypatch.setattr(concurrent.futures.thread, "_shutdown", True)  # as the interpreter sets it then
+    settings = small(league={"track_elo": True}, run={"timesteps": STEPS, "threads": 2})
+    assert selfplay.train(settings, game="kuhn", checkpoint=tmp_path / "run").finished
+
+
+@pytest.mark.parametrize("call", ["selfplay.train(game=GAME)", "selfplay.evaluate('random', 'random', game=GAME)"])
+def test_a_module_that_starts_training_where_it_is_imported_is_refused(tmp_path, monkeypatch, call):
+    name = f"unguarded_{call[9]}"
+    text = f"import selfplay\nfrom tests.envs.games import Nim\nGAME = '{name}:Nim'\n{call}\n"
+    (tmp_path / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(GameError, match=f"{name} calls {call.partition('(')[0]} while it is imported; put"):
+        selfplay.train(small(), game=f"{name}:Nim", checkpoint=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_what_fails_in_the_trainer_is_raised(tmp_path, monkeypatch):

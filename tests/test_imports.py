@@ -36,6 +36,18 @@ def test_import_leaves_out(module, absent):
     assert finish([sys.executable, "-c", code], cwd=ROOT).returncode == 0
 
 
+def test_a_thread_can_import_what_trains_after_the_main_thread_has_ended():
+    code = """
+import threading, selfplay
+def late():
+    threading.main_thread().join()
+    import concurrent.futures.thread
+    print("imported")
+threading.Thread(target=late).start()
+"""
+    assert finish([sys.executable, "-c", code], cwd=ROOT).stdout == "imported\n"
+
+
 def test_supervision_imports_only_the_standard_library():
     foreign = {
         f"{path.name}: {name}"

@@ -1,13 +1,23 @@
 """What the system and control groups say of memory, from files as Linux and containers have them."""
 
 import os
+import resource
 import sys
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
 
 from selfplay import memory_limits
-from selfplay.memory_limits import GB, Available, as_size, available_memory, resident_memory
+from selfplay.errors import ConfigError
+from selfplay.memory_limits import (
+    GB,
+    Available,
+    as_size,
+    available_memory,
+    check_address_space,
+    resident_memory,
+)
 
 NO_LIMIT_V1 = 9223372036854771712
 
@@ -26,6 +36,18 @@ def system(tmp_path, monkeypatch):
             path.write_text(f"{text}\n")
 
     return write
+
+
+@pytest.mark.parametrize(("megabytes", "cores", "fits"), [(1535, 2, False), (1536, 2, True), (2048, 8, False)])
+def test_address_space_that_is_too_small_for_the_libraries_is_refused(monkeypatch, megabytes, cores, fits):
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: {resource.RLIMIT_AS: (megabytes << 20, -1)}[kind])
+    with nullcontext() if fits else pytest.raises(ConfigError, match=rf"ulimit -v {megabytes << 10} allows .* needs"):
+        check_address_space(cores)
+
+
+def test_address_space_without_a_limit_is_enough(monkeypatch):
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    check_address_space(1000)
 
 
 def machine_with(system, gigabytes):

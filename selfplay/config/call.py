@@ -12,7 +12,8 @@ from selfplay.config.defaults import with_defaults
 from selfplay.config.dialogue import DialogueConfig
 from selfplay.config.fighting import SCRIPTED, Config
 from selfplay.config.imitation import ImitationConfig
-from selfplay.machine import check_device
+from selfplay.machine import check_device, usable_cores
+from selfplay.memory_limits import check_address_space
 from selfplay.replays.folder import replay_files
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ def check_call(call: Invocation[Any]) -> None:
         SelfPlayError: with the message and exit code for the user.
     """
     config = call.config
+    check_address_space(usable_cores())
     check_device(config.run.device)
     if isinstance(config, ImitationConfig):
         if config.data.replays is not None and find_game(config.data.game).fighter:

@@ -8,13 +8,14 @@ micro-batch must therefore be its share of the batch's loss (``dialogue_batch.to
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TypeVar
 
 import torch
 from torch import Tensor, distributed
 
 from selfplay.learner.optimizers import add_gradients, clip_and_step
+from selfplay.threads import ThreadPool
 
 Micro = TypeVar("Micro")
 Result = TypeVar("Result")
@@ -33,7 +34,7 @@ class Accumulator:
         self.device = self.parameters[0].device
         self._max_grad_norm = max_grad_norm
         self._threads = threads if self.device.type == "cpu" else 1
-        self._pool = ThreadPoolExecutor(self._threads, "learner", initializer=torch.set_num_threads, initargs=(1,))
+        self._pool = ThreadPool(self._threads, "learner", partial(torch.set_num_threads, 1))
         several = distributed.is_available() and distributed.is_initialized()
         self.processes = distributed.get_world_size() if several else 1
         self.process = distributed.get_rank() if several else 0

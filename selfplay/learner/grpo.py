@@ -8,7 +8,7 @@ Letters in shapes: B rows, T tokens of the longest, N tokens that train, n those
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -140,8 +140,12 @@ class GRPOLearner:
             found.append(whole)
         return found
 
-    def update(self, groups: Iterable[DialogueGroup], generator: torch.Generator) -> GRPOStatistics:
+    def update(
+        self, groups: Iterable[DialogueGroup], generator: torch.Generator, stop: Callable[[], bool] = lambda: False
+    ) -> GRPOStatistics:
         """Learn from the games of an iteration; the generator draws the order of the rows.
+
+        ``stop`` is called before each optimizer step; True ends the update early.
 
         Single games and equal rewards train only with a baseline across states.
 
@@ -154,7 +158,11 @@ class GRPOLearner:
         rows = self._with_importance(self._with_reference(rows), totals)
         for _ in range(self.settings.epochs if rows else 0):
             for batch in shuffled(rows, self.settings.batch_rows, generator):
+                if stop():
+                    break
                 self._step(batch, totals)
+            if stop():
+                break
         return totals.statistics(
             rows=len(rows),
             tokens=sum(row.tokens for row in rows),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import pairwise
 from threading import Barrier
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from selfplay.learner.optimizers import Adam, add_gradients, clip_and_step
+from selfplay.threads import ThreadPool
 
 if TYPE_CHECKING:
     from selfplay.policy.network import ActorCritic
@@ -42,8 +43,7 @@ class ParallelStep:
         self._max_grad_norm = max_grad_norm
         self._longest = CHUNK if self.device.type == "cpu" else sys.maxsize
         self._helpers = self.threads - 1
-        workers = max(1, self._helpers)  # a pool without workers is an error
-        self._pool = ThreadPoolExecutor(workers, "learner", initializer=torch.set_num_threads, initargs=(1,))
+        self._pool = ThreadPool(self._helpers, "learner", partial(torch.set_num_threads, 1))
         self._begun = False
 
     def chunks(self, rows: int, width: int = 1) -> list[slice]:

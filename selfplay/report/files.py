@@ -157,6 +157,21 @@ def trim_metrics(path: Path, iteration: int) -> None:
         raise DiskError(f"cannot write {path}: {describe(error)}") from error
 
 
+def last_iteration(path: Path) -> int:
+    """The greatest iteration that has a row; 0 if none has.
+
+    Raises:
+        CorruptError: it is not a plain file.
+    """
+    if not path.exists():
+        return 0
+    try:
+        with opened(path) as handle, open(handle, "rb", closefd=False) as file:
+            return max(map(_iteration, iter(lambda: file.readline(MAX_LINE_BYTES), b"")), default=0)
+    except NotPlain as error:
+        raise CorruptError(f"{path} {error}") from error
+
+
 def _iteration(line: bytes) -> int:
     """The iteration of a row; 0 if it is invalid."""
     try:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +15,7 @@ from envs.errors import GameError
 from selfplay.errors import RunnerError
 from selfplay.policy.recurrent_state import Infer, infer_directly
 from selfplay.runner.match import game_options, play_in
+from selfplay.threads import ThreadPool
 
 if TYPE_CHECKING:
     from envs.api import ScriptedGame
@@ -118,7 +118,7 @@ class Arena:
             finally:
                 self._close(place)
 
-        with ThreadPoolExecutor(len(self._places), "rating") as pool:
+        with ThreadPool(len(self._places), "rating") as pool:
             for done in [pool.submit(serve, place) for place in self._places[: len(matchups)]]:
                 done.result()
         if tasks.error is not None and all(result is None for result in tasks.results):

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,6 +24,7 @@ from selfplay.errors import RunnerError
 from selfplay.policy.recurrent_state import Infer, infer_directly
 from selfplay.runner.counter_rng import keys_of
 from selfplay.runner.policy_group import PolicyGroup, Rows
+from selfplay.threads import ThreadPool
 
 if TYPE_CHECKING:
     from envs.api import ScriptedGame
@@ -131,7 +131,7 @@ def play_in_threads(
     Fewer games are not divided: both threads would mostly wait for the interpreter's lock.
     """
     parts = max(1, min(threads, len(matchups) // THREAD_GAMES))
-    with ThreadPoolExecutor(parts) as pool:
+    with ThreadPool(parts, "matches") as pool:
         played = [pool.submit(play, matchups[part::parts], contenders, rules, stop) for part in range(parts)]
     results: list[MatchResult | None] = [None] * len(matchups)
     for part, future in enumerate(played):

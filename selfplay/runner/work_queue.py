@@ -101,6 +101,7 @@ class WorkQueue(Generic[R]):
         self._alone_since: float | None = None  # all of those were given up, and none delivered since
         self._open: set[str] = set()  # runners that have what they work on
         self._ends_since: float | None = None
+        self._cut_since: float | None = None
         self._left: dict[str, Job[R]] = {}  # jobs of the last question, of runners that were left behind with it
         self._late: dict[str, Any] = {}
         self._stragglers: dict[str, float] = {}
@@ -195,6 +196,11 @@ class WorkQueue(Generic[R]):
         self._ends_since = self._clock.time()
         self._notify()
 
+    def cut(self) -> None:
+        """End the question in progress at once; later ones wait ``LEAST_TIMEOUT_S`` at most."""
+        self._cut_since = self._clock.time()
+        self.end()
+
     def give_up(self, runner: str, why: str) -> None:
         """Stop waiting for a runner, until it asks for a job again."""
         self._expected.discard(runner)
@@ -229,6 +235,9 @@ class WorkQueue(Generic[R]):
         missing, now = self._expected & self._jobs.keys(), self._clock.time()
         if self._ends_since is not None:
             missing &= self._open
+            if missing and self._cut_since is not None:
+                late = question.since <= self._cut_since
+                return 0.0 if late else max(0.0, question.since + LEAST_TIMEOUT_S - now)
             patience_s = max(LEAST_TIMEOUT_S, STRAGGLES * (self.median_s or 0.0)) if question.leaves else math.inf
             return max(0.0, self._ends_since + patience_s - now) if missing else 0.0
         if not missing:

@@ -37,6 +37,7 @@ from selfplay.train.fighting.population import OWN_CHOICE
 from selfplay.train.fighting.session import Hooks, Session
 from selfplay.train.imitation.export import GAME
 from selfplay.train.imitation.scripted import CACHE, Recipe, epochs_for, imitate_scripted
+from selfplay.train.progress import resumed_at
 from selfplay.train.rater import prepare_best
 from selfplay.train.run import cluster_for, run_to_end, stop_signal
 from selfplay.train.saved_state import FightingState, check_state
@@ -159,14 +160,15 @@ def _start(session: Session, preset: str | None, stream: TextIO, notices: Sequen
     if session.config.league.gate != "none":
         prepare_best(session.run, resumed)
     place = (resumed.meta.iteration, resumed.meta.total_steps) if resumed else None
+    at = resumed_at(session.run, resumed) if resumed else None
     lines_of = partial(PlainReporter, verbose=session.config.run.verbose)
     reporter = Tee(list(reporters(session.run.path, stream, resumed=place, lines=lines_of).values()))
-    lines = header.lines("Self-Play Training", _header(session, preset))
+    lines = header.lines("Self-Play Training", _header(session, preset, at))
     return run_to_end(session, partial(FightingFamily, session), reporter, lines, notices)
 
 
-def _header(session: Session, preset: str | None) -> list[tuple[str, object]]:
-    config, resumed = session.config, session.resumed
+def _header(session: Session, preset: str | None, at: str | None) -> list[tuple[str, object]]:
+    config = session.config
     outsider = config.emulator.outsider or (session.hooks.opponents and "chosen by a function")
     return [
         ("Mode", None if outsider else config.league.mode),
@@ -180,6 +182,6 @@ def _header(session: Session, preset: str | None) -> list[tuple[str, object]]:
         ("Host", f"{config.run.host}, {len(session.blocks)} runner{'' if len(session.blocks) == 1 else 's'}"),
         ("Run folder", session.run.path),
         ("Resume", None if session.game.repeats else "games in progress begin anew: this game does not repeat itself"),
-        ("Resumed at", f"iteration {resumed.meta.iteration}" if resumed else None),
+        ("Resumed at", at),
         *listed(config, HIDDEN if session.game.fighter else (*HIDDEN, *marked(Config, Mark.FIGHTS_ONLY))),
     ]

@@ -15,8 +15,6 @@ from selfplay.runner.work_queue import WaitLimits
 from selfplay.supervision import ParkPolicy
 
 if TYPE_CHECKING:
-    import asyncio
-
     from selfplay.checkpoint import LearnerState, RunDir
     from selfplay.config.base import GuardConfig, SelfPlaySettings
     from selfplay.report.reporter import Feed
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
     from selfplay.train.learner_state import Arrays
     from selfplay.train.progress import Progress
     from selfplay.train.rater import Rater, RaterResource, RatingPlan
+    from selfplay.train.stopping import Stop
 
 PARK: Final = ParkPolicy(max_restarts=10, period_s=60.0)
 PARK_ELSEWHERE: Final = ParkPolicy(max_restarts=3, period_s=300.0)
@@ -167,7 +166,7 @@ class Family(ABC, Generic[C, U]):
         self,
         session: RunSession,
         feed: Feed,
-        stop: asyncio.Event,
+        stop: Stop,
         progress: Progress,
         learners: Learners,
         runners: Runners,
@@ -187,6 +186,10 @@ class Family(ABC, Generic[C, U]):
     @property
     def worker(self) -> Worker:
         return self.learners.worker
+
+    def stopped_short(self) -> bool:
+        """Whether an update in progress is to end now. From any thread."""
+        return self.stop.is_cut
 
     @property
     @abstractmethod
@@ -240,9 +243,18 @@ class Family(ABC, Generic[C, U]):
         """
         if self.stop.is_set():
             return
-        why = next(iter(self.runners.queue.given_up.values()), "none delivered")
-        self.failure = RunnerError(f"every runner fails again and again; first cause: {why}")
+        self.failure = RunnerError(f"every runner fails again and again; first cause: {self._first_cause()}")
         self.progress.ended_by = "games that fail"
+
+    def fail_without_iteration(self) -> None:
+        """End a run whose time is over before an iteration has ended."""
+        self.failure = self.failure or RunnerError(
+            f"--max-minutes is over before an iteration has ended; first cause: {self._first_cause()}"
+        )
+
+    def _first_cause(self) -> str:
+        why = next(iter(self.runners.queue.given_up.values()), self.progress.first_failure)
+        return why or "no runner delivered its games"
 
     def tell_stragglers(self, what: str) -> None:
         """Give notice of runners that were slow to deliver ``what``."""

@@ -6,16 +6,20 @@ When it crashes, its supervisor starts it again and it continues from the last c
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+import math
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from selfplay.checkpoint import LearnerState, RunDir, load_latest_learner, set_aside_newer
 from selfplay.errors import CorruptError, IncompatibleError, LeagueError, NotARunError, SelfPlayError
 from selfplay.runner.worker import Worker
+from selfplay.supervision import wait_any
+from selfplay.supervision.tasks import spawn
 from selfplay.train.disk import RATINGS, DiskWatch
 from selfplay.train.progress import Phases
 from selfplay.train.saving import Saving
+from selfplay.train.stopping import COLLECT, RATE, REPORT, SAVE, START, UPDATE
 
 if TYPE_CHECKING:
     from selfplay.report.health import HealthFinding
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
     from selfplay.train.family import Family
     from selfplay.train.progress import Progress
     from selfplay.train.rater import Rater
+    from selfplay.train.stopping import Overtime, Stop
 
 
 class TrainingLoop:
@@ -31,22 +36,30 @@ class TrainingLoop:
     Args:
         rater: Plays rating games; None where nothing is rated.
         stop: Set when the run shall end after the current iteration.
+        overtime: Limits that iteration.
         start_runners: Starts missing runners.
+
+    Attributes:
+        has_begun: whether its child was started once.
     """
 
     def __init__(
         self,
         family: Family[Any, Any],
         rater: Rater | None,
-        stop: asyncio.Event,
-        start_runners: Callable[[], Awaitable[None]],
+        stop: Stop,
+        overtime: Overtime,
+        start_runners: Callable[[], Coroutine[object, None, None]],
     ) -> None:
         self.disk = DiskWatch(family.feed.notice)
         self.refused: SelfPlayError | None = None  # why the state of a resumed run cannot be used
         self._family = family
         self._rater = rater
         self._last: Any = None  # the last report
+        self.has_begun = False
+        self._first = 0  # iteration at which this session begins
         self._stop = stop
+        self._overtime = overtime
         self._start_runners = start_runners
 
     @property
@@ -56,6 +69,10 @@ class TrainingLoop:
     async def run(self, ctx: Context) -> None:
         family, learners, worker = self._family, self._family.learners, Worker(ctx.id)
         ctx.ready()
+        if not self.has_begun:
+            self.has_begun = True
+            self._begin_time()
+        self.progress.phase = START
         family.runners.queue.forget()
         learners.worker = worker
         saving = Saving(family, self._rater, self.disk)
@@ -77,11 +94,27 @@ class TrainingLoop:
                     # A restart would only read the same again.
                     self.refused = IncompatibleError(f"{state.path} cannot be used: {error}")
                     return
-            await self._start_runners()
+            await self._unless_stopped(ctx, self._start_runners())
             await self._train(saving)
         finally:
             learners.close()
             worker.close()
+
+    def _begin_time(self) -> None:
+        minutes, resumed = self._family.settings.run.max_minutes, self._family.resumed
+        self._first, elapsed_s = (0, 0.0) if resumed is None else (resumed.meta.iteration, resumed.meta.elapsed_s)
+        self._overtime.begin(math.inf if minutes is None else 60 * minutes - elapsed_s)
+
+    async def _unless_stopped(self, ctx: Context, work: Coroutine[object, None, None]) -> None:
+        """Do something that is not worth waiting for once the run is to end."""
+        tasks: list[asyncio.Task[Any]] = [spawn(work, "start"), spawn(self._stop.wait(), "stop")]
+        try:
+            await wait_any(ctx.clock, tasks)
+            if tasks[0].done():
+                await tasks[0]
+        finally:
+            for task in tasks:
+                task.cancel()
 
     async def _train(self, saving: Saving) -> None:
         if self._done() and not self._stop.is_set():
@@ -90,50 +123,62 @@ class TrainingLoop:
             )
         while not self._done():
             await self._iterate(saving)
+        if self._overtime.has_cut and self.progress.iteration == self._first:
+            self._family.fail_without_iteration()
         await self._finish(saving)
 
     async def _iterate(self, saving: Saving) -> None:
         """One iteration. At its end the rollout buffers are free for the next one."""
         family, progress = self._family, self.progress
         phases = Phases(progress)
+        progress.phase = COLLECT
         collected = await family.collect()
         phases.end("collect")
-        if collected is None:
+        if collected is None or self._stop.is_cut:
             return
+        progress.phase = UPDATE
         update = await family.update(collected, self.disk)
         phases.end("update")
         progress.iteration += 1
         progress.total_steps += family.count(collected)
         if self._rater is not None:
+            progress.phase = RATE
             with self.disk.tolerate(RATINGS, settles=False):  # games that wait are written with the next state
                 await self._rater.rate_if_due(progress)
             phases.end("rate")
         if saving.is_due:  # last: a checkpoint is of a whole iteration
+            progress.phase = SAVE
             await saving.save(collected)
             phases.end("save")
+        progress.phase, progress.longest_s = REPORT, max(progress.longest_s, sum(phases.seconds.values()))
         self._report(collected, update, phases.seconds)
         family.release(collected)
         await family.after(self._last)
 
     async def _finish(self, saving: Saving) -> None:
         """Save the last state, whatever the interval, and rate it."""
-        progress = self.progress
+        progress, progress.phase = self.progress, SAVE
+        if not self._stop.is_set():
+            self._overtime.close()  # all that follows has limits of its own
         await saving.save_last()
         self._tell(progress.health.end())
         progress.finished = not self._stop.is_set() and self._family.failure is None
         if self._rater is not None and progress.finished:
+            progress.phase = RATE
             self._family.feed.notice(f"Rating {progress.newest}, the last generation")
             with self.disk.tolerate(RATINGS, settles=False):  # games that wait are written with the next state
                 await self._rater.rate_last(progress)
             if self._last is not None and self._last.rating is not self._rater.rating:
                 self._family.feed.rated(self._last.model_copy(update={"rating": self._rater.rating}))
             if not self._rater.plan.deterministic:  # a later end of equal runs makes no difference
+                progress.phase = SAVE
                 await saving.checkpoint()
 
     def _done(self) -> bool:
         run, iterations, progress = self._family.settings.run, self._family.iterations, self.progress
         return (
             self._stop.is_set()
+            or (self._overtime.is_over and progress.iteration > self._first)  # the first has a while
             or self._family.failure is not None
             or (iterations is not None and progress.iteration >= iterations)
             or (run.timesteps is not None and progress.total_steps >= run.timesteps)

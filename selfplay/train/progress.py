@@ -5,11 +5,15 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from selfplay.checkpoint import list_generations
+from selfplay.checkpoint.generations import SET_ASIDE
+from selfplay.report.files import last_iteration
 from selfplay.report.health import Health, HealthMonitor
 from selfplay.runner.chaos import Chaos, parse_plan
+from selfplay.train.stopping import START
 
 if TYPE_CHECKING:
-    from selfplay.checkpoint import LearnerMeta, LearnerState
+    from selfplay.checkpoint import LearnerMeta, LearnerState, RunDir
     from selfplay.config.base import SelfPlaySettings
 
 
@@ -20,6 +24,8 @@ class Progress:
         self.iteration = 0
         self.total_steps = 0
         self.elapsed_s = 0.0
+        self.phase = START  # what the learner does, see ``stopping``
+        self.longest_s = 0.0  # of an iteration, in this session
         self.generations: list[str] = []  # those that opponents are drawn from
         self.newest = ""
         self.saved = 0  # iteration of the newest state on the disk
@@ -28,6 +34,7 @@ class Progress:
         self.games = 0  # finished dialogue games
         self.lost = 0  # dialogue games that did not finish
         self.restarts = 0
+        self.first_failure = ""  # of a runner in this session
         self.tasks: int | None = None  # of the event loop, as the last iteration ended
         self.late = 0  # segments that came an iteration late and were learned from, in this session
         self.dropped = 0  # those that came too late for that
@@ -58,6 +65,20 @@ def chaos_of(run: SelfPlaySettings, resumed: LearnerState | None) -> Chaos:
     """The faults of a run, including those of the runs it resumes."""
     counts: Any = resumed.meta.extra.get("chaos") if resumed else None
     return Chaos(parse_plan(run.chaos), run.seed, counts)
+
+
+def resumed_at(run: RunDir, state: LearnerState) -> str:
+    """The iteration that a run resumes at, and which later ones it repeats and why. Call it before the run begins."""
+    there = state.meta.iteration
+    newer = [generation for generation in list_generations(run) if generation.iteration > there]
+    newest = max([last_iteration(run.metrics), *(generation.iteration for generation in newer)])
+    if newest <= there:
+        return f"iteration {there}"
+    repeated = f"iteration {newest} is" if newest == there + 1 else f"iterations {there + 1} to {newest} are"
+    why = "later states are damaged" if state.skipped else "the run ended before it saved a later state"
+    names = ", ".join(generation.id for generation in newer)
+    aside = f"; {names} without a state: moved to {run.generations.name}/{SET_ASIDE}" if newer else ""
+    return f"iteration {there}; {repeated} repeated, since {why}{aside}"
 
 
 class Phases:

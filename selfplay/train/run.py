@@ -29,6 +29,7 @@ from selfplay.train.monitoring.abandoned_limit import AbandonedLimit
 from selfplay.train.monitoring.crash_log import CrashLog
 from selfplay.train.monitoring.secrets import without_secrets
 from selfplay.train.monitoring.watchdog import Watchdog
+from selfplay.train.stopping import Stop
 from selfplay.train.tree import Tree
 from selfplay.verbs import quoted, respelled
 
@@ -44,19 +45,6 @@ FORMAT: Final = 1
 INTERRUPTED: Final = 128 + signal.SIGINT  # exit code of a run that Ctrl-C ended
 TERMINATED: Final = 128 + signal.SIGTERM
 DISK_S: Final = 1.0  # timeout of the second signal for the name of the last checkpoint
-
-
-class Stop(asyncio.Event):
-    """Set when a run is to end in order; ``listeners`` are called then."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.listeners: list[Callable[[], object]] = []
-
-    def set(self) -> None:
-        super().set()
-        for listener in self.listeners:
-            listener()
 
 
 Limit = TypeVar("Limit", int, float)
@@ -107,25 +95,33 @@ async def _run(session: RunSession, make: MakeFamily, feed: Feed) -> int:
         tree.announcer.listeners += [crash_log.on_report, limit.on_report]
         with signals(stop, feed, run) as signalled, Watchdog(asyncio.get_running_loop(), guard.loop_timeout, run):
             try:
-                await _to_its_end(tree)
+                await _to_its_end(tree, stop)
                 code = signalled()
-                if limit.error is not None:
-                    raise limit.error
+                for error in (limit.error, tree.overtime.error):
+                    if error is not None:
+                        raise error
                 ended = "interrupted" if code else "finished"
             except SelfPlayError as error:
                 ended = f"failed: {error}"
                 raise
             finally:
+                tree.overtime.close()
                 await crash_log.close(ended)
         return code
     finally:
         await feed.finish()
 
 
-async def _to_its_end(tree: Tree) -> None:
+async def _to_its_end(tree: Tree, stop: Stop) -> None:
     started = time.monotonic()
     with boundary(SelfPlayError, "the run could not start"):
-        await tree.root.start()
+        try:
+            await tree.root.start()
+        except supervision.StartError:
+            if not stop.is_set() or tree.loop.has_begun:
+                raise
+            tree.family.feed.notice("Stopped before the first iteration")
+            return
     reason = await tree.root.wait()
     if reason.cause is not None and reason.cause.fatal:
         raise SelfPlayError(
@@ -136,7 +132,12 @@ async def _to_its_end(tree: Tree) -> None:
         raise SelfPlayError(f"the run failed: {reason.cause or reason.message}")
     if tree.loop.refused is not None:
         raise tree.loop.refused
-    await asyncio.to_thread(_finish, tree, time.monotonic() - started)
+    with boundary(SelfPlayError, "the run has ended, and its summary cannot be made"):
+        worker = Worker("summary")
+    try:
+        await worker.submit(_finish, tree, time.monotonic() - started)
+    finally:
+        worker.close()
 
 
 def _run_document(session: RunSession) -> dict[str, Any]:
@@ -194,10 +195,11 @@ def _finish(tree: Tree, seconds: float) -> None:
 
 def flags_to_continue(run: SelfPlaySettings, progress: Progress) -> str:
     """Flags for a run to continue: none where its planned end is ahead, else an end further away."""
-    if not progress.finished:
-        return ""
     steps, minutes, flags = run.timesteps, run.max_minutes, ""
-    if steps is not None:
+    over = minutes is not None and progress.elapsed_s >= 60 * minutes
+    if not progress.finished and not over:
+        return ""
+    if steps is not None and progress.finished:
         flags += f" --timesteps {doubled_past(steps, progress.total_steps)}"
     if minutes is not None:
         flags += f" --max-minutes {doubled_past(minutes, progress.elapsed_s / 60):g}"

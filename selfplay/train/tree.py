@@ -17,16 +17,27 @@ from typing import TYPE_CHECKING, Any, Final
 
 from selfplay.runner.game_runner import GameRunner
 from selfplay.runner.work_queue import FIRST_TIMEOUT_S, WorkQueue
-from selfplay.supervision import ChildSpec, Context, ParkPolicy, Pool, PoolSpec, Supervisor, SupervisorSpec
+from selfplay.supervision import (
+    SHUTDOWN,
+    ChildSpec,
+    Context,
+    MonotonicClock,
+    ParkPolicy,
+    Pool,
+    PoolSpec,
+    Supervisor,
+    SupervisorSpec,
+)
 from selfplay.train.family import PARK
 from selfplay.train.ledger_keeper import LedgerKeeper
 from selfplay.train.loop import TrainingLoop
 from selfplay.train.monitoring.supervision_notices import SupervisionNotices
 from selfplay.train.rater import RATER, Rater, RaterResource
+from selfplay.train.stopping import Overtime
 
 if TYPE_CHECKING:
     from selfplay.train.family import Family
-    from selfplay.train.run import Stop
+    from selfplay.train.stopping import Stop
 
 ROOT_PARK: Final = ParkPolicy(max_restarts=3, period_s=60.0, backoff_s=2.0, max_times=4)
 """Children of the root, such as the learner: one that still fails after half a minute ends the run."""
@@ -39,7 +50,7 @@ class Tree:
     def __init__(self, family: Family[Any, Any], stop: Stop) -> None:
         self.family = family
         runners, rating, resumed = family.runners, family.rating, family.resumed
-        stop.listeners.append(runners.queue.end)
+        stop.listeners += [runners.queue.end, self._stop_start]
         self._rater_queue: WorkQueue[RaterResource] = WorkQueue([RATER], limits=rating.limits if rating else None)
         keep_rows = None
         if resumed is not None and rating is not None and rating.plan.deterministic:
@@ -48,7 +59,10 @@ class Tree:
         self.rater: Rater | None = None
         if rating is not None:
             self.rater = Rater(family.run, rating.plan, self._ledger, self._rater_queue, family.feed.notice)
-        self.loop = TrainingLoop(family, self.rater, stop, self.start_runners)
+        stop.cut_listeners += [runners.queue.cut, self._rater_queue.cut]
+        notice = family.feed.notice
+        self.overtime = Overtime(stop, family.progress, MonotonicClock(), notice, lambda: self.root.finish(SHUTDOWN))
+        self.loop = TrainingLoop(family, self.rater, stop, self.overtime, self.start_runners)
         queues: dict[str, WorkQueue[Any]] = dict.fromkeys(runners.names, runners.queue) | {RATER: self._rater_queue}
         self.announcer = SupervisionNotices(family.feed.notice, queues, self._count_restart, family.run.crashes)
         self.root = Supervisor(self._spec(), on_report=self.announcer.on_report)
@@ -71,6 +85,11 @@ class Tree:
             intensity=ROOT_PARK.max_restarts * len(children), period_s=ROOT_PARK.period_s,
         )  # fmt: skip
 
+    def _stop_start(self) -> None:
+        """Do not wait for services that start before the learner."""
+        if not self.loop.has_begun:
+            self.root.finish(SHUTDOWN)
+
     async def start_runners(self) -> None:
         """Start the runners that the pool does not have: all of them, unless only the learner was restarted."""
         runners, rating = self.family.runners, self.family.rating
@@ -88,6 +107,8 @@ class Tree:
         ctx.ready()
         await self.family.feed.run()
 
-    def _count_restart(self, runner: str) -> None:
-        self.family.progress.restarts += runner in self.family.runners.names
+    def _count_restart(self, runner: str, why: str) -> None:
+        if runner in self.family.runners.names:
+            self.family.progress.restarts += 1
+            self.family.progress.first_failure = self.family.progress.first_failure or f"{runner}: {why}"
         self.family.progress.chaos.failed(runner)

@@ -155,6 +155,15 @@ def test_the_learning_rate_can_be_changed():
         assert 0.009 < float((weights(module) - before).abs().max()) < 0.02
 
 
+def test_an_update_can_be_ended_before_any_step():
+    module = TinyTransformer()
+    before, answers = weights(module), iter((False, False, True, True))
+    with learning(module, epochs=10**9, batch_rows=8) as learner:
+        assert learner.update(games_of(module), torch.Generator(), lambda: next(answers)).steps in (1, 2)
+        assert not torch.equal(weights(module), before)
+        assert learner.update(games_of(module), torch.Generator(), lambda: True).steps == 0
+
+
 def test_logprobs_are_those_of_the_sampled_tokens():
     module = TinyTransformer()
     games = random_games(states=2)

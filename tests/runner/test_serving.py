@@ -75,7 +75,7 @@ async def asking(server):
     limits = RequestLimits(
         timeout_s=LIMIT_S, retries=2000, absent_s=LIMIT_S
     )  # naps are short, and the machine may be busy
-    writer = RemoteWriter(CHAT, 32, Sampling(max_new_tokens=4), server.endpoint, limits, _nap)
+    writer = RemoteWriter(CHAT, 32, Sampling(max_new_tokens=4), server.endpoint, limits, sleep=_nap)
 
     def reply():
         (found,) = writer.reply([writer.open(0, "", "yes")])

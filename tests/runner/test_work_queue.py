@@ -213,6 +213,28 @@ def test_at_the_end_a_game_in_real_time_that_stands_still_is_not_waited_for():
     assert slow.run(main) == ({}, 100 + LEAST_TIMEOUT_S)
 
 
+def test_a_cut_ends_a_question_at_once_and_limits_later_ones():
+    clock = FakeClock()
+
+    async def main():
+        queue = WorkQueue(["a", "b"], clock=clock)
+        jobs = {name: job() for name in "ab"}
+        asked = await asking(queue, jobs)
+        for name in "ab":
+            await queue.next_job(name)
+        queue.deliver("a", jobs["a"], 1, 1.0)
+        queue.cut()
+        first = await asked
+        clock.advance(5)
+        began, snapshots = clock.time(), {name: job(timed=False) for name in "ab"}
+        asked = asyncio.ensure_future(queue.ask(snapshots))
+        await settle()
+        queue.deliver("a", snapshots["a"], 2, 1.0)
+        return first, await asked, clock.time() - began
+
+    assert clock.run(main()) == ({"a": 1}, {"a": 2}, LEAST_TIMEOUT_S)
+
+
 def test_at_the_end_with_nobody_there_an_answer_comes_at_once():
     async def main():
         queue = WorkQueue(["a", "b"], patience=WaitLimits(60.0, 60.0))

@@ -9,10 +9,12 @@ from dataclasses import replace
 import pytest
 
 from selfplay.checkpoint import RunDir, load_latest_learner
-from selfplay.errors import HangingError, SelfPlayError
+from selfplay.errors import HangingError, RunnerError, SelfPlayError
+from selfplay.learner.ppo import PPO
+from selfplay.runner import work_queue
 from selfplay.runner.block import Block
-from selfplay.supervision import ChildParked, ChildRef, ChildStarted, spec, tasks
-from selfplay.train import loop, saving, tree
+from selfplay.supervision import ChildParked, ChildRef, ChildSpec, ChildStarted, spec, tasks
+from selfplay.train import loop, saving, stopping, tree
 from selfplay.train.fighting.learner import Learner
 from selfplay.train.loop import TrainingLoop
 from selfplay.train.monitoring.crash_file import read_crashes
@@ -25,6 +27,10 @@ from tests.train.runs import ITERATION, hashes, train
 
 __all__ = ["same_handlers"]  # of every test here
 LONG = ("--timesteps", 10**6, "--save-interval", 10**6, "--runners", 2)
+KUHN = (
+    *("--game-type", "kuhn", "--num-games", 4, "--rollout-length", 16, "--hidden", 8, "--set", "run.threads=1"),
+    *("--timesteps", 10**6, "--save-interval", 10**6),
+)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -202,3 +208,130 @@ def test_a_run_ends_although_a_child_swallows_every_cancellation(tmp_path, monke
     assert not saved_by_the_test.is_set()
     assert standing(tmp_path / "run").ended == "finished"
     assert {row.state for row in standing(tmp_path / "run").rows} == {"stopped", "abandoned"}
+
+
+@pytest.fixture
+def gate():
+    """Opens as the test ends: for threads that hang until then."""
+    opened = threading.Event()
+    yield opened
+    opened.set()
+
+
+@pytest.fixture
+def hurried(monkeypatch):
+    """The iteration in which a run is to end has no time to speak of."""
+    monkeypatch.setattr(stopping, "LEAST_S", 0.05)
+    monkeypatch.setattr(work_queue, "LEAST_TIMEOUT_S", 0.05)
+
+
+@pytest.fixture
+def time_is_over(monkeypatch, hurried):
+    """Lets the time of a run be over when it is called, from any thread."""
+    begun = []
+    monkeypatch.setattr(
+        stopping.Overtime, "begin", lambda self, limit_s: begun.append((asyncio.get_running_loop(), self))
+    )
+
+    def over():
+        loop, overtime = begun[0]
+        loop.call_soon_threadsafe(overtime._time_is_over)
+
+    return over
+
+
+def test_an_update_that_never_ends_is_ended_when_the_time_is_over(tmp_path, monkeypatch, time_is_over):
+    before(monkeypatch, Learner, "update", 2, time_is_over)
+    original, epochs = PPO.update, iter((1, 10**9))
+
+    def update(self, *arguments, **keywords):
+        self.settings = replace(self.settings, epochs=next(epochs))
+        return original(self, *arguments, **keywords)
+
+    monkeypatch.setattr(PPO, "update", update)
+    code, text = train(tmp_path / "run", size=KUHN)
+    assert code == 0
+    assert "--max-minutes is over and the update has not ended; no longer waiting for it" in text
+    assert "Ended by --max-minutes during the update, and saved, after 2 iterations" in text
+    assert load_latest_learner(RunDir(tmp_path / "run")).meta.iteration == 2
+
+
+def test_games_that_never_end_are_dropped_when_the_time_is_over(tmp_path, monkeypatch, gate, time_is_over):
+    before(monkeypatch, Block, "collect", 3, lambda: (time_is_over(), gate.wait()))
+    code, text = train(tmp_path / "run", size=KUHN)
+    assert code == 0
+    assert "Ended by --max-minutes during the collection of games, and saved, after 2 iterations" in text
+    assert load_latest_learner(RunDir(tmp_path / "run")).meta.iteration == 2
+
+
+def test_a_run_whose_games_fail_until_its_time_is_over_names_the_first_failure(
+    tmp_path, monkeypatch, gate, time_is_over
+):
+    def broken():
+        raise OSError("no port")
+
+    before(monkeypatch, Block, "collect", 1, broken)
+    before(monkeypatch, Block, "collect", 2, lambda: (time_is_over(), gate.wait()))
+    with pytest.raises(
+        RunnerError, match="over before an iteration has ended; first cause: runner-000: OSError: no port"
+    ):
+        train(tmp_path / "run", size=KUHN)
+
+
+def test_a_run_whose_time_is_over_before_its_first_iteration_fails(tmp_path, monkeypatch, gate, hurried):
+    before(monkeypatch, Block, "collect", 1, gate.wait)
+    with pytest.raises(
+        RunnerError, match="--max-minutes is over before an iteration has ended; first cause: no runner"
+    ):
+        train(tmp_path / "run", "--max-minutes", 0.001, size=KUHN)
+    assert load_latest_learner(RunDir(tmp_path / "run")).meta.iteration == 0
+
+
+def test_games_that_never_end_are_dropped_after_a_signal(tmp_path, monkeypatch, gate, hurried):
+    def hang():
+        signalled(signal.SIGTERM)()
+        gate.wait()
+
+    before(monkeypatch, Block, "collect", 3, hang)
+    code, text = train(tmp_path / "run", size=KUHN)
+    assert_saved_and_interrupted(tmp_path / "run", code, text, signal.SIGTERM)
+
+
+def test_an_update_that_cannot_be_ended_ends_the_run_at_its_last_checkpoint(tmp_path, monkeypatch, gate, hurried):
+    def hang():
+        signalled(signal.SIGINT)()
+        gate.wait()
+
+    before(monkeypatch, Learner, "update", 2, hang)
+    with pytest.raises(HangingError, match=r"the update does not end; .* the last checkpoint, of iteration 0"):
+        train(tmp_path / "run", size=KUHN)
+    assert standing(tmp_path / "run").ended.startswith("failed: the update does not end")
+
+
+@pytest.mark.parametrize("where", [(Block, "warm_up"), (Tree, "start_runners")])
+def test_a_signal_ends_a_start_that_hangs(tmp_path, monkeypatch, gate, where):
+    def hang():
+        signalled(signal.SIGTERM)()
+        if where[0] is Block:
+            gate.wait()
+
+    before(monkeypatch, *where, 1, hang)
+    code, _ = train(tmp_path / "run", size=KUHN)
+    assert code == 143
+    assert load_latest_learner(RunDir(tmp_path / "run")).meta.iteration == 0
+
+
+def test_a_signal_ends_the_start_of_a_service_that_hangs(tmp_path, monkeypatch):
+    async def service(ctx):
+        signalled(signal.SIGTERM)()
+        await asyncio.Event().wait()
+
+    specify = Tree._spec
+    monkeypatch.setattr(
+        Tree,
+        "_spec",
+        lambda self: replace(old := specify(self), children=(ChildSpec("server", service), *old.children)),
+    )
+    code, text = train(tmp_path / "run", size=KUHN)
+    assert code == 143
+    assert "Stopped before the first iteration" in text

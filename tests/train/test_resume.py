@@ -33,7 +33,7 @@ def test_it_goes_on_where_it_was(run):
     before = hashes(run)
     code, text = train(run, "--timesteps", 5 * ITERATION, resume=True)
     assert code == 0
-    assert "Resumed at: iteration 3" in text
+    assert "Resumed at: iteration 3\n" in text
     assert f"Finished after 5 iterations, {5 * ITERATION:,} steps" in text
     assert [row["iteration"] for row in rows(run / "metrics.jsonl")] == [1, 2, 3, 4, 5]
     after = hashes(run)
@@ -66,11 +66,30 @@ def test_a_damaged_state_is_skipped_and_later_generations_are_set_aside(run):
     before = hashes(run)
     code, text = train(run, "--timesteps", 3 * ITERATION, resume=True)
     assert code == 0
-    assert "Resumed at: iteration 2" in text
+    assert "Resumed at: iteration 2; iteration 3 is repeated, since later states are damaged; gen_3" in text
     assert "iter_3: " in text
     assert [row["iteration"] for row in rows(run / "metrics.jsonl")] == [1, 2, 3]
     assert list(hashes(run)) == list(before)
     assert (run / "generations" / ".set-aside" / "gen_3-1").is_dir()
+
+
+def test_what_was_killed_between_a_generation_and_its_state_is_repeated_and_told(run):
+    shutil.rmtree(run / "learner" / "iter_3")
+    code, text = train(run, "--timesteps", 3 * ITERATION, resume=True)
+    assert code == 0
+    assert (
+        "Resumed at: iteration 2; iteration 3 is repeated, since the run ended before it saved a later state; gen_3 "
+        "without a state: moved to generations/.set-aside\n"
+    ) in text
+
+
+def test_iterations_since_the_last_save_are_told(run):
+    shutil.rmtree(run / "learner" / "iter_3")
+    shutil.rmtree(run / "generations" / "gen_3")
+    with (run / "metrics.jsonl").open("a") as file:
+        file.write('{"iteration": 4, "total_steps": 1}\n{"iteration": 5, "tot')
+    text = train(run, "--timesteps", 3 * ITERATION, resume=True)[1]
+    assert "Resumed at: iteration 2; iterations 3 to 4 are repeated, since the run ended before it saved a" in text
 
 
 def flip(data):

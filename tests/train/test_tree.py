@@ -10,7 +10,7 @@ from selfplay.report.reporter import Feed
 from selfplay.supervision import NotFoundError, Pool, running
 from selfplay.train.fighting.family import FightingFamily
 from selfplay.train.fighting.session import Session
-from selfplay.train.run import Stop
+from selfplay.train.stopping import Stop
 from selfplay.train.tree import Tree
 from tests.report.make import Recorder
 from tests.train.runs import TINY

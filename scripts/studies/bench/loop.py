@@ -27,7 +27,7 @@ from selfplay.train.fighting.family import FightingFamily
 from selfplay.train.fighting.learner import Learner
 from selfplay.train.fighting.session import Hooks, Session
 from selfplay.train.progress import Phases, Progress, chaos_of
-from selfplay.train.run import Stop
+from selfplay.train.stopping import Stop
 from selfplay.train.tree import Tree
 
 if TYPE_CHECKING:

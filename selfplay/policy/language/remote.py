@@ -30,7 +30,7 @@ LONGEST_WAIT_S: Final = 30.0
 LINGER_S: Final = 5.0
 """Time for requests in flight to end before they are cancelled: cancelling a connection attempt may leave a socket
 open."""
-POLL_S: Final = 0.25  # while a server that was started here is not ready
+POLL_S: Final = 0.25  # between two looks at the server and at the run while a request waits
 _OTHER_BYTES: Final = 2**16  # of a response, besides those of the reply and of the ids of the prompt
 _ID_BYTES: Final = 16  # of a token of the prompt in a response: vLLM repeats the ids
 
@@ -52,6 +52,9 @@ class RemoteWriter(Writer):
 
     One thread at a time, without a running event loop: requests run in a loop of its own. The random numbers are the
     server's, so a seed does not reproduce a game. Tests replace ``sleep``.
+
+    Args:
+        ending: whether the run is to end; failed requests are then not retried. Called in the writer's thread.
     """
 
     interruptible = True
@@ -63,6 +66,7 @@ class RemoteWriter(Writer):
         sampling: Sampling,
         endpoint: Endpoint,
         limits: RequestLimits | None = None,
+        ending: Callable[[], bool] = lambda: False,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         super().__init__(chat)
@@ -70,6 +74,7 @@ class RemoteWriter(Writer):
         self._sampling = sampling
         self._endpoint = endpoint
         self._limits = limits or RequestLimits()
+        self._ending = ending
         self._sleep = sleep
         self._runner = asyncio.Runner()
         self._reader = ThreadPoolExecutor(1, "reads replies")  # tokenizing would block the loop
@@ -142,7 +147,9 @@ class RemoteWriter(Writer):
                 if self._gone is not None:
                     return _lost(str(self._gone))
                 if attempt:
-                    await self._sleep(wait_s(conversation.seed, attempt))
+                    await self._pause(wait_s(conversation.seed, attempt))
+                    if self._ending():
+                        break
                 try:
                     reply = await self._request(conversation)
                 except RequestError as error:
@@ -158,6 +165,11 @@ class RemoteWriter(Writer):
                     break
             return self._give_up(why)
 
+    async def _pause(self, seconds: float) -> None:
+        while seconds > 0.0 and not self._ending():
+            await self._sleep(min(seconds, POLL_S))
+            seconds -= POLL_S
+
     async def _request(self, conversation: Conversation) -> Reply:
         wire = self._endpoint.wire
         url = await self._url()
@@ -170,8 +182,8 @@ class RemoteWriter(Writer):
     async def _url(self) -> str:
         waited = 0.0
         while (url := self._endpoint.where()) is None:
-            if waited >= self._limits.absent_s:
-                raise RequestError(f"the server was not back within {self._limits.absent_s:g} s")
+            if waited >= self._limits.absent_s or self._ending():
+                raise RequestError(f"the server was not back within {waited:g} s")
             await self._sleep(POLL_S)
             self.progress += 1  # a wait with a limit of its own
             waited += POLL_S
@@ -184,7 +196,7 @@ class RemoteWriter(Writer):
         self._failing += 1
         self.lost += 1
         self.first_cause = self.first_cause or why
-        if self._failing >= self._limits.failures:
+        if self._failing >= self._limits.failures and not self._ending():
             self._gone = self._gone or ServerError(
                 f"{self._endpoint.name}: {self._failing} replies in a row could not be had "
                 f"(server.failures sets the limit); the first: {self._first}"

@@ -23,6 +23,7 @@ from selfplay.report.reporter import Tee
 from selfplay.train.dialogue.family import DialogueFamily
 from selfplay.train.dialogue.players import check_opening, endpoint_of, open_model, reopen, sampling_of, server_of
 from selfplay.train.dialogue.session import DialogueSession, runners
+from selfplay.train.progress import resumed_at
 from selfplay.train.run import cluster_for, run_to_end
 from selfplay.train.saved_state import DialogueState, check_state
 
@@ -89,6 +90,7 @@ def _start(
     """Run the event loop with a model and its name."""
     device = pick_device(config.run.device)
     place = (resumed.meta.iteration, resumed.meta.total_steps) if resumed else None
+    at = resumed_at(run, resumed) if resumed else None
     made = reporters(run.path, stream, resumed=place, lines=DialogueLines, view=DialogueDashboard)
     entry, rules = game_of(config)
     model, base = opened
@@ -98,13 +100,13 @@ def _start(
     session = DialogueSession(
         config, run, device, entry, rules, model, base, sampling_of(config), resumed, server, endpoint, cluster
     )
-    lines = header.lines("Dialogue Self-Play", _header(config, run, device, preset, resumed))
+    lines = header.lines("Dialogue Self-Play", _header(config, run, device, preset, at))
     notices = () if endpoint is None else (endpoint.wire.description,)
     return run_to_end(session, partial(DialogueFamily, session), Tee(list(made.values())), lines, notices)
 
 
 def _header(
-    config: DialogueConfig, run: RunDir, device: str, preset: str | None, resumed: LearnerState | None
+    config: DialogueConfig, run: RunDir, device: str, preset: str | None, at: str | None
 ) -> Sequence[tuple[str, object]]:
     _, rules = game_of(config)
     return [
@@ -117,6 +119,6 @@ def _header(
         ("Device", f"{device} ({processor()}, {usable_cores()} cores)"),
         ("Host", f"ray, {runners(config, device)} actors" if config.run.host == "ray" else None),
         ("Run folder", run.path),
-        ("Resumed at", f"iteration {resumed.meta.iteration}" if resumed else None),
+        ("Resumed at", at),
         *listed(config, HIDDEN),
     ]

@@ -33,8 +33,6 @@ from selfplay.train.progress import Progress, chaos_of
 from selfplay.train.rater import COST_S, RaterResource, RatingPlan
 
 if TYPE_CHECKING:
-    import asyncio
-
     from selfplay.league.rewards import RewardRecord
     from selfplay.league.schedule import Matchup
     from selfplay.learner.grpo import GRPOStatistics
@@ -45,6 +43,7 @@ if TYPE_CHECKING:
     from selfplay.train.dialogue.session import DialogueSession
     from selfplay.train.disk import DiskWatch
     from selfplay.train.rater import Rater
+    from selfplay.train.stopping import Stop
 
 WEIGHTS: Final = "the weights for the server"
 
@@ -58,7 +57,7 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
         stop: Set when the run shall end after the current iteration.
     """
 
-    def __init__(self, session: DialogueSession, feed: Feed, stop: asyncio.Event) -> None:
+    def __init__(self, session: DialogueSession, feed: Feed, stop: Stop) -> None:
         cluster = session.cluster
         park = PARK if cluster is None else PARK_ELSEWHERE
         queue: WorkQueue[DialogueGames] = WorkQueue(
@@ -97,8 +96,9 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
             for runner, order in self.session.orders(self.progress.iteration).items()
         }
         results = await self.runners.queue.ask(jobs)
-        self.failure = next((found for found in results.values() if isinstance(found, ServerError)), None)
-        if self.failure is not None:
+        failures = [found for found in results.values() if isinstance(found, ServerError)]
+        if failures:
+            self.failure = None if self.stop.is_set() else failures[0]
             return None
         self.tell_stragglers("its games")
         for runner, found in results.items():
@@ -117,6 +117,8 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
             self.give_up()
             return None
         if not played:
+            if self.stop.is_set():
+                return None
             raise RunnerError(f"no game was finished; first cause: {lost[0].why}")
         return played
 
@@ -139,7 +141,8 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
                 "The server gives no log-probabilities: the model before each update scores its replies, and the ratio "
                 "to the server is not measured"
             )
-        return learner.update(grouped(scored(instances, learner.logprobs)), self._learner.generator)
+        groups = grouped(scored(instances, learner.logprobs))
+        return learner.update(groups, self._learner.generator, self.stopped_short)
 
     async def _publish(self) -> None:
         server = self.session.server
@@ -168,7 +171,7 @@ class DialogueFamily(Family[list[Played], "GRPOStatistics"]):
             return games if faults is None else cast("DialogueGames", CountedFaults(games, faults, on_fault))
         torch.set_num_threads(1)  # in this thread: runners share the cores
         entry = self.session.entry if faults is None else faulty(self.session.entry, faults, on_fault)
-        writer = writer_of(self.session.config, self.session.model, self.session.endpoint)
+        writer = writer_of(self.session.config, self.session.model, self.session.endpoint, self.stop.is_set)
         return DialogueCollector(entry, self.session.rules, writer)
 
     def summary(self) -> dict[str, Any]:

@@ -128,10 +128,12 @@ def endpoint_of(config: DialogueConfig, chat: Chat, server: ReplyServer | None =
     return None if config.server.url is None else find_endpoint(config.server.url, chat, config.server.timeout)
 
 
-def writer_of(config: DialogueConfig, model: LanguageModel, endpoint: Endpoint | None) -> LocalWriter | RemoteWriter:
+def writer_of(
+    config: DialogueConfig, model: LanguageModel, endpoint: Endpoint | None, ending: Callable[[], bool] = lambda: False
+) -> LocalWriter | RemoteWriter:
     sampling = sampling_of(config)
     if endpoint is None:
         return LocalWriter(model, sampling)
     server = config.server
     limits = RequestLimits(server.in_flight, server.timeout, server.retries, server.failures, server.start_timeout)
-    return RemoteWriter(model.chat, model.context, sampling, endpoint, limits)
+    return RemoteWriter(model.chat, model.context, sampling, endpoint, limits, ending)

@@ -35,8 +35,6 @@ from selfplay.train.run import flags_to_continue
 from selfplay.verbs import quoted
 
 if TYPE_CHECKING:
-    import asyncio
-
     from selfplay.league.records import MatchRecord
     from selfplay.league.rewards import RewardRecord
     from selfplay.league.schedule import Matchup
@@ -46,6 +44,7 @@ if TYPE_CHECKING:
     from selfplay.train.disk import DiskWatch
     from selfplay.train.fighting.session import Session
     from selfplay.train.rater import Rater
+    from selfplay.train.stopping import Stop
     from selfplay.update_metrics import UpdateMetrics
 
 Segments = dict[str, list[Collected]]  # an iteration's segments by the role of the agent that learns from them
@@ -54,7 +53,7 @@ Segments = dict[str, list[Collected]]  # an iteration's segments by the role of 
 class FightingFamily(Family[Segments, "UpdateMetrics"]):
     """Fights and solved games."""
 
-    def __init__(self, session: Session, feed: Feed, stop: asyncio.Event) -> None:
+    def __init__(self, session: Session, feed: Feed, stop: Stop) -> None:
         config, real_time = session.config, session.game.real_time
         elsewhere = session.cluster is not None
         park = park_policy(config.emulator) if real_time else PARK_ELSEWHERE if elsewhere else PARK
@@ -141,7 +140,8 @@ class FightingFamily(Family[Segments, "UpdateMetrics"]):
                 rollouts = [part.rollout for part in parts]
                 agent = self._population.agents[role]
                 age = self.progress.iteration - agent.began
-                updates[role] = await self.worker.submit(agent.learner.update, rollouts, age, self._share_done())
+                done = self._share_done()
+                updates[role] = await self.worker.submit(agent.learner.update, rollouts, age, done, self.stopped_short)
         return updates[MAIN]
 
     def _share_done(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -63,6 +63,7 @@ class Learner:
         rollouts: Sequence[Rollout],
         age: int,
         done: float,
+        stop: Callable[[], bool] = lambda: False,
     ) -> UpdateMetrics:
         """Learn from the rollouts of an iteration.
 
@@ -70,6 +71,7 @@ class Learner:
             rollouts: of this learner.
             age: iterations since its weights were those of the pretrained policy, for the burn-in of the critic.
             done: fraction of the run that is done, for annealing.
+            stop: ends the update early, see ``PPO.update``.
         """
         ppo = self._session.config.ppo
         burn_in = ppo.critic_burn_in or 0
@@ -77,7 +79,7 @@ class Learner:
             self._ppo.forget_gradients()
         self._ppo.scale(1.0 - 0.9 * done if self._anneal else 1.0)
         batch = make_batch(rollouts, ppo.gamma, ppo.gae_lambda, self._ppo.device, self._workspace)
-        return self._ppo.update(batch, self._generator, critic_only=age < burn_in)
+        return self._ppo.update(batch, self._generator, stop, critic_only=age < burn_in)
 
     @property
     def network(self) -> ActorCritic:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
@@ -11,11 +10,12 @@ from selfplay.runner.worker import Worker
 from selfplay.supervision import SHUTDOWN, ChildAbandoned, ChildExited, walk_tree
 
 if TYPE_CHECKING:
+    import asyncio
+
     from selfplay.supervision import Report
     from selfplay.supervision.node import Node
 
 LEARNER: Final = "learner"  # the child that ends the run when it is stopped
-PATIENCE_S: Final = 600.0  # for the iteration in progress
 
 
 class AbandonedLimit:
@@ -64,7 +64,6 @@ class AbandonedLimit:
             self._root.finish(SHUTDOWN)
         else:
             self._notify(f"{self._counted(count)}: stopping after this iteration, with a checkpoint")
-            asyncio.get_running_loop().call_later(PATIENCE_S, self._root.finish, SHUTDOWN)
 
     @staticmethod
     def _counted(count: int) -> str:

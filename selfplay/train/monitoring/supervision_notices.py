@@ -19,7 +19,7 @@ class SupervisionNotices:
 
     Args:
         queues: Where each runner delivers, by its id.
-        restarted: Called with the id of a child that failed and is replaced.
+        restarted: Called with the id of a child that failed and is replaced, and why it failed.
         crashes: The file with the tracebacks, which the first failure names.
     """
 
@@ -27,7 +27,7 @@ class SupervisionNotices:
         self,
         notify: Callable[[str], object],
         queues: Mapping[str, WorkQueue[Any]],
-        restarted: Callable[[str], object],
+        restarted: Callable[[str, str], object],
         crashes: Path,
     ) -> None:
         self.listeners: list[Callable[[Report], object]] = []  # called with every report, too
@@ -47,7 +47,7 @@ class SupervisionNotices:
         match report:
             case ChildExited(reason=reason, asked=False) if not reason.clean:
                 self._notify(f"{name} failed: {reason.message}; it is replaced")
-                self._restarted(name)
+                self._restarted(name, reason.message)
                 if self._crashes is not None and reason.trace is not None:
                     shows = f"selfplay tree {quoted(self._crashes.parent)} --crashes 1"
                     self._notify(f"Tracebacks are in {self._crashes}; {shows} shows the newest")

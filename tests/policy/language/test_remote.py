@@ -75,7 +75,8 @@ class Asking:
         self.naps = Naps()
         self.endpoint = endpoint or find_endpoint(stub.url, model.chat, 5.0)
         limits = RequestLimits(**{"timeout_s": LIMIT_S, "failures": 1000, **limits})
-        self.writer = RemoteWriter(model.chat, model.context, sampling, self.endpoint, limits, self.naps)
+        ending = self.ending = threading.Event()
+        self.writer = RemoteWriter(model.chat, model.context, sampling, self.endpoint, limits, ending.is_set, self.naps)
 
     def __enter__(self):
         return self.writer
@@ -259,7 +260,22 @@ def test_a_failure_is_tried_again_until_it_goes(model, trouble):
         assert writer.lost == 0
         assert writer.progress == len(stub.bodies)
         first = derive(0, "words", 0)  # the seed of the first conversation
-        assert asking.naps.slept == [wait_s(first, 1), wait_s(first, 2)]
+        assert sum(asking.naps.slept) == pytest.approx(wait_s(first, 1) + wait_s(first, 2))
+
+
+@pytest.mark.parametrize("trouble", ["garbage", "500"])
+def test_once_the_run_is_to_end_nothing_is_tried_again(model, trouble):
+    def ruin(number):
+        if number == 8:
+            asking.ending.set()
+        return trouble
+
+    with Stub(SGLANG, answering(model), ruin) as stub:
+        asking = Asking(model, stub, in_flight=4, retries=1000, failures=1)
+        with asking as writer:
+            games = play_games(hands(writer, GAMES))
+        assert len(stub.bodies) < 9 + GAMES
+    assert all(isinstance(game, Lost) for game in games)
 
 
 def test_a_refused_request_is_not_repeated(model):

@@ -15,7 +15,10 @@ from selfplay.runner.worker import Worker
 from selfplay.supervision import ParkPolicy
 from selfplay.train.dialogue import family
 from selfplay.train.dialogue.family import DialogueFamily
+from selfplay.train.dialogue.players import load_model
 from selfplay.train.monitoring.crash_file import read_crashes
+from tests.policy.language.stub_server import SGLANG, Stub
+from tests.policy.language.taught import passes_or_bets
 from tests.support.processes import LIMIT_S
 from tests.train.dialogue.test_app import resume, run
 from tests.train.ends import assert_saved_and_interrupted, before, exits, same_handlers, signalled, standing
@@ -116,6 +119,26 @@ def test_games_that_never_succeed_end_the_run_saved_and_with_the_first_cause(kuh
         run(folder, kuhn_start, "--runners", 1, "--evaluation-states", 0)
     assert load_latest_learner(RunDir(folder)).meta.iteration == 1
     assert "learner failed" not in RunDir(folder).log.read_text()
+
+
+@pytest.mark.blocking("a writer has an event loop of its own, on which nobody else waits")
+def test_a_first_signal_does_not_wait_for_replies_that_a_server_fails_to_give(kuhn_start, tmp_path):
+    failed, games = [], 32
+
+    def ruin(number):
+        if number < 100:
+            return None
+        if not failed:
+            signalled(signal.SIGINT)()
+        failed.append(number)
+        return "garbage"
+
+    guess = passes_or_bets(load_model(str(kuhn_start)).chat)
+    with Stub(SGLANG, guess, ruin) as stub:
+        server = ("--server-url", stub.url, "--server-frozen", "--set", "server.retries=4")
+        code, text = run(tmp_path / "run", kuhn_start, *LONG, *server, "--kl", 0)
+    assert_saved_and_interrupted(tmp_path / "run", code, text)
+    assert len(failed) <= games  # one for each game, none of them again
 
 
 def test_a_first_signal_does_not_wait_for_a_runner_that_is_parked(kuhn_start, tmp_path, monkeypatch):
