@@ -51,7 +51,7 @@ class Ratings:
     @property
     def se(self) -> Floats:
         """[n] standard errors, in Elo points."""
-        return np.sqrt(np.diag(self.cov))
+        return np.sqrt(np.maximum(np.diag(self.cov), 0.0))
 
     @property
     def low(self) -> Floats:
@@ -166,7 +166,7 @@ def rate(
     held = np.array([name in base.players for name in names])
     found = _fit(games, names, dict(zip(base.players, base.elo.tolist(), strict=True)), rule, anchor)
     # The error of a player in ``base`` moves the players that are fitted to it.
-    slopes = response((found.elo - ANCHOR_ELO) / ELO, found.met.astype(np.float64), _prior(names, anchor), ~held)
+    slopes = response((found.elo - ANCHOR_ELO) / ELO, found.met.astype(np.float64), prior_draws(names, anchor), ~held)
     moves = np.zeros((len(names), len(base.players)))
     moves[held], moves[~held] = np.eye(len(base.players)), slopes
     elo, pinned = found.elo.copy(), np.zeros(len(names), dtype=np.bool_)
@@ -188,7 +188,7 @@ def _fit(games: GameTable, names: list[str], given: Mapping[str, float], rule: R
     size = len(names)
     met = table(seats, np.ones(len(games)), size) + table(seats[:, ::-1], np.ones(len(games)), size)
     won = table(seats, points, size) + table(seats[:, ::-1], 1.0 - points, size)
-    ties = _prior(names, anchor)
+    ties = prior_draws(names, anchor)
     known = np.array([(given[name] - ANCHOR_ELO) / ELO if name in given else np.nan for name in names])
     pinned = ~np.isnan(known)
     strength = maximise(met, won, ties, known)
@@ -206,7 +206,7 @@ def _fit(games: GameTable, names: list[str], given: Mapping[str, float], rule: R
     )
 
 
-def _prior(names: list[str], anchor: str) -> Floats:
+def prior_draws(names: list[str], anchor: str) -> Floats:
     """[n, n] virtual draws."""
     ties = np.zeros((len(names), len(names)))
     elder = base = names.index(anchor)
