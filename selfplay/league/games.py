@@ -96,6 +96,13 @@ class GameTable:
         people = np.array([person_name(name) is not None for name in self.players], dtype=np.bool_)
         return np.asarray(people[self.seats].any(axis=1) & (not self.external))
 
+    @property
+    def weights(self) -> dict[str, str]:
+        """Hash of each player's newest weights, or the version of a scripted player."""
+        newest = dict(zip(self.seats.ravel().tolist(), self.versions.ravel().tolist(), strict=True))
+        names = dict(enumerate(self.version_names))
+        return {self.players[player]: names.get(version, "") for player, version in newest.items()}
+
     def seats_among(self, names: Sequence[str]) -> Ints:
         """[N, 2] index in ``names`` of each seat's player, -1 if it is missing."""
         position = {name: i for i, name in enumerate(names)}

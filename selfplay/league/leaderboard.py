@@ -112,7 +112,7 @@ def analyse(
     chosen = games.comparable(settings, weights=None if found is None else found[0].policies)
     if games.external and anchor not in games.players:
         raise LeagueError(f"the anchor {anchor!r} played no game (played: {', '.join(sorted(games.players)[:TOP])})")
-    pinned = {} if found is None else found[0].elo
+    pinned = {} if found is None else found[0].pinned(chosen.games)
     fitted = rate(chosen.games, rule, players=pinned, anchors=pinned, anchor=anchor)
     diagnosis = diagnose(fitted, chosen.games, rule)
     ratings = widened(fitted, diagnosis.misfit)
