@@ -117,6 +117,8 @@ def evaluate(
 ) -> Evaluation:
     """Play ``games`` games, every seed from both seats (and with two characters, both ways round). Blocks.
 
+    A number that does not allow that is rounded up.
+
     ``progress`` is called with the games played and ``games``, now and then.
 
     Raises:
@@ -126,9 +128,10 @@ def evaluate(
     mine, other = characters
     each = len(Matchup(("A", "B")).games(mine, other))
     rounds = -(-games // each)
+    games = rounds * each
     matchups = [
         game for i in range(rounds) for game in Matchup(("A", "B"), seed=derive(seed, "evaluate", i)).games(mine, other)
-    ][:games]
+    ]
     players = {"A": a, "B": b}
     results, repeats = _played(matchups, players, rules, each, progress)
     counted = each if repeats and games >= 2 * each else games

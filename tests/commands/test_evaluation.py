@@ -68,7 +68,7 @@ def test_with_two_characters_both_ways_round(played):
     assert len({p.seed for p in pairings[:4]}) == 1
 
 
-@pytest.mark.parametrize("games", [2, 7, 250])
+@pytest.mark.parametrize("games", [2, 8, 250])
 def test_as_many_games_as_asked_for_in_blocks(played, games):
     assert evaluate(STRONG, WEAK, games, MEWTWO, SHORT).games == games
     assert sum(map(len, played)) == games
@@ -194,6 +194,13 @@ def test_policies_that_draw_do_not_repeat_games(monkeypatch):
     drawing = Contender("policy", object())
     assert evaluate(drawing, WEAK, 100, MEWTWO, SHORT).counted == 100
     assert evaluate(drawing, WEAK, 100, MEWTWO, replace(SHORT, greedy=True)).counted == 2
+
+
+def test_every_player_has_each_seat_equally_often(played):
+    for games, made, bodies in ((3, 4, MEWTWO), (4, 4, MEWTWO), (5, 8, ("fox", "marth"))):
+        played.clear()
+        assert evaluate(STRONG, WEAK, games, bodies, SHORT).games == made
+        assert [pairing.players for pairing in played[0]].count(("A", "B")) == made / 2
 
 
 def test_games_without_stocks_are_judged_by_the_game():

@@ -20,7 +20,7 @@ def parser() -> argparse.ArgumentParser:
         type=int,
         default=200,
         metavar="N",
-        help="number of games, half of them with swapped seats (default: %(default)s)",
+        help="number of games, rounded up so that each seed is played from both seats (default: %(default)s)",
     )
     made.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the games (default: %(default)s)")
     add_own_code(made, "(default: that of the policies; of scripted players, mock)")
