@@ -12,7 +12,7 @@ from selfplay.league.nash import nash_weights
 from selfplay.league.ratings import Bound, Ends, bounded, open_ends
 from selfplay.league.records import ResultRule, generation_number, ladder_key, person_name, scores
 from selfplay.league.rewards import EQUAL
-from selfplay.league.statistics import Z95
+from selfplay.league.statistics import mean_error
 
 if TYPE_CHECKING:
     from selfplay.league.games import Floats, GameTable, Ints
@@ -172,10 +172,8 @@ def _cells(players: tuple[str, ...], rewards: Floats, partners: Ints, states: In
     for partner in np.unique(partners).tolist():
         chosen = partners == partner
         paid, mean = rewards[chosen], float(rewards[chosen].mean())
-        _, where = np.unique(states[chosen], return_inverse=True)
-        sums = np.bincount(where, paid - mean)
-        error = float(np.sqrt((sums**2).sum() * len(sums) / max(len(sums) - 1, 1))) / len(paid)
-        interval = Z95 * error if error > EQUAL else None
+        error = mean_error(paid, states[chosen])
+        interval = error if error > EQUAL else None
         cells[players[partner]] = PartnerReward(
             partner=players[partner], reward=mean, interval=interval, games=len(paid)
         )

@@ -4,6 +4,7 @@ import pytest
 
 from selfplay.commands.check_game import examine
 from selfplay.commands.cli.check_game import main
+from selfplay.league.rewards import BY_WINS
 
 
 @pytest.fixture(autouse=True)
@@ -75,6 +76,7 @@ def test_a_built_in_game_can_be_checked():
     found = examine("kuhn")
     assert found.broken == []
     assert found.shares == {}
+    assert found.notes == [f"ratings, evaluate and exploit: {BY_WINS}"]
 
 
 def test_no_such_game(monkeypatch, capsys):
