@@ -20,6 +20,7 @@ from envs.registry import find_game, make_game
 from envs.vector import SyncVectorGame
 from selfplay.commands.time_limit import TimeIsUp, TimeLimit
 from selfplay.config.fighting import Config
+from selfplay.league.rewards import BY_WINS, PaidByScore
 
 if TYPE_CHECKING:
     from envs.api import ScriptedGame, StepBatch
@@ -161,6 +162,7 @@ def _play(games: ScriptedGame, found: GameReport, limit: TimeLimit) -> int:
     _begin(games)
     rng, lengths, common, seconds, steps = np.random.default_rng(0), list[int](), 0.0, 0.0, 0
     paid = over = False
+    payoffs = PaidByScore()
     while steps < LONGEST and (steps < STEPS or len(lengths) < 2 * count):
         batch, taken = _timed_step(games, rng)
         seconds += taken
@@ -168,6 +170,10 @@ def _play(games: ScriptedGame, found: GameReport, limit: TimeLimit) -> int:
         paid, over = paid or bool(batch.reward.any()), over or bool(batch.terminated.any())
         common = max(common, float(np.abs(batch.reward.sum(1)).max()))
         lengths += batch.stats["frames"][batch.ended, 0].tolist()
+        if "reward_payoff" in (batch.stats.dtype.names or ()):
+            ended = batch.score[batch.ended].ravel(), batch.stats["reward_payoff"][batch.ended].ravel()
+            for score, payoff in zip(*(each.tolist() for each in ended), strict=True):
+                payoffs.add(score, payoff)
         if not limit.step():
             break
     if lengths:
@@ -180,6 +186,8 @@ def _play(games: ScriptedGame, found: GameReport, limit: TimeLimit) -> int:
         found.notes.append(f"no episode ended within {steps:,} steps of random play")
     if common:
         found.notes.append(f"rewards of the seats do not always sum to zero (up to {common:g} in a step)")
+    if payoffs.differ:
+        found.notes.append(f"ratings, evaluate and exploit: {BY_WINS}")
     found.steps_per_s = steps * count / seconds
     if isinstance(games, SyncVectorGame):
         found.shares = _shares(games, rng, limit)

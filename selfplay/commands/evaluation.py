@@ -13,15 +13,17 @@ from envs.rated import FINISHED
 from selfplay.commands.named_players import check_games
 from selfplay.league.ratings import elo_of_score
 from selfplay.league.records import ResultRule, scores
+from selfplay.league.rewards import BY_WINS, PaidByScore
 from selfplay.league.schedule import Matchup
 from selfplay.league.sprt import SprtBounds, sprt
-from selfplay.league.statistics import score_interval
+from selfplay.league.statistics import mean_error, score_interval
 from selfplay.runner.match import Contender, MatchResult, Rules, play, stats_of
 from selfplay.seeding import derive
 
 BLOCK = 100  # games side by side
-# Fields that only fights have.
+# Fields that only fights have, and those that only games with a sum of rewards have.
 COUNTERS = ("finished", "seconds", "damage", "self_destructs", "stocks_per_minute", "damage_per_minute")
+REWARDS = ("reward", "reward_error", "by_wins")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,9 @@ class Evaluation:
     self_destructs: tuple[float, float] | None  # stocks a game
     stocks_per_minute: tuple[float, float] | None  # taken by A and by B, self-destructs of the other included
     damage_per_minute: tuple[float, float] | None  # dealt by A and by B, in percent
+    reward: float | None  # mean sum of rewards of A; None: a fight or a game that does not count them, as below
+    reward_error: float | None  # half width of its 95% interval
+    by_wins: bool | None  # games of one score paid differently: the score does not tell the rewards
     elo: float | None  # Elo difference of A to B; None where the score is too high or too low for one
     elo_low: float | None  # ends of its 95% interval, None where it is open
     elo_high: float | None
@@ -55,7 +60,15 @@ class Evaluation:
 
     def document(self) -> dict[str, Any]:
         """As JSON, without the counters that the game does not have."""
-        return {name: value for name, value in asdict(self).items() if self.damage is not None or name not in COUNTERS}
+        absent = (*(COUNTERS if self.damage is None else ()), *(REWARDS if self.reward is None else ()))
+        return {name: value for name, value in asdict(self).items() if name not in absent}
+
+    def rewards(self) -> str | None:
+        """The mean reward of A in words, and that it does not count; None where the score says as much."""
+        if not self.by_wins or self.reward is None or self.reward_error is None:
+            return None
+        low, high = self.reward - self.reward_error, self.reward + self.reward_error
+        return f"mean reward {self.reward:+.3f} (95% interval {low:+.3f} to {high:+.3f}); {BY_WINS}"
 
     def repeats(self) -> str | None:
         """In words, that all games with the same seats were the same; None if they were not."""
@@ -117,6 +130,8 @@ def evaluate(
 ) -> Evaluation:
     """Play ``games`` games, every seed from both seats (and with two characters, both ways round). Blocks.
 
+    A number that does not allow that is rounded up.
+
     ``progress`` is called with the games played and ``games``, now and then.
 
     Raises:
@@ -126,9 +141,10 @@ def evaluate(
     mine, other = characters
     each = len(Matchup(("A", "B")).games(mine, other))
     rounds = -(-games // each)
+    games = rounds * each
     matchups = [
         game for i in range(rounds) for game in Matchup(("A", "B"), seed=derive(seed, "evaluate", i)).games(mine, other)
-    ][:games]
+    ]
     players = {"A": a, "B": b}
     results, repeats = _played(matchups, players, rules, each, progress)
     counted = each if repeats and games >= 2 * each else games
@@ -139,6 +155,11 @@ def evaluate(
     bounds = bounds or SprtBounds()
     share, test = score_interval(points[:counted], seeds[:counted]), sprt(points[:counted], seeds[:counted], bounds)
     needed = test.pairs_needed if counted == games else None
+    counters: dict[str, Any] = dict.fromkeys((*COUNTERS, *REWARDS))
+    if _is_fight(ordered):
+        counters |= _counters(ordered)
+    elif "reward_payoff" in (ordered.dtype.names or ()):
+        counters |= _rewards(ordered["reward_payoff"], points, seeds, counted)
     return Evaluation(
         games=games,
         counted=counted,
@@ -148,7 +169,7 @@ def evaluate(
         score=float(points.mean()),
         low=share.low,
         high=share.high,
-        **(_counters(ordered) if _is_fight(ordered) else dict.fromkeys(COUNTERS)),
+        **counters,
         elo=elo_of_score(share.score),
         elo_low=elo_of_score(share.low),
         elo_high=elo_of_score(share.high),
@@ -169,6 +190,22 @@ def _points(
     if _is_fight(ordered):
         return scores(ordered["stocks"], ordered["percent"], rule)
     return np.array([result.score[seats[0]] for result, seats in zip(results, flipped.tolist(), strict=True)])
+
+
+def _rewards(
+    payoffs: NDArray[np.float64], points: NDArray[np.float64], seeds: NDArray[np.uint64], counted: int
+) -> dict[str, Any]:
+    """The ``REWARDS`` of A, from the payoffs of A and B [G, 2] and the scores of A [G]."""
+    by_score = PaidByScore()
+    for (mine, others), score in zip(payoffs.tolist(), points.tolist(), strict=True):
+        by_score.add(score, mine)
+        by_score.add(1.0 - score, others)
+    mine = payoffs[:counted, 0]
+    return {
+        "reward": float(mine.mean()),
+        "reward_error": mean_error(mine, seeds[:counted]),
+        "by_wins": by_score.differ,
+    }
 
 
 def _is_fight(ordered: NDArray[np.void]) -> bool:

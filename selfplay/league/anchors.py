@@ -11,13 +11,16 @@ table to the run's folder.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Final, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Final, Literal, Self
 
 from pydantic import BaseModel, Field, JsonValue, ValidationError, model_validator
 
 from envs.files import MAX_TEXT_BYTES, parse_json, read_plain
 from selfplay.errors import LeagueError, boundary, first_problem
 from selfplay.league.records import ANCHOR, check_player, generation_number
+
+if TYPE_CHECKING:
+    from selfplay.league.games import GameTable
 
 FOLDER: Final = Path(__file__).parent / "anchor_tables"
 FILE_NAME: Final = "anchors.json"  # name of a run's own table
@@ -51,6 +54,12 @@ class AnchorTable(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):
             if generation_number(check_player(name)) is not None:
                 raise ValueError(f"{name!r} is a generation of a run")
         return self
+
+    def pinned(self, games: GameTable) -> dict[str, float]:
+        """Elo of all players of the table, and of generations in ``games`` that have the weights of one of them."""
+        known = {weights: self.elo[name] for name, weights in self.policies.items()}
+        generations = {n: w for n, w in games.weights.items() if w in known and generation_number(n) is not None}
+        return {**self.elo, **{name: known[weights] for name, weights in generations.items()}}
 
     def by_strength(self) -> tuple[str, ...]:
         """All players, the weakest first."""

@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from selfplay.errors import LeagueError
-
 if TYPE_CHECKING:
     from selfplay.league.games import Bools, Floats, Ints
 
@@ -31,7 +29,14 @@ pairs towards a coin flip's. It is worth two even games. Without it ten draws wo
 
 _LONGEST: Final = 4.0
 """Largest Newton step, in units of strength. A larger one can land where the likelihood is flat."""
+_SHORT: Final = 0.1
+"""Largest step with the observed curvature. Longer ones can leave the maximum that the search is close to."""
+_STILL: Final = 1e-7
+"""Step at which the fit has converged."""
+_STEPS: Final = 200
+"""Bounds the time of a fit. Each step keeps or raises the likelihood, so strengths are usable when it ends the fit."""
 _RIDGE: Final = 1e-9  # keeps the Hessian invertible in floating point, with no measurable effect on the result
+_ROUNDING: Final = 1e-14  # the same for the largest weights, as a share of them
 
 
 def table(seats: Ints, values: Floats, size: int) -> Floats:
@@ -79,9 +84,6 @@ def maximise(met: Floats, won: Floats, ties: Floats, known: Floats) -> Floats:
         won: [n, n] score of the row's player against the column's.
         ties: [n, n] virtual draws.
         known: [n] fixed strengths, at least one; NaN for players to fit.
-
-    Raises:
-        LeagueError: the fit did not converge.
     """
     free = np.isnan(known)
     strength = np.where(free, 0.0, known)
@@ -91,7 +93,7 @@ def maximise(met: Floats, won: Floats, ties: Floats, known: Floats) -> Floats:
 
 
 def _climb(strength: Floats, met: Floats, won: Floats, ties: Floats, free: Bools, upsets: float) -> Floats:
-    """Newton's method with step halving; pairs at which the likelihood is not concave add their expected curvature."""
+    """Newton's method with step halving, to the maximum of the likelihood on whose slope ``strength`` is."""
     first, second = np.nonzero(met + ties)  # sparse: most pairs have not met
     games, points, draws = met[first, second], won[first, second], ties[first, second]
 
@@ -100,27 +102,56 @@ def _climb(strength: Floats, met: Floats, won: Floats, ties: Floats, free: Bools
         share = np.log(score_of_gap(gap, upsets)) if upsets else -np.logaddexp(0.0, -gap)
         return float(points @ share) - 0.5 * float(draws @ np.logaddexp(0.0, -gap))
 
+    def hessian(curvature: Floats) -> Floats:
+        weights = np.zeros_like(met)
+        weights[first, second] = curvature
+        return _hessian(weights, free)
+
     value = likelihood(strength)
-    for _ in range(200):
+    for _ in range(_STEPS):
         gap = strength[first] - strength[second]
         expected, factor = score_of_gap(gap, upsets), pull(gap, upsets)
         surprise = points - games * expected
         residual = surprise * factor + draws * (0.5 - score_of_gap(gap, 0.0))
-        told = games * information(gap, upsets)
+        told, prior = games * information(gap, upsets), draws * information(gap, 0.0)
         # The derivative of the factor is factor * (factor * (2 * expected - 1) - tanh).
         curvature = told - surprise * factor * (factor * (2.0 * expected - 1.0) - np.tanh(0.5 * gap))
-        weights = np.zeros_like(met)
-        weights[first, second] = np.where(curvature > 0.0, curvature, told) + draws * information(gap, 0.0)
+        concave = curvature > 0.0
+        slope = np.bincount(first, residual, len(met)).astype(np.float64)[free]
         step = np.zeros_like(strength)
-        step[free] = np.linalg.solve(_hessian(weights, free), np.bincount(first, residual, len(met))[free])
-        length = float(np.abs(step).max(initial=0.0))
-        if length < 1e-7:
+        step[free] = np.linalg.solve(hessian(np.where(concave, curvature, told) + prior), slope)
+        if _length(step) <= _SHORT and not concave.all():
+            step[free] = _short_step(step[free], slope, hessian(curvature + prior))
+        if (length := _length(step)) <= _STILL:
             return strength + step
         step *= min(1.0, _LONGEST / length)
         while (better := likelihood(strength + step)) < value - 1e-12 * abs(value):
             step /= 2.0
         strength, value = strength + step, better
-    raise LeagueError(f"the rating fit of {len(met)} players did not converge")
+    return strength
+
+
+def _length(step: Floats) -> float:
+    return float(np.abs(step).max(initial=0.0))
+
+
+def _short_step(step: Floats, slope: Floats, observed: Floats) -> Floats:
+    """The Newton step [f] with the ``observed`` Hessian, where that is short too, else ``step``.
+
+    Close to a maximum it converges quadratically. ``step``, with the expected curvature of pairs whose likelihood is
+    not concave, converges the slower the more the two Hessians differ. Where the slope vanishes at a point that is no
+    maximum, as halfway between two, the step follows the largest upward curvature, towards higher strengths.
+    """
+    try:
+        np.linalg.cholesky(observed)
+    except np.linalg.LinAlgError:
+        if _length(step) > _STILL:
+            return step
+        curvature, direction = np.linalg.eigh(observed)
+        upward = curvature[0] < -1e-6 * curvature[-1]
+        return direction[:, 0] * math.copysign(_SHORT, direction[:, 0].sum()) if upward else step
+    newton = np.asarray(np.linalg.solve(observed, slope))
+    return newton if _length(newton) <= _SHORT else step
 
 
 def response(strength: Floats, met: Floats, ties: Floats, free: Bools) -> Floats:
@@ -143,7 +174,8 @@ def _laplacian(weights: Floats) -> Floats:
 def _hessian(weights: Floats, free: Bools) -> Floats:
     """Laplacian restricted to the ``free`` players, plus a ridge."""
     found = _laplacian(weights)[free][:, free]
-    found[np.diag_indices_from(found)] += _RIDGE
+    diagonal = np.diag_indices_from(found)
+    found[diagonal] += max(_RIDGE, _ROUNDING * float(found[diagonal].max(initial=0.0)))
     return found
 
 

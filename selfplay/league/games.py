@@ -17,6 +17,7 @@ from selfplay.errors import LeagueError
 from selfplay.league import rewards
 from selfplay.league.pruning import inactive
 from selfplay.league.records import FINISHED, FORMAT, OUTSIDE, MatchRecord, check_player, person_name
+from selfplay.league.rewards import PaidByScore
 
 if TYPE_CHECKING:
     from selfplay.league.rewards import RewardRecord
@@ -66,6 +67,7 @@ class GameTable:
     external: bool = False  # from another program: arbitrary names; the counters only encode the winner
     paid: RewardColumns | None = None  # dialogue games; their counters only encode which reward was higher
     version_names: tuple[str, ...] = ()  # by their numbers in ``versions``
+    by_wins: bool = False  # the games paid different rewards for a win, of which only the scores count
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -82,7 +84,12 @@ class GameTable:
         """The table of all rows added so far."""
         names = tuple(columns.versions)
         return cls(
-            *columns.arrays(), duplicates=columns.duplicates, torn=torn, paid=columns.paid(), version_names=names
+            *columns.arrays(),
+            duplicates=columns.duplicates,
+            torn=torn,
+            paid=columns.paid(),
+            version_names=names,
+            by_wins=columns.payoffs.differ,
         )
 
     @property
@@ -95,6 +102,13 @@ class GameTable:
         """[N] games in which a person played. Games of other programs have none, whatever their players' names."""
         people = np.array([person_name(name) is not None for name in self.players], dtype=np.bool_)
         return np.asarray(people[self.seats].any(axis=1) & (not self.external))
+
+    @property
+    def weights(self) -> dict[str, str]:
+        """Hash of each player's newest weights, or the version of a scripted player."""
+        newest = dict(zip(self.seats.ravel().tolist(), self.versions.ravel().tolist(), strict=True))
+        names = dict(enumerate(self.version_names))
+        return {self.players[player]: names.get(version, "") for player, version in newest.items()}
 
     def seats_among(self, names: Sequence[str]) -> Ints:
         """[N, 2] index in ``names`` of each seat's player, -1 if it is missing."""
@@ -195,6 +209,7 @@ class TableBuilder:
     partners: list[tuple[int, int]] = field(default_factory=list)  # partner and version; not of fights
     rewards: list[tuple[float, float]] = field(default_factory=list)
     scored: bool = False  # the rewards are scores
+    payoffs: PaidByScore = field(default_factory=PaidByScore)  # of games whose rewards are scores
     duplicates: int = 0
 
     def __len__(self) -> int:
@@ -235,6 +250,8 @@ class TableBuilder:
             self.partners.append(self._partner(row["partner"]))
             self.rewards.append((row["rewards"][0], row["rewards"][1]))
             self.scored |= rewards.ENDED in row["reasons"]
+            for score, payoff in zip(row["rewards"], row.get("payoffs") or (), strict=False):
+                self.payoffs.add(score, payoff)
         self.numbers.extend(numbers)
         self.percents.extend(percents)
         self.seen.add(match)

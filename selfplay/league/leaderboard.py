@@ -17,6 +17,7 @@ from selfplay.league.anchors import Origin, find_table
 from selfplay.league.diagnosis import Cycle, Diagnosis, diagnose, widened
 from selfplay.league.ratings import Difference, Ratings, rate, sequential_elo
 from selfplay.league.records import ANCHOR, START, ResultRule, check_rule, generation_number, person_name
+from selfplay.league.rewards import BY_WINS
 from selfplay.league.rows import LeaderboardRow, make_rows
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def analyse(
     chosen = games.comparable(settings, weights=None if found is None else found[0].policies)
     if games.external and anchor not in games.players:
         raise LeagueError(f"the anchor {anchor!r} played no game (played: {', '.join(sorted(games.players)[:TOP])})")
-    pinned = {} if found is None else found[0].elo
+    pinned = {} if found is None else found[0].pinned(chosen.games)
     fitted = rate(chosen.games, rule, players=pinned, anchors=pinned, anchor=anchor)
     diagnosis = diagnose(fitted, chosen.games, rule)
     ratings = widened(fitted, diagnosis.misfit)
@@ -172,7 +173,8 @@ def _progress(ratings: Ratings, generations: list[str]) -> Difference | None:
 
 def _warnings(ratings: Ratings, games: GameTable, anchor: str, draws: float, diagnosis: Diagnosis) -> tuple[str, ...]:
     """All warnings. ``games`` is the whole ledger, ``draws`` the share of draws among the rated games."""
-    return (*_gaps(ratings, games, anchor), *_drawn(draws, games), *_misfits(diagnosis, games))
+    by_wins = (f"{BY_WINS[0].upper()}{BY_WINS[1:]}.",) if games.by_wins else ()
+    return (*_gaps(ratings, games, anchor), *_drawn(draws, games), *_misfits(diagnosis, games), *by_wins)
 
 
 def _gaps(ratings: Ratings, games: GameTable, anchor: str) -> list[str]:

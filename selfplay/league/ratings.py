@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Final, Literal, final
 
 import numpy as np
 
@@ -31,6 +31,11 @@ if TYPE_CHECKING:
 ANCHOR_ELO: Final = 1500.0
 ELO: Final = 400.0 / math.log(10.0)  # Elo points in one unit of strength
 PRIOR_DRAWS: Final = 1.0  # virtual draws of each player with the previous generation or with the anchor
+
+Bound = Literal["both", "below", "above", "none"]
+"""Sides on which games bound a rating or a difference; without a lost point there is no upper bound."""
+Ends = tuple[float | None, float | None]
+"""Ends of a 95% interval; None is an open one."""
 
 
 @final
@@ -51,7 +56,7 @@ class Ratings:
     @property
     def se(self) -> Floats:
         """[n] standard errors, in Elo points."""
-        return np.sqrt(np.diag(self.cov))
+        return np.sqrt(np.maximum(np.diag(self.cov), 0.0))
 
     @property
     def low(self) -> Floats:
@@ -99,7 +104,11 @@ class Ratings:
         gap = float(self.elo[two[0]] - self.elo[two[1]])
         se = math.sqrt(max(0.0, float(gap_variance(self.cov[np.ix_(two, two)])[0, 1])))
         likely = normal_below(gap / se) if se > 0 else 0.5
-        return Difference(gap, gap - Z95 * se, gap + Z95 * se, likely)
+        scored = (self.won > 0) | (self.pinned[:, None] & self.pinned[None, :])
+        other_only = np.arange(len(self.players)) == two[1]
+        from_below, from_above = _reachable(scored, other_only, backwards=True), _reachable(scored, other_only)
+        bound = bounded(bool(from_below[two[0]]), bool(from_above[two[0]]))
+        return Difference(gap, gap - Z95 * se, gap + Z95 * se, likely, bound)
 
 
 @final
@@ -111,6 +120,28 @@ class Difference:
     low: float
     high: float
     superiority: float
+    bound: Bound = "both"
+
+
+def bounded(from_below: bool, from_above: bool) -> Bound:
+    if from_below and from_above:
+        return "both"
+    return "below" if from_below else "above" if from_above else "none"
+
+
+def open_ends(low: float, high: float, bound: Bound) -> Ends:
+    """The ends of an interval, None where the games give no bound."""
+    return (low if bound in ("both", "below") else None), (high if bound in ("both", "above") else None)
+
+
+def interval_text(ends: Ends, form: str = ".0f") -> str:
+    """A 95% interval as text, the same in tables, logs and pages: "2021 to 2155", "2021 or more", "fixed"."""
+    low, high = ends
+    if low is None:
+        return "unknown" if high is None else f"{high:{form}} or less"
+    if high is None:
+        return f"{low:{form}} or more"
+    return "fixed" if low == high else f"{low:{form}} to {high:{form}}"
 
 
 def expected_score(elo: float, other: float) -> float:
@@ -166,7 +197,7 @@ def rate(
     held = np.array([name in base.players for name in names])
     found = _fit(games, names, dict(zip(base.players, base.elo.tolist(), strict=True)), rule, anchor)
     # The error of a player in ``base`` moves the players that are fitted to it.
-    slopes = response((found.elo - ANCHOR_ELO) / ELO, found.met.astype(np.float64), _prior(names, anchor), ~held)
+    slopes = response((found.elo - ANCHOR_ELO) / ELO, found.met.astype(np.float64), prior_draws(names, anchor), ~held)
     moves = np.zeros((len(names), len(base.players)))
     moves[held], moves[~held] = np.eye(len(base.players)), slopes
     elo, pinned = found.elo.copy(), np.zeros(len(names), dtype=np.bool_)
@@ -188,7 +219,7 @@ def _fit(games: GameTable, names: list[str], given: Mapping[str, float], rule: R
     size = len(names)
     met = table(seats, np.ones(len(games)), size) + table(seats[:, ::-1], np.ones(len(games)), size)
     won = table(seats, points, size) + table(seats[:, ::-1], 1.0 - points, size)
-    ties = _prior(names, anchor)
+    ties = prior_draws(names, anchor)
     known = np.array([(given[name] - ANCHOR_ELO) / ELO if name in given else np.nan for name in names])
     pinned = ~np.isnan(known)
     strength = maximise(met, won, ties, known)
@@ -206,7 +237,7 @@ def _fit(games: GameTable, names: list[str], given: Mapping[str, float], rule: R
     )
 
 
-def _prior(names: list[str], anchor: str) -> Floats:
+def prior_draws(names: list[str], anchor: str) -> Floats:
     """[n, n] virtual draws."""
     ties = np.zeros((len(names), len(names)))
     elder = base = names.index(anchor)

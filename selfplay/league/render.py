@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from selfplay.league.leaderboard import MISFIT_ALARM, REWARDS
+from selfplay.league.ratings import interval_text, open_ends
 from selfplay.league.records import START, ladder_key
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from selfplay.league.leaderboard import Leaderboard
+    from selfplay.league.ratings import Difference
     from selfplay.league.rows import LeaderboardRow, PartnerReward
 
 ANCHORS: Final = {
@@ -155,13 +157,11 @@ def _cells(row: LeaderboardRow, board: Leaderboard) -> tuple[str, ...]:
 
 def interval(row: LeaderboardRow) -> str:
     """The interval as text, with an open end for a perfect score."""
-    if row.low is None or row.high is None:
-        return ""
-    if row.fixed:
-        return "fixed"
-    low, high = f"{row.low:.0f}", f"{row.high:.0f}"
-    texts = {"both": f"{low} to {high}", "below": f"{low} or more", "above": f"{high} or less", "none": "unknown"}
-    return texts[row.bound]
+    return "" if row.ends is None else interval_text(row.ends)
+
+
+def _gain(gain: Difference) -> str:
+    return interval_text(open_ends(gain.low, gain.high, gain.bound), "+.0f")
 
 
 def _fit(board: Leaderboard) -> list[str]:
@@ -244,7 +244,7 @@ def _notes(board: Leaderboard, show_all: bool) -> list[str]:
     if board.progress is not None and board.method == "batch":
         gain = board.progress
         notes.append(
-            f"progress: {board.newest} is {gain.elo:+.0f} Elo ({gain.low:+.0f} to {gain.high:+.0f}) from {START}; "
+            f"progress: {board.newest} is {gain.elo:+.0f} Elo ({_gain(gain)}) from {START}; "
             f"stronger with likelihood {gain.superiority:.1%}"
         )
     notes += _fit(board)

@@ -18,6 +18,7 @@ FORMAT: Final = 2
 ENDED: Final = "ended"
 """Reason for the end of a game that is no dialogue. Rewards of its row are scores: 1 a win, 0.5 a draw, 0 a loss."""
 EQUAL: Final = 1e-9  # tolerance below which two rewards are equal
+BY_WINS: Final = "rewards of these games differ in size, and only wins count: who wins more may still be paid less"
 
 Name = Annotated[str, Field(min_length=1)]
 
@@ -40,6 +41,7 @@ class RewardRecord(LeagueRecord):
     seed: Count  # seed of the state
     rewards: tuple[float, float]  # of the two players; scores where the reasons are ENDED
     reasons: tuple[Name, Name]  # reasons for the ends of their games
+    payoffs: tuple[float, float] | None = None  # sums of rewards of the seats, where ``rewards`` are scores
     steps: Count | None = None  # of the game, where they played each other; None: not counted
     settings: Name  # see settings_hash
     sampling: Sampling
@@ -51,6 +53,10 @@ class RewardRecord(LeagueRecord):
         if self.seats[0].player == self.seats[1].player:
             raise ValueError(f"{self.seats[0].player!r} cannot be compared with itself")
         return self
+
+    def row(self) -> str:
+        """See ``LeagueRecord``; without payoffs where there are none."""
+        return self.model_dump_json(exclude={"payoffs"} if self.payoffs is None else None)
 
     @classmethod
     def played(
@@ -72,6 +78,22 @@ class RewardRecord(LeagueRecord):
         match = f"{pair_id([(side.player, side.version) for side in seats], seed, settings)}-{place}"
         fields = {"seats": seats, "partner": partner, "seat": seat, "seed": seed, "settings": settings, **rest}
         return cls.model_validate({"match": match, **fields})
+
+
+class PaidByScore:
+    """The least and the largest payoff of each score: where they differ, scores do not tell payoffs."""
+
+    def __init__(self) -> None:
+        self._range: dict[float, tuple[float, float]] = {}
+
+    def add(self, score: float, payoff: float) -> None:
+        low, high = self._range.get(score, (payoff, payoff))
+        self._range[score] = min(low, payoff), max(high, payoff)
+
+    @property
+    def differ(self) -> bool:
+        """Whether payoffs of one score differ, as in poker; not where a game is won, drawn or lost and no more."""
+        return any(high - low > EQUAL for low, high in self._range.values())
 
 
 def counters(rewards: tuple[float, float]) -> tuple[int, int]:

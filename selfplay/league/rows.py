@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from pydantic import BaseModel
 
 from selfplay.league.nash import nash_weights
+from selfplay.league.ratings import Bound, Ends, bounded, open_ends
 from selfplay.league.records import ResultRule, generation_number, ladder_key, person_name, scores
 from selfplay.league.rewards import EQUAL
-from selfplay.league.statistics import Z95
+from selfplay.league.statistics import mean_error
 
 if TYPE_CHECKING:
     from selfplay.league.games import Floats, GameTable, Ints
     from selfplay.league.ratings import Ratings
-
-Bound = Literal["both", "below", "above", "none"]
 
 
 class PartnerReward(BaseModel, frozen=True, extra="forbid"):
@@ -55,6 +54,11 @@ class LeaderboardRow(BaseModel, frozen=True, extra="forbid"):
     def name(self) -> str:
         """The player's name as tables show it: a person's without the start of the id."""
         return (self.person and person_name(self.policy)) or self.policy
+
+    @property
+    def ends(self) -> Ends | None:
+        """Ends of the interval, open where the games give no bound; None without an interval."""
+        return None if self.low is None or self.high is None else open_ends(self.low, self.high, self.bound)
 
     def reward_with(self, partner: str) -> PartnerReward | None:
         """Reward with one partner; None if they have not played."""
@@ -97,7 +101,7 @@ def make_rows(
                 scripted=not games.external and not ratings.people[i] and generation_number(name) is None,
                 person=bool(ratings.people[i]),
                 fixed=bool(ratings.pinned[i]),
-                bound=_bound(bool(ratings.floor[i]), bool(ratings.ceiling[i])),
+                bound=bounded(bool(ratings.floor[i]), bool(ratings.ceiling[i])),
                 above_next=None if below is None else ratings.difference(name, below).superiority,
                 nash=float(nash[i]),
                 rewards=rewards.get(name, ()),
@@ -130,12 +134,6 @@ def _rank_ranges(ratings: Ratings, shown: Ints) -> list[tuple[int, int]]:
     clear = NormalDist().inv_cdf(1.0 - 0.025 / (len(shown) * (len(shown) - 1) / 2))
     better, worse = (z < -clear).sum(axis=1), (z > clear).sum(axis=1)
     return [(1 + int(b), len(shown) - int(w)) for b, w in zip(better, worse, strict=True)]
-
-
-def _bound(from_below: bool, from_above: bool) -> Bound:
-    if from_below and from_above:
-        return "both"
-    return "below" if from_below else "above" if from_above else "none"
 
 
 def reward_cells(games: GameTable) -> dict[str, tuple[PartnerReward, ...]]:
@@ -174,10 +172,8 @@ def _cells(players: tuple[str, ...], rewards: Floats, partners: Ints, states: In
     for partner in np.unique(partners).tolist():
         chosen = partners == partner
         paid, mean = rewards[chosen], float(rewards[chosen].mean())
-        _, where = np.unique(states[chosen], return_inverse=True)
-        sums = np.bincount(where, paid - mean)
-        error = float(np.sqrt((sums**2).sum() * len(sums) / max(len(sums) - 1, 1))) / len(paid)
-        interval = Z95 * error if error > EQUAL else None
+        error = mean_error(paid, states[chosen])
+        interval = error if error > EQUAL else None
         cells[players[partner]] = PartnerReward(
             partner=players[partner], reward=mean, interval=interval, games=len(paid)
         )

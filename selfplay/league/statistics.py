@@ -65,6 +65,17 @@ class ScoreInterval:
     superiority: float  # probability that the expected score is above one half: 97.5% where ``low`` is one half
 
 
+def mean_error(values: ArrayLike, clusters: ArrayLike) -> float:
+    """Half width of the 95% interval of the mean of ``values`` [N]; those of one label in ``clusters`` [N] go together.
+
+    One cluster tells no error: 0.
+    """
+    found = np.asarray(values, dtype=np.float64)
+    _, where = np.unique(clusters, return_inverse=True)
+    sums = np.bincount(where.ravel(), found - found.mean())
+    return Z95 * math.sqrt(float(np.square(sums).sum()) * len(sums) / max(len(sums) - 1, 1)) / len(found)
+
+
 def score_interval(scores: ArrayLike, pairs: ArrayLike | None = None) -> ScoreInterval:
     """Wilson's 95% interval for the mean of one player's ``scores`` [N], which is valid near 0 and 1 too.
 

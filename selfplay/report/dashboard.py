@@ -212,7 +212,7 @@ def _elo(ratings: Sequence[RatingReport], elapsed_s: float, width: int) -> list[
         return []
     last = ratings[-1]
     age = duration(max(elapsed_s - last.elapsed_s, 0.0))
-    text = f"Elo {last.elo:.0f} ({last.low:.0f} to {last.high:.0f})  {last.generation}, {age} ago  "
+    text = f"{last}  {last.generation}, {age} ago  "
     room = max(width - len(text), 0)
     history = sparkline([rating.elo for rating in ratings[-room:]]) if room else ""
     return [Text.assemble((text, "bold"), (history, "yellow"), no_wrap=True, overflow="ellipsis")]

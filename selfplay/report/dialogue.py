@@ -87,7 +87,7 @@ class DialogueReport(TrainingReport):
             f"groups of one reward {self.zero_variance:.0%}; {self.games_per_s:,.0f} games/s"
         )
         if self.rating is not None:
-            learned += f", Elo {self.rating.elo:.0f} ({self.rating.low:.0f} to {self.rating.high:.0f})"
+            learned += f", {self.rating}"
         if self.remaining_s is not None:
             learned += f", ETA {duration(self.remaining_s)}"
         return played, learned

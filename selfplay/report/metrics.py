@@ -8,6 +8,7 @@ from typing import Annotated, Any, Protocol
 
 from pydantic import BaseModel, Field
 
+from selfplay.league.ratings import Ends, interval_text
 from selfplay.update_metrics import Count, UpdateMetrics
 
 Seconds = Annotated[float, Field(ge=0)]
@@ -111,11 +112,13 @@ class RatingReport(BaseModel, frozen=True, extra="forbid"):
 
     generation: str
     elo: float
-    low: float  # 95% interval
-    high: float
+    ends: Ends  # of the 95% interval; equal where the generation has the weights of a pinned policy
     iteration: Annotated[int, Field(ge=0)]  # after which it was made
     elapsed_s: Seconds  # of the run, when it was made
     beats: tuple[ScoreAgainst, ...] = ()  # scripted players with enough games, the strongest first
+
+    def __str__(self) -> str:
+        return f"Elo {self.elo:.0f} ({interval_text(self.ends)})"
 
     @property
     def beaten(self) -> ScoreAgainst | None:

@@ -173,7 +173,7 @@ def update_line(report: IterationReport) -> str:
 def progress_line(report: IterationReport, recent: Recent) -> str:
     parts = [f"iteration {report.iteration:,}", f"{report.total_steps:,} steps", f"{recent.steps_per_s:,.0f} steps/s"]
     if (rating := report.rating) is not None:
-        parts.append(f"Elo {rating.elo:.0f} ({rating.low:.0f} to {rating.high:.0f})")
+        parts.append(str(rating))
         if rating.beaten is not None:
             parts.append(f"beats {rating.beaten.player} {rating.beaten.score:.0%}")
     if recent.pace:

@@ -62,6 +62,14 @@ class MatchResult:
     stats: Stats  # the game's counters of both seats, [2]
     trace: int = 0  # hash of what the seats saw and did, and of the result; 0 if ``play`` was not told to trace
 
+    @property
+    def payoffs(self) -> tuple[float, float] | None:
+        """Sums of rewards of the seats; None where the game has no such counter, as a fight."""
+        if "reward_payoff" not in (self.stats.dtype.names or ()):
+            return None
+        one, other = self.stats["reward_payoff"].tolist()
+        return one, other
+
 
 def stats_of(results: Sequence[MatchResult]) -> Stats:
     """The counters of all games, [G, 2]."""

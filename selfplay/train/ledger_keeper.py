@@ -174,7 +174,7 @@ def rated(games: GameTable, settings: Rated, players: Sequence[str], run: Path |
     """Ratings under these settings; ``players`` are part of them even without games."""
     found = find_table(settings.settings, run)
     chosen = _comparable(games, settings, found, players)
-    return rate(chosen, players=players, anchors=None if found is None else found[0].elo)
+    return rate(chosen, players=players, anchors=None if found is None else found[0].pinned(chosen))
 
 
 def strengths(games: GameTable, settings: Rated, run: Path | None = None) -> dict[str, float]:

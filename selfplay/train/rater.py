@@ -293,13 +293,12 @@ class Rater:
 def _rating(board: Leaderboard, beats: tuple[ScoreAgainst, ...], progress: Progress) -> RatingReport | None:
     """Report of the newest generation's row; None if it is missing or has no interval."""
     row = next((row for row in board.rows if row.policy == board.newest), None)
-    if row is None or row.low is None or row.high is None:
+    if row is None or row.ends is None:
         return None
     return RatingReport(
         generation=row.policy,
         elo=row.elo,
-        low=row.low,
-        high=row.high,
+        ends=row.ends,
         iteration=progress.iteration,
         elapsed_s=progress.elapsed_s,
         beats=beats,

@@ -9,6 +9,7 @@ from selfplay.commands import check_game
 from selfplay.commands.check_game import examine
 from selfplay.commands.cli.check_game import main
 from selfplay.commands.time_limit import TimeLimit
+from selfplay.league.rewards import BY_WINS
 from tests.envs.games import Duel
 
 
@@ -81,6 +82,7 @@ def test_a_built_in_game_can_be_checked():
     found = examine("kuhn")
     assert found.broken == []
     assert found.shares == {}
+    assert found.notes == [f"ratings, evaluate and exploit: {BY_WINS}"]
 
 
 def test_no_such_game(monkeypatch, capsys):

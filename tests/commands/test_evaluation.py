@@ -8,6 +8,7 @@ from envs.melee.mock import ENDED_BY, STATS
 from selfplay.commands import evaluation
 from selfplay.commands.evaluation import evaluate
 from selfplay.errors import ConfigError
+from selfplay.league.rewards import BY_WINS
 from selfplay.policy.policy import load_policy
 from selfplay.runner.match import Contender, MatchResult, Rules
 from tests.train.policies import save_other
@@ -68,7 +69,7 @@ def test_with_two_characters_both_ways_round(played):
     assert len({p.seed for p in pairings[:4]}) == 1
 
 
-@pytest.mark.parametrize("games", [2, 7, 250])
+@pytest.mark.parametrize("games", [2, 8, 250])
 def test_as_many_games_as_asked_for_in_blocks(played, games):
     assert evaluate(STRONG, WEAK, games, MEWTWO, SHORT).games == games
     assert sum(map(len, played)) == games
@@ -194,6 +195,39 @@ def test_policies_that_draw_do_not_repeat_games(monkeypatch):
     drawing = Contender("policy", object())
     assert evaluate(drawing, WEAK, 100, MEWTWO, SHORT).counted == 100
     assert evaluate(drawing, WEAK, 100, MEWTWO, replace(SHORT, greedy=True)).counted == 2
+
+
+def test_every_player_has_each_seat_equally_often(played):
+    for games, made, bodies in ((3, 4, MEWTWO), (4, 4, MEWTWO), (5, 8, ("fox", "marth"))):
+        played.clear()
+        assert evaluate(STRONG, WEAK, games, bodies, SHORT).games == made
+        assert [pairing.players for pairing in played[0]].count(("A", "B")) == made / 2
+
+
+@pytest.mark.parametrize(("stakes", "differ"), [((1.0, 1.0), False), ((1.0, 5.0), True)])
+def test_rewards_are_told_where_wins_do_not_tell_them(monkeypatch, stakes, differ):
+    """A wins the small stake three times, and loses the large one once."""
+
+    def play(pairings, players, rules, traced):
+        small, large = stakes
+        found = []
+        for number, pairing in enumerate(pairings):
+            mine = -large if number % 4 == 3 else small
+            stats = np.zeros(2, PAYOFF_STATS)
+            first = mine if pairing.players[0] == "A" else -mine
+            stats["reward_payoff"] = first, -first
+            found.append(MatchResult(pairing, (float(first > 0), float(first < 0)), stats, number))
+        return found
+
+    monkeypatch.setattr(evaluation, "play", play)
+    result = evaluate(STRONG, WEAK, 40, ("", ""), SHORT)
+    assert (result.score, result.reward, result.by_wins) == (0.75, -0.5 if differ else 0.5, differ)
+    assert 0.0 < result.reward_error < 2.0
+    assert {"reward", "by_wins"} < result.document().keys()
+    assert (result.rewards() is not None) == differ
+    if differ:
+        assert result.rewards().startswith("mean reward -0.500 (95% interval -1.")
+        assert result.rewards().endswith(BY_WINS)
 
 
 def test_games_without_stocks_are_judged_by_the_game():

@@ -1,6 +1,7 @@
 import dataclasses
 import itertools
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,15 +11,19 @@ from envs.melee.physics import RULES_VERSION
 from selfplay.errors import LeagueError
 from selfplay.league import anchors
 from selfplay.league.anchors import AnchorTable, find_table, read_table
+from selfplay.league.games import GameTable
 from selfplay.league.leaderboard import analyse, build
 from selfplay.league.ratings import rate
 from selfplay.league.records import settings_hash
 from selfplay.league.render import to_text
-from tests.league.pools import tournament
+from selfplay.train import ledger_keeper, rater
+from tests.league.pools import record, seat, series, tournament
 
 DESCRIBED = {"stage": "final_destination"}
 HASH = settings_hash(DESCRIBED)
 POOL = {"random": 1500.0, "rusher": 1800.0, "tank": 2000.0, "gen_0": 1600.0, "gen_1": 1900.0}
+
+NOW = SimpleNamespace(iteration=1, elapsed_s=1.0)
 
 
 def document(**changes):
@@ -65,9 +70,6 @@ def test_pinned_anchors_hold_the_scale_where_random_cannot():
 
 def test_bounds_come_from_whoever_is_pinned():
     """Nobody loses to random; a loss to another pinned player bounds a rating all the same."""
-    from selfplay.league.games import GameTable
-    from tests.league.pools import series
-
     results = [("gen_0", "tank", "win")] * 5 + [("tank", "gen_0", "win")] * 5 + [("gen_0", "random", "win")] * 5
     free, pinned = (rate(GameTable.of(series(results)), anchors=known) for known in (None, {"tank": 2000.0}))
     assert not free.ceiling[free.index("gen_0")]
@@ -118,9 +120,6 @@ def test_a_pinned_player_without_games_has_a_row(shipped):
 
 
 def test_games_against_other_weights_of_a_pinned_policy_do_not_count(shipped):
-    from selfplay.league.games import GameTable
-    from tests.league.pools import series
-
     found = GameTable.of(series([("gen_0", "tank", "win"), ("gen_0", "random", "win")]))
     played = dataclasses.replace(found, groups=(f"{HASH}/stochastic",))
     version = found.version_names[found.versions[0, 1]]
@@ -130,6 +129,22 @@ def test_games_against_other_weights_of_a_pinned_policy_do_not_count(shipped):
         tank = next(row for row in board.rows if row.policy == "tank")
         assert (tank.games > 0) == counted
         assert ("of weights since replaced" in board.left_out) != counted
+
+
+def test_a_generation_with_the_weights_of_a_pinned_policy_is_that_player(shipped):
+    """A run with ``--pretrained strong`` starts from such a one; all that it has played may be lost."""
+    strong = "a" * 64
+    beaten = record(seat("gen_0", version=strong), "rusher", (0, 2))
+    newer = record("gen_1", seat("gen_0", version=strong), (2, 0))
+    elo = {"random": 1500.0, "rusher": 1810.0, "strong": 4000.0}
+    shipped.write_text(document(elo=elo, se=dict.fromkeys(elo, 5.0), policies={"strong": strong}))
+    played = dataclasses.replace(GameTable.of([beaten, newer]), groups=(f"{HASH}/stochastic",))
+    rows = {row.policy: row for row in build(played).rows}
+    assert (rows["gen_0"].elo, rows["gen_0"].fixed, rows["gen_1"].fixed) == (4000.0, True, False)
+    assert rows["gen_1"].ends[0] > 3000
+    settings = SimpleNamespace(settings=HASH, group=played.groups[0])
+    assert ledger_keeper.strengths(played, settings)["gen_0"] == pytest.approx(4000.0)
+    assert rater._rating(build(played.take(np.array([0]))), (), NOW).ends == (4000.0, 4000.0)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from selfplay.league.leaderboard import TOP, Leaderboard, analyse, build
 from selfplay.league.ledger import read_games
 from selfplay.league.records import generation_id
 from selfplay.league.render import TITLE, agreement, to_json, to_table, to_text
+from selfplay.report.leaderboard_page.facts import headline
 from tests.league.pools import record, series, tournament
 
 MANY = {"random": 1500.0, "rusher": 1550.0} | {generation_id(i): 1500.0 + 20 * i for i in range(30)}
@@ -121,6 +122,10 @@ def test_a_perfect_score_is_shown_as_a_bound():
     assert bounds["gen_1"].endswith(" or more")
     assert bounds["gen_0"].endswith(" or less")
     assert {row.policy: row.bound for row in board.rows} == {"gen_1": "below", "gen_0": "above", "random": "both"}
+    assert [row.ends for row in board.rows] == [(board.rows[0].low, None), (1500.0, 1500.0), (None, board.rows[2].high)]
+    (progress,) = (line for line in to_text(board).splitlines() if line.startswith("progress: gen_1 is "))
+    assert " or more) from gen_0" in progress
+    assert " or more) from gen_0" in headline(board)
 
 
 def test_whom_nothing_ties_to_the_anchor_has_an_unknown_interval():

@@ -13,7 +13,10 @@ from selfplay.league.games import GameTable
 from selfplay.league.leaderboard import build
 from selfplay.league.ledger import Ledger, read_games, read_records
 from selfplay.league.render import paid, to_csv, to_json, to_table, to_text
-from selfplay.league.rewards import ENDED, RatedPlayer, RewardRecord, counters
+from selfplay.league.rewards import BY_WINS, ENDED, RatedPlayer, RewardRecord, counters
+from selfplay.league.schedule import Matchup
+from selfplay.runner.match import Contender, Rules
+from selfplay.train.fighting.rating import RatingSettings, play_matchups
 from tests.league.pools import record
 
 
@@ -46,6 +49,15 @@ def test_who_is_paid_more_has_won():
     assert counters((0.5, 0.25)) == (1, 0)
     assert counters((0.25, 0.5)) == (0, 1)
     assert counters((0.1 + 0.2, 0.3)) == (0, 0)
+
+
+@pytest.mark.parametrize(("game", "scripted", "differ"), [("kuhn", "always_bet", True), ("pennies", "heads", False)])
+def test_a_leaderboard_of_wins_says_that_rewards_differ_in_size(game, scripted, differ):
+    rules = RatingSettings(("none", "none"), Rules(game=game), anchors=(), seed=0)
+    players = {name: Contender(name) for name in ("random", scripted)}
+    matchups = [Matchup(("random", scripted), seed=seed) for seed in range(20)]
+    board = build(GameTable.of(play_matchups(matchups, players, rules, 1)))
+    assert (BY_WINS[1:] in to_text(board)) == differ
 
 
 def test_rows_come_back_from_the_file_and_count_once(tmp_path):

@@ -44,7 +44,7 @@ BEATS = tuple(
 def rating(iteration=3, elo=1555.0, beats=BEATS):
     """Made after this iteration, with an interval of 300 Elo."""
     return RatingReport(
-        generation=f"gen_{iteration}", elo=elo, low=elo - 150, high=elo + 150,
+        generation=f"gen_{iteration}", elo=elo, ends=(elo - 150, elo + 150),
         iteration=iteration, elapsed_s=4.0 * iteration, beats=beats,
     )  # fmt: skip
 

@@ -99,6 +99,12 @@ def test_a_rating_is_told_once_and_grows_old():
     assert "gen_3, 0:00:18 ago  ▁ " in "\n".join(screen.lines())
 
 
+def test_a_rating_without_an_upper_bound_shows_none():
+    screen = Screen()
+    screen.reporter.iteration(report(3, rating=rating(3).model_copy(update={"ends": (1400.0, None)})))
+    assert "Elo 1555 (1400 or more)  gen_3" in "\n".join(screen.lines())
+
+
 def test_the_last_rating_comes_after_the_last_report():
     screen = Screen()
     screen.reporter.iteration(report(3))

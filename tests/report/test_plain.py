@@ -9,6 +9,7 @@ from selfplay.report import header, plain
 from selfplay.report.metrics import Play, Recent
 from selfplay.report.plain import LogFileSink, PlainReporter, StreamSink
 from tests.report.make import PACE, PLAY, rating, report
+from tests.report.talks import dialogue_report
 
 
 class Clock:
@@ -71,6 +72,19 @@ def test_a_last_rating_has_a_line_of_its_own():
     stream = io.StringIO()
     PlainReporter(StreamSink(stream), Clock()).rated(report(1, rating=rating(1)))
     assert "Elo 1555 (1405 to 1705), beats walker 97%" in stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("ends", "words"),
+    [
+        ((1400.0, None), "1400 or more"), ((None, 1700.0), "1700 or less"), ((None, None), "unknown"),
+        ((1555.0, 1555.0), "fixed"),
+    ],
+)  # fmt: skip
+def test_an_open_end_of_an_interval_is_open_everywhere(ends, words):
+    last = rating(1).model_copy(update={"ends": ends})
+    assert f"Elo 1555 ({words})" in plain.progress_line(report(1, rating=last), Recent())
+    assert f"Elo 1555 ({words})" in dialogue_report(rating=last).lines()[1]
 
 
 def test_details_are_for_verbose_runs():

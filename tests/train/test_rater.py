@@ -281,7 +281,9 @@ def test_what_is_reported_of_a_table():
     report = rater._rating(board, beats, SimpleNamespace(iteration=7, elapsed_s=12.0))
     row = next(row for row in board.rows if row.policy == "gen_5")
     assert (report.generation, report.iteration, report.elapsed_s) == ("gen_5", 7, 12.0)
-    assert (report.elo, report.low, report.high) == (row.elo, row.low, row.high)
+    assert (report.elo, report.ends) == (row.elo, (row.low, row.high))
+    unbeaten = build(GameTable.of(series([("gen_5", "random", "win")])))
+    assert rater._rating(unbeaten, (), SimpleNamespace(iteration=7, elapsed_s=12.0)).ends[1] is None
     assert [(each.player, each.games, each.score) for each in report.beats] == [("random", 16, 15 / 16)]
     assert rater._rating(build(GameTable.of([])), (), SimpleNamespace(iteration=7, elapsed_s=12.0)) is None
 

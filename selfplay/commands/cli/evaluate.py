@@ -20,7 +20,7 @@ def parser() -> argparse.ArgumentParser:
         type=int,
         default=200,
         metavar="N",
-        help="number of games, half of them with swapped seats (default: %(default)s)",
+        help="number of games, rounded up so that each seed is played from both seats (default: %(default)s)",
     )
     made.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the games (default: %(default)s)")
     add_own_code(made, "(default: that of the policies; of scripted players, mock)")
@@ -69,6 +69,8 @@ def main(options: argparse.Namespace) -> None:
         print(f"  {repeats}")
     print(f"  score {result.score:.1%} (95% interval {result.low:.1%} to {result.high:.1%})")
     print(f"  {result.wins} won, {result.losses} lost, {result.draws} drawn{finished}")
+    if rewards := result.rewards():
+        print(f"  {rewards}")
     if result.damage is not None:
         print(f"  damage {result.damage[0]:.0f}% to {result.damage[1]:.0f}%, {result.seconds:.0f} s of game time each")
     if result.stocks_per_minute is not None and result.damage_per_minute is not None:

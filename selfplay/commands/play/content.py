@@ -194,7 +194,7 @@ def _ratings(home: Home, characters: tuple[str, str], rules: Rules) -> Ratings:
     """Elo with its 95% interval: of all players of a run, or of those that the settings of a policy pin."""
     if home.run is not None and len(games := run_games(home.run.path)):
         board = analyse(games, run=home.run.path).board
-        return {row.policy: (row.elo, (row.low, row.high)) for row in board.rows}
+        return {row.policy: (row.elo, row.ends or (None, None)) for row in board.rows}
     settings = RatingSettings(characters, rules, anchors=(), seed=0).settings
     found = find_table(settings, None if home.run is None else home.run.path)
     if found is None:

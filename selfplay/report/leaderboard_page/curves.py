@@ -57,9 +57,7 @@ def rating_curve(board: Leaderboard, steps_per_iteration: int | None) -> dict[st
         number = generation_number(row.policy)
         if number is None:
             continue
-        low = row.low if row.bound in ("both", "below") else None
-        high = row.high if row.bound in ("both", "above") else None
-        ends = [None if end is None else round(end, 1) for end in (low, high)]
+        ends = [None if end is None else round(end, 1) for end in row.ends or (None, None)]
         points.append([number * (steps_per_iteration or 1), round(row.elo, 1), *ends, row.policy])
     levels = [[row.name, round(row.elo, 1)] for row in board.rows if row.scripted or row.person]
     has_band = board.method == "batch"

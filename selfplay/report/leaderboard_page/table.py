@@ -115,8 +115,7 @@ def percent(share: float) -> str:
 
 def _scale(board: Leaderboard) -> tuple[float, float]:
     ends = [row.elo for row in board.rows]
-    ends += [row.low for row in board.rows if row.low is not None and row.bound in ("both", "below")]
-    ends += [row.high for row in board.rows if row.high is not None and row.bound in ("both", "above")]
+    ends += [end for row in board.rows for end in row.ends or () if end is not None]
     low, high = min(ends, default=0.0), max(ends, default=1.0)
     margin = 0.03 * (high - low) or 1.0
     return low - margin, high + margin
@@ -130,9 +129,9 @@ def _bar(row: LeaderboardRow, scale: tuple[float, float]) -> str:
         return f"{100.0 * min(max((elo - bottom) / (top - bottom), 0.0), 1.0):.1f}%"
 
     line = ""
-    if row.low is not None and row.high is not None and not row.fixed:
-        left = at(row.low) if row.bound in ("both", "below") else "0%"
-        right = at(row.high) if row.bound in ("both", "above") else "100%"
+    if row.ends is not None and not row.fixed:
+        low, high = row.ends
+        left, right = "0%" if low is None else at(low), "100%" if high is None else at(high)
         line = f'<line x1="{left}" x2="{right}" y1="50%" y2="50%"/>'
     shape = f'<circle cx="{at(row.elo)}" cy="50%" r="3"/>'
     return f'<svg class="bar{" fixed" if row.fixed else ""}" aria-hidden="true">{line}{shape}</svg>'

@@ -158,6 +158,7 @@ def _reward_record(
         settings=settings.settings,
         rewards=result.score,
         reasons=(ENDED, ENDED),
+        payoffs=result.payoffs,
         steps=int(result.stats[0]["frames"]),
         sampling=settings.sampling,
         iteration=iteration,

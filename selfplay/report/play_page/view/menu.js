@@ -97,8 +97,9 @@ const names = (list, chosen) => list.find(({ name }) => name === chosen)?.label 
 function rating({ elo, interval }) {
   if (elo === null || elo === undefined) return "not rated";
   const [low, high] = (interval ?? []).map((end) => (end === null ? null : Math.round(end)));
-  const range = low === high ? "" : ` (${low ?? "…"} to ${high ?? "…"})`;
-  return `Elo ${Math.round(elo)}${range}`;
+  if (low === high) return `Elo ${Math.round(elo)}`;
+  const range = low === null ? `${high} or less` : high === null ? `${low} or more` : `${low} to ${high}`;
+  return `Elo ${Math.round(elo)} (${range})`;
 }
 
 function about({ about: text, characters, kind }, game) {
