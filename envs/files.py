@@ -13,7 +13,7 @@ import stat
 import tempfile
 import tomllib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from math import isfinite
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -103,6 +103,19 @@ def is_writable(folder: Path) -> bool:
             return True
     except OSError:
         return False
+
+
+@contextmanager
+def alone(lock: Path) -> Iterator[None]:
+    """Wait until no other process is in such a block with the same file; where files cannot be locked, do not wait."""
+    with ExitStack() as stack:
+        with suppress(ImportError, OSError):  # Windows, and file systems without locks
+            import fcntl
+
+            descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            stack.callback(os.close, descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
 
 
 @contextmanager

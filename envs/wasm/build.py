@@ -19,7 +19,7 @@ import llvmlite
 from envs.compilation import tell_progress
 from envs.compile import cache_folder, sources_hash
 from envs.errors import WasmError
-from envs.files import replacing
+from envs.files import alone, replacing
 from envs.wasm.link import custom_section
 from envs.wasm.memory import Program, layout
 
@@ -41,14 +41,27 @@ def build(name: str, tell: Callable[[str], object] | None = None) -> bytes:
     end = signature(name, load_program(name))
     folder = cache_folder()
     path = folder and folder / f"{name.replace(':', '-')}-{hashlib.sha256(end).hexdigest()[:16]}.wasm"
-    if path is not None and path.is_file() and (kept := path.read_bytes()).endswith(end):
+    if path is None:
+        return _built(name, end, tell)
+    if (kept := _kept(path, end)) is None:
+        with alone(path.with_suffix(".lock")):
+            if (kept := _kept(path, end)) is None:
+                kept = _built(name, end, tell)
+                with suppress(OSError), replacing(path, path.with_name(f"{path.name}.{os.getpid()}")) as temporary:
+                    temporary.write_bytes(kept)  # a disk that is full does not cost the module
+    return kept
+
+
+def _kept(path: Path, end: bytes) -> bytes | None:
+    if path.is_file() and (kept := path.read_bytes()).endswith(end):
         return kept
+    return None
+
+
+def _built(name: str, end: bytes, tell: Callable[[str], object] | None) -> bytes:
     module = _build(name, tell)
     if not module.endswith(end):
         raise WasmError("sources of the rules changed while they were compiled; try again")
-    if path is not None:
-        with suppress(OSError), replacing(path, path.with_name(f"{path.name}.{os.getpid()}")) as temporary:
-            temporary.write_bytes(module)  # a disk that is full does not cost the module
     return module
 
 

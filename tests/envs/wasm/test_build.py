@@ -1,5 +1,7 @@
 """A module is built once, by another process, and never stale."""
 
+import contextlib
+import fcntl
 import os
 import shutil
 import sys
@@ -41,8 +43,38 @@ def test_it_is_built_once(folder, fake):
     module = build(SMALL)
     assert build(SMALL) == module
     assert fake == [SMALL]
-    (kept,) = folder.iterdir()
+    (kept,) = folder.glob("*.wasm")
     assert kept.read_bytes() == module
+
+
+def test_one_process_builds_and_the_others_wait(folder, fake, monkeypatch):
+    make = building._build
+
+    def locked(name, tell):
+        (lock,) = folder.glob("*.lock")
+        with lock.open() as file, pytest.raises(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return make(name, tell)
+
+    folder.mkdir()
+    monkeypatch.setattr(building, "_build", locked)
+    assert build(SMALL) == build(SMALL)
+    assert fake == [SMALL]
+
+
+def test_what_another_process_has_built_meanwhile_is_not_built_again(folder, fake, monkeypatch):
+    module = build(SMALL)
+    (kept,) = folder.glob("*.wasm")
+    kept.unlink()
+
+    @contextlib.contextmanager
+    def after_another(lock):
+        kept.write_bytes(module)
+        yield
+
+    monkeypatch.setattr(building, "alone", after_another)
+    assert build(SMALL) == module
+    assert fake == [SMALL]
 
 
 def test_without_a_cache_it_is_built_each_time(monkeypatch, fake):
@@ -58,7 +90,7 @@ def test_a_cache_that_cannot_be_written_does_not_cost_the_module(folder, fake):
 
 def test_a_kept_module_that_is_cut_short_is_built_again(folder, fake):
     module = build(SMALL)
-    (kept,) = folder.iterdir()
+    (kept,) = folder.glob("*.wasm")
     kept.write_bytes(module[:-1])
     assert build(SMALL) == module
     assert len(fake) == 2

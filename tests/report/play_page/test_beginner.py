@@ -16,7 +16,7 @@ from tests.report.play_page.pages import policy
 from tests.report.play_page.test_match import HERE, VIEW
 from tests.support.node import gather, needs_node, run_node
 
-pytestmark = needs_node
+pytestmark = [needs_node, pytest.mark.full]  # compiles the rules for browsers
 CHARACTER, STAGE = "marth", "battlefield"
 GAMES = [(seed, ledge) for ledge in (False, True) for seed in range(3)]  # ledge: walks off the stage first
 
@@ -52,7 +52,6 @@ def games(tmp_path_factory):
     return dict(zip(GAMES, json.loads((folder / "made.json").read_text()), strict=True))
 
 
-@pytest.mark.full
 def test_left_hand_moves_and_right_hand_hits(games):
     for game in games.values():
         assert game["hits"] >= 2

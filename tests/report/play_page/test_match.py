@@ -30,7 +30,7 @@ VIEW = Path(play_page.__file__).parent / "view"
 PLAYED = ("fox", "marth", "mewtwo")
 CAP = 3600
 PERSON = {"kind": "person"}
-pytestmark = needs_node
+pytestmark = [needs_node, pytest.mark.full]  # compiles the rules for browsers
 
 
 def bot(name):
@@ -111,7 +111,6 @@ def again(one):
     return found, replay(found)
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("name", [one["name"] for one in FIGHTS])
 def test_games_are_played_again_bit_for_bit(played, name):
     said = played[name]["said"]

@@ -5,11 +5,18 @@ import re
 
 import pytest
 
+from selfplay.report.play_page import page
 from selfplay.report.play_page.page import MODULES, play_page
 from tests.report.play_page.pages import content, policy
 
 KB = 1000
 EVIL = ("</script><script>alert(1)</script>", "\u202etxet", "<img src=x onerror=alert(1)>", "x" * 5000)
+
+
+@pytest.fixture
+def _no_rules(monkeypatch):
+    """The rules are not compiled for browsers, which takes a minute."""
+    monkeypatch.setattr(page, "rules_module", lambda notify=None: b"\0asm")
 
 
 @pytest.mark.full
@@ -20,23 +27,25 @@ def test_a_page_is_small_enough():
     assert 150 * KB < two - one < 250 * KB
 
 
+@pytest.mark.usefixtures("_no_rules")
 def test_a_page_asks_for_nothing_and_may_run_only_its_script():
-    page = play_page(content(policy()))
-    (rule,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]+)"', page)
+    html = play_page(content(policy()))
+    (rule,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]+)"', html)
     parts = dict(part.split(" ", 1) for part in rule.split("; "))
     assert parts["default-src"] == "'none'"
     assert "connect-src" not in parts
     assert re.fullmatch(r"'sha256-[\w+/=]{44}' 'wasm-unsafe-eval'", parts["script-src"])
-    assert not re.findall(r'(?:src|href)="(?!data:,)', page)
+    assert not re.findall(r'(?:src|href)="(?!data:,)', html)
 
 
+@pytest.mark.usefixtures("_no_rules")
 @pytest.mark.parametrize("text", EVIL)
 def test_texts_of_others_end_no_element(text):
     made = content(policy(text, label=text, about=text), title=text, about=text, person=text)
-    page = play_page(made)
-    assert "<script>alert" not in page
-    assert "<img" not in page
-    (data,) = re.findall(r'<script type="application/json" id="game">(.*?)</script>', page, re.DOTALL)
+    html = play_page(made)
+    assert "<script>alert" not in html
+    assert "<img" not in html
+    (data,) = re.findall(r'<script type="application/json" id="game">(.*?)</script>', html, re.DOTALL)
     game = json.loads(data)
     assert (game["title"], game["person"], game["opponents"][0]["label"]) == (text, text, text)
 
