@@ -18,7 +18,7 @@ LEAST_S: Final = 30.0
 START: Final = "the start"  # phases of a run, as messages name them
 COLLECT: Final = "the collection of games"
 UPDATE: Final = "the update"
-RATE: Final = "the rating games"
+RATE: Final = "the rating"
 SAVE: Final = "the save"
 REPORT: Final = "the report"
 
@@ -92,7 +92,8 @@ class Overtime:
             self._timer = Deadline(self._clock, max(0.0, limit_s), self._time_is_over)
 
     def close(self) -> None:
-        """Count no time any more."""
+        """Count no time any more, unless a request to stop comes later."""
+        self._waiting = False
         if self._timer is not None:
             self._timer.cancel()
 
@@ -106,7 +107,8 @@ class Overtime:
             self._set_timer(self._cut)
 
     def _set_timer(self, then: Callable[[], object]) -> None:
-        self.close()
+        if self._timer is not None:
+            self._timer.cancel()
         self._timer = Deadline(self._clock, max(LEAST_S, self._progress.longest_s), then)
 
     def _cut(self) -> None:
@@ -114,7 +116,7 @@ class Overtime:
         self.has_cut = not self._stop.is_set()
         if self.has_cut:
             self._progress.ended_by = f"--max-minutes during {phase}"
-        why = "--max-minutes is over" if self.is_over else "The run is to end"
+        why = "--max-minutes is over" if self.has_cut else "The run is to end"
         self._notify(f"{why} and {phase} has not ended; no longer waiting for it")
         self._set_timer(self._give_up)
         self._stop.cut()

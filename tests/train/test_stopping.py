@@ -6,7 +6,7 @@ import pytest
 
 from selfplay.errors import HangingError
 from selfplay.train.progress import Progress
-from selfplay.train.stopping import COLLECT, LEAST_S, SAVE, UPDATE, Overtime, Stop
+from selfplay.train.stopping import COLLECT, LEAST_S, RATE, SAVE, UPDATE, Overtime, Stop
 from tests.support.fakes import FakeClock
 
 
@@ -54,6 +54,10 @@ def test_an_iteration_that_ends_in_time_is_not_cut(late):
     late.overtime.close()
     late.clock.advance(1000)
     assert (late.cut, late.told, late.overtime.error) == ([], [], None)
+    late.progress.phase = RATE  # the last rating games, which a request to stop limits
+    late.stop.set()
+    late.clock.advance(LEAST_S + 1)
+    assert late.told == ["The run is to end and the rating has not ended; no longer waiting for it"]
 
 
 def test_a_request_to_stop_limits_the_iteration_too():
