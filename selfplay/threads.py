@@ -41,6 +41,8 @@ class ThreadPool(Executor):
         future: Future[T] = Future()
 
         def job() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
             try:
                 result = fn(*args, **kwargs)
             except BaseException as error:

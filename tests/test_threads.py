@@ -27,3 +27,19 @@ def test_threads_end_with_a_pool_that_nobody_has_any_more():
     gc.collect()
     thread.join(60)
     assert not thread.is_alive()
+
+
+def test_a_cancelled_call_is_left_out_and_the_thread_goes_on():
+    begun, go_on = threading.Event(), threading.Event()
+
+    def first():
+        begun.set()
+        return go_on.wait(60)
+
+    with ThreadPool(1, "pool") as pool:
+        pool.submit(first)
+        assert begun.wait(60)
+        left_out = pool.submit(go_on.clear)
+        assert left_out.cancel()
+        go_on.set()
+        assert pool.submit(go_on.is_set).result()
