@@ -37,7 +37,7 @@ def random_ladder(rng: np.random.Generator) -> Ladder:
     games = np.triu(rng.integers(most == 1, most + 1, (size, size)), 1)
     drawn = rng.binomial(games, rng.choice((0.0, 0.3)))
     wins = rng.binomial(games - drawn, expected_scores(strength)) + 0.5 * drawn
-    won = np.triu(wins) + np.triu(games - wins).T
+    won = (np.triu(wins) + np.triu(games - wins).T).astype(np.float64)
     ties = prior_draws(["random", *(f"gen_{i}" for i in range(size - 1))], "random")
     known = np.where(rng.random(size) < 0.15, strength, np.nan)
     known[0] = 0.0

@@ -276,7 +276,7 @@ def test_choices_are_kept_and_explained(visit):
         "gen_40 was trained as Mewtwo against Mewtwo on Battlefield. "
         "It has never fought against yours, nor on this stage."
     )
-    assert "Elo 2000 (1900 to …)" in page.text("opponent-list")
+    assert "Elo 2000 (1900 or more)" in page.text("opponent-list")
     assert page.text("rated") == "Not as in rated games: characters, stage."
     choose("#character-0").select_option("mewtwo")
     choose("#stage-choice").select_option("battlefield")
