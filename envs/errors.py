@@ -12,6 +12,7 @@ GameError            a game was used or fed wrongly; the message names what, whe
 
 from __future__ import annotations
 
+import re
 import sysconfig
 import traceback
 from collections.abc import Callable, Iterable, Iterator
@@ -29,16 +30,22 @@ _NOT_OWN: Final = (
 
 LONGEST_MESSAGE: Final = 340  # characters of a line
 LONGEST_LINE: Final = 400  # with the name of the program
+_LONG_WORD: Final = re.compile(r"\S{100,}")
 
 
 def shortened(message: str, limit: int = LONGEST_MESSAGE) -> str:
-    """A message that quotes of an input no more than people read: the middle of lines above the limit is left out."""
+    """A message that quotes of an input no more than people read.
+
+    Of lines above the limit the middle of long words is left out, and then, if need be, the middle of the line.
+    """
     if len(message) <= limit:
         return message
     return "\n".join(_shortened(line, limit) for line in message.split("\n"))
 
 
 def _shortened(line: str, limit: int) -> str:
+    if len(line) > limit:
+        line = _LONG_WORD.sub(lambda word: f"{word[0][:40]}...{word[0][-40:]}", line)
     if len(line) <= limit:
         return line
     gap = f" ... {len(line):,} characters in all ... "

@@ -29,7 +29,7 @@ CASES = [
     (STATE, "opponents.runner-000.opponents", [["x"]], RESUME, "learner.json: opponents.runner-000.opponents.0"),
     (STATE, "generations", [], RESUME, "iter_1 cannot be used: "),
     (STATE, "config.net", ABSENT, RESUME, "iter_1 cannot be used: the weights do not fit"),
-    (STATE, "config.game.type", LONG_TEXT, RESUME, "the game 'xxx"),
+    (STATE, "config.game.type", LONG_TEXT, RESUME, "is not known here"),
     (POLICY, "network.activation", LONG_TEXT, "evaluate run random --games 2", "policy.json: network.activation: "),
 ]
 

@@ -264,6 +264,7 @@ const cases = {
     for (const list of [() => { throw new Error("not allowed"); }, () => null, undefined]) {
       desk.navigator = { getGamepads: list };
       assert.deepEqual(desk.read(), {});
+      assert.equal(desk.controls.noControllers, true); // the panel says so
     }
     desk.navigator = undefined;
     assert.deepEqual(desk.read(), {});

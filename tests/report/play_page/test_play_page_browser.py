@@ -111,6 +111,32 @@ def visit(browser, files):  # noqa: F811
     assert [url for one in opened for url in one.requests if not url.startswith(("file:", "data:", "blob:"))] == []
 
 
+@pytest.mark.parametrize("name", ["Fight", "Enter"])
+def test_a_page_in_a_frame_that_may_only_run_scripts_plays(browser, files, name):  # noqa: F811
+    """No storage, no forms, no full screen, no downloads: the fight begins, and the page says what it cannot know."""
+    frame = files.evil.with_name("frame.html")
+    frame.write_text(f'<iframe sandbox="allow-scripts" src="{files.evil.name}" width="800" height="700"></iframe>')
+    page = browser.new_context().new_page()
+    page.set_default_timeout(LIMIT_MS)
+    errors = []
+    page.on("console", lambda message: errors.append(message.text))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(frame.as_uri())
+    inside = page.frame_locator("iframe")
+    if name == "Enter":
+        inside.locator("#person").press("Enter")
+    else:
+        inside.get_by_role("button", name=name, exact=True).click()
+    inside.locator('#game-root[data-screen="arena"]').wait_for()
+    assert not inside.locator("#arena-full").is_visible()
+    inside.locator('#game-root[data-screen="result"]').wait_for()  # after half a second of fight
+    assert errors == []
+    inside.get_by_role("button", name="Save game", exact=True).click()
+    assert inside.locator("#kept").inner_text().endswith(".json, unless the frame around this page forbids downloads.")
+    page.context.close()
+    assert all("Download is disallowed" in error for error in errors)
+
+
 def hit(page):
     """Run to an opponent that stands still, and hit it while running."""
     page.page.keyboard.down("KeyD")

@@ -9,6 +9,13 @@ const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4];
 const SWITCHES = { camera: "follow", circles: "circles" }; // button, and what of the stage it switches
 const PLAY = "M8 5v14l11-7z", PAUSE = "M7 5h4v14H7zM13 5h4v14h-4z";
 
+/** What a button does that shows ``root`` on the whole screen, or as before; no button where the browser denies that. */
+export function fullScreenSwitch(button, root) {
+  button.hidden = !document.fullscreenEnabled;
+  const denied = () => { button.hidden = true; };
+  return () => button.hidden || (document.fullscreenElement ? document.exitFullscreen() : root.requestFullscreen()).catch(denied);
+}
+
 export class Player {
   // Keys that are pressed in ``scope`` are the player's.
   constructor(scope) {
@@ -60,6 +67,7 @@ export class Player {
     element("seek").oninput = (event) => this.seek(Number(event.target.value));
     element("speed").onchange = (event) => this.setSpeed(Number(event.target.value));
     for (const button of Object.keys(SWITCHES)) element(button).onclick = () => this.press(button);
+    this.fullScreen = fullScreenSwitch(element("full"), element("screen"));
     element("full").onclick = () => this.fullScreen();
     for (const canvas of this.root.querySelectorAll("figure canvas")) {
       const seek = (event) => this.seek(Math.round((event.offsetX / canvas.clientWidth) * (this.film.length - 1)));
@@ -132,10 +140,6 @@ export class Player {
     this.stage[what] = !this.stage[what];
     element(button).setAttribute("aria-pressed", this.stage[what]);
     this.shown = -1;
-  }
-
-  fullScreen() {
-    document.fullscreenElement ? document.exitFullscreen() : element("screen").requestFullscreen?.();
   }
 
   resize() {

@@ -2,7 +2,7 @@
 
 import { Stage } from "../../fight/player/draw.js";
 import { fit, GONE, UNIT } from "../../fight/player/data.js";
-import { element } from "../../fight/player/player.js";
+import { element, fullScreenSwitch } from "../../fight/player/player.js";
 
 const COUNTS = ["3", "2", "1", "GO!"];
 const COUNT = 36; // frames of a count
@@ -24,6 +24,7 @@ export class Arena {
     document.addEventListener("visibilitychange", () => { if (document.hidden) this.pause("The tab was hidden."); });
     element("pause-menu").addEventListener("cancel", (event) => event.preventDefault()); // Escape is a command of the controls
     element("pause-menu").onclose = () => { if (this.paused) this.resume(); }; // closed by a gesture of the browser
+    this.switchFullScreen = fullScreenSwitch(element("arena-full"), element("game-root")); // with the screens that follow
     element("arena-full").onclick = () => this.fullScreen();
     element("pause").onclick = () => this.pause();
     element("resume").onclick = () => this.resume();
@@ -187,7 +188,7 @@ export class Arena {
 
   fullScreen() {
     document.activeElement?.blur(); // the space bar would press the button again
-    document.fullscreenElement ? document.exitFullscreen() : element("game-root").requestFullscreen?.(); // with the screens that follow
+    this.switchFullScreen();
   }
 }
 

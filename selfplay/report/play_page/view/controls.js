@@ -30,6 +30,7 @@ export class Controls {
     this.onCommand = () => {};
     this.captured = null; // while the person chooses a key: the function that takes its code
     this.testing = false; // controllers are tried: only their Start is a command, and goes back
+    this.noControllers = false; // the page may not read them
     this.kept = true; // whether the browser keeps settings
     this.layout = null; // what stands on the keys, where the browser tells
     this.pressed = new Set(); // of controllers, on the last frame
@@ -98,7 +99,8 @@ export class Controls {
     try {
       return Array.from(this.target.navigator?.getGamepads?.() ?? []).filter((pad) => pad?.connected);
     } catch {
-      return []; // the page may not read controllers
+      this.noControllers = true;
+      return [];
     }
   }
 

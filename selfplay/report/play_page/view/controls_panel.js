@@ -24,6 +24,7 @@ const HINTS = [
   ["To come back:", "hold towards the stage and jump, then Up and Special together. Near a ledge, in the air and facing it, you grab it."],
   ["To walk:", "hold the key for walking with a direction. Without it you dash."],
 ];
+const CONNECT = "Connect a controller and press one of its buttons. Xbox, PlayStation and Switch controllers work, and GameCube adapters in PC mode.";
 const ANALOG = /^(main|c|light)_/;
 const REACH = 127; // of a stick in the picture of the controller
 
@@ -171,7 +172,7 @@ export class ControlsPanel {
     this.shown = shown;
     if (this.queue.length) this.stopChoosing();
     this.padBox.replaceChildren(...(this.state ? this.padElements(this.state) : [
-      make("p", "", "Connect a controller and press one of its buttons. Xbox, PlayStation and Switch controllers work, and GameCube adapters in PC mode."),
+      make("p", "", this.controls.noControllers ? "The frame around this page forbids controllers: open the page by itself." : CONNECT),
     ]));
   }
 

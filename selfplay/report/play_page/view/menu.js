@@ -22,9 +22,9 @@ export class Menu {
     element("games").onchange = (event) => this.changed(() => (choices.games = Number(event.target.value)));
     element("person").oninput = (event) => this.changed(() => choices.use({ ...choices.all(), person: event.target.value }));
     element("person").onchange = () => this.update();
-    element("choices").onsubmit = (event) => {
-      event.preventDefault();
-      begin();
+    element("fight").onclick = begin; // no form: a page in a frame may not be allowed to submit one
+    element("choices").onkeydown = ({ key, target, repeat, isComposing }) => {
+      if (key === "Enter" && target.tagName === "INPUT" && !repeat && !isComposing) begin();
     };
     this.update();
   }

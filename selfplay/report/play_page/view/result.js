@@ -43,7 +43,8 @@ export class ResultScreen {
     link.download = fileName(match.film.names);
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-    element("kept").textContent = `Saved as ${link.download}.`;
+    const unless = window.top === window ? "" : ", unless the frame around this page forbids downloads";
+    element("kept").textContent = `Saved as ${link.download}${unless}.`;
   }
 
   /** A line about the game, such as that a server has taken it. */
