@@ -27,12 +27,12 @@ SEED = 11
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    return write_stand_in(tmp_path_factory.mktemp("a stand-in's"), Disc(seed=SEED))
+    return write_stand_in(tmp_path_factory.mktemp("a stand-in's"), Disc(seed=SEED), compiled=False)
 
 
 @pytest.fixture
 def made(tmp_path):
-    return lambda **settings: write_stand_in(tmp_path / "stand_in", Disc(**settings))
+    return lambda compiled=False, **settings: write_stand_in(tmp_path / "stand_in", Disc(**settings), compiled=compiled)
 
 
 def random_controllers(count, seed=0):
@@ -277,7 +277,7 @@ def test_it_plays_what_the_mock_plays_and_in_step(files):
 
 def test_a_game_to_its_end_is_saved_as_it_was_shown(made, tmp_path):
     folder = tmp_path / "replays"
-    with running(made(), save_replays=True, replay_dir=str(folder)) as drive:
+    with running(made(compiled=True), save_replays=True, replay_dir=str(folder)) as drive:
         state, _ = drive.enter(("CPTFALCON", "FALCO"), "YOSHIS_STORY")
         seen = []
         drive.send(1, left := records(CONTROLLER, 1)[0])
