@@ -108,22 +108,52 @@ def test_what_lies_in_no_module_is_refused(monkeypatch):
 
 # ---- networks
 
+# Names nothing, then, in a process of its own, all, then the game, then the network as well.
+NAMING = """
+import contextlib, io, json, os, sys
+import selfplay
+from selfplay.commands.cli import evaluate
+from selfplay.errors import SelfPlayError
+
+policy = sys.argv[1]
+flags = [policy, "random", "--game-type", "tests.envs.games:Nim", "--games", "2"]
+
+
+def refusal():
+    try:
+        selfplay.load_policy(policy)
+    except SelfPlayError as error:
+        assert not [name for name in sys.modules if name.startswith("tests")]
+        return str(error)
+
+
+def told(stream, *more):
+    with stream(io.StringIO()) as text:
+        sys.argv = ["evaluate", *flags, *more]
+        return evaluate.main(), text.getvalue()
+
+
+first = refusal()
+if not (child := os.fork()):  # what is allowed here is allowed in no other process
+    for name in ("tests.envs.games:Nim", "tests.policy.bodies:TwoLayers"):
+        selfplay.allow(name)
+    selfplay.load_policy(policy)
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+code, second = told(contextlib.redirect_stderr)
+third = told(contextlib.redirect_stdout, "--backbone", "tests.policy.bodies:TwoLayers")[1]
+print(json.dumps([first, second, code, third]))
+"""
+
 
 def test_code_that_a_policy_names_is_run_only_where_a_person_names_it(nim):
-    code = "import sys, selfplay; selfplay.load_policy(sys.argv[1])"
-    refused = finish([sys.executable, "-c", code, str(nim.newest)], cwd=nim.path)
-    assert "add --game-type tests.envs.games:Nim" in refused.stderr
-    named = "[selfplay.allow(name) for name in ('tests.envs.games:Nim', 'tests.policy.bodies:TwoLayers')]"
-    allowed = finish([sys.executable, "-c", f"import sys, selfplay; {named}; {code}", str(nim.newest)], cwd=os.getcwd())
-    assert allowed.returncode == 0, allowed.stderr
-    flags = ("--game-type", "tests.envs.games:Nim", "--games", "2")
-    command = [sys.executable, "-m", "selfplay", "evaluate", str(nim.newest), "random", *flags]
-    refused = finish(command, cwd=os.getcwd())
-    assert "add --backbone tests.policy.bodies:TwoLayers" in refused.stderr
-    assert refused.returncode == 2
-    allowed = finish([*command, "--backbone", "tests.policy.bodies:TwoLayers"], cwd=os.getcwd())
-    assert allowed.returncode == 0, allowed.stderr
-    assert "2 games of tests.envs.games:Nim" in allowed.stdout
+    done = finish([sys.executable, "-c", NAMING, str(nim.newest)], cwd=os.getcwd())
+    assert done.returncode == 0, done.stderr
+    no_game, no_network, code, games = json.loads(done.stdout.splitlines()[-1])
+    assert "add --game-type tests.envs.games:Nim" in no_game
+    assert "add --backbone tests.policy.bodies:TwoLayers" in no_network
+    assert code == 2
+    assert "2 games of tests.envs.games:Nim" in games
 
 
 def test_a_run_whose_network_has_changed_is_not_resumed(nim, monkeypatch):

@@ -1,7 +1,7 @@
-"""One process of several that make one update: ``python one_of_several.py NUMBER PROCESSES MICRO_ROWS FOLDER``.
+"""One process of several that make updates: ``python one_of_several.py NUMBER PROCESSES FOLDER MICRO_ROWS...``.
 
-With one process nothing is set up. Weights and statistics are left in the folder; those that a process begins with are
-its own, but for the first's.
+Weights and statistics after each update are left in the folder; those that a process begins with are its own, but for
+the first's.
 """
 
 import json
@@ -16,23 +16,26 @@ from torch import distributed
 from tests.learner.token_models import TinyTransformer, games_of, update, weights
 
 
-def main(number: int, processes: int, micro_rows: int, folder: Path) -> None:
+def main(number: int, processes: int, folder: Path, sizes: list[int]) -> None:
     torch.set_num_threads(1)
     groups = games_of(TinyTransformer())  # before processes divide what is scored among them
-    if processes > 1:
-        distributed.init_process_group(
-            "gloo", init_method=(folder / "meeting").as_uri(), rank=number, world_size=processes
-        )
+    distributed.init_process_group("gloo", init_method=(folder / "meeting").as_uri(), rank=number, world_size=processes)
+    for micro_rows in sizes:
+        stats, trained = train(number, groups, micro_rows)
+        np.save(folder / f"{number}_{micro_rows}.npy", trained)
+        (folder / f"{number}_{micro_rows}.json").write_text(json.dumps(stats))
+    distributed.destroy_process_group()
+
+
+def train(number, groups, micro_rows):
+    """Statistics and weights of one process after an update that all processes make."""
     module = TinyTransformer(seed=number)
     stats = update(
         module, groups, advantage="grpo", epochs=2, batch_rows=16, micro_rows=micro_rows, entropy=0.01, truncate=1.5,
         kl=0.1, reference=TinyTransformer(seed=9), threads=1 + number,
     )  # fmt: skip
-    np.save(folder / f"{number}.npy", weights(module).numpy())
-    (folder / f"{number}.json").write_text(json.dumps(asdict(stats)))
-    if processes > 1:
-        distributed.destroy_process_group()
+    return asdict(stats), weights(module).numpy()
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:4]), Path(sys.argv[4]))
+    main(int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]), list(map(int, sys.argv[4:])))

@@ -8,18 +8,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.learner.one_of_several import train
+from tests.learner.token_models import TinyTransformer, games_of
 from tests.support.processes import Process
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = Path(__file__).parent / "one_of_several.py"
 
 
-def run(processes, micro_rows, folder):
-    """Weights and statistics that each of some processes ended with."""
-    folder.mkdir()
+SIZES = [3, 1000]  # rows of a forward pass; the second leaves nothing to do for all but one process
+
+
+def run(processes, folder):
+    """Weights and statistics that each of some processes ended with, for each of the sizes."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     commands = [
-        [sys.executable, str(PROGRAM), str(number), str(processes), str(micro_rows), str(folder)]
+        [sys.executable, str(PROGRAM), str(number), str(processes), str(folder), *map(str, SIZES)]
         for number in range(processes)
     ]
     with contextlib.ExitStack() as stack:
@@ -28,19 +32,20 @@ def run(processes, micro_rows, folder):
             _, errors = process.communicate()
             assert process.returncode == 0, errors.decode()
     return [
-        (np.load(folder / f"{number}.npy", allow_pickle=False), json.loads((folder / f"{number}.json").read_text()))
-        for number in range(processes)
+        [
+            (json.loads((folder / f"{name}.json").read_text()), np.load(folder / f"{name}.npy", allow_pickle=False))
+            for name in (f"{number}_{size}" for number in range(processes))
+        ]
+        for size in SIZES
     ]
 
 
-# the second leaves nothing to do for all but one process
 @pytest.mark.full
-@pytest.mark.parametrize("micro_rows", [3, 1000])
-def test_two_processes_make_the_update_of_one(micro_rows, tmp_path):
-    ((alone, expected),) = run(1, 3, tmp_path / "one")
-    found = run(2, micro_rows, tmp_path / "two")
+def test_two_processes_make_the_update_of_one(tmp_path):
+    expected, alone = train(0, games_of(TinyTransformer()), SIZES[0])
     assert expected["steps"] == 6
-    assert np.array_equal(found[0][0], found[1][0])
-    assert found[0][1] == found[1][1]
-    assert np.abs(found[0][0] - alone).max() < 1e-5
-    assert found[0][1] == pytest.approx(expected, abs=1e-5)
+    for (first, weights), (second, others) in run(2, tmp_path):
+        assert np.array_equal(weights, others)
+        assert first == second
+        assert np.abs(weights - alone).max() < 1e-5
+        assert first == pytest.approx(expected, abs=1e-5)

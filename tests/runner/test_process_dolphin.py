@@ -43,7 +43,7 @@ def place(tmp_path, monkeypatch):
 
 
 def options(place, disc=None):
-    program, image = write_stand_in(place / "stand_in", disc or Disc())
+    program, image = write_stand_in(place / "stand_in", disc or Disc(), compiled=False)
     return {
         "num_games": 1, "dolphin": str(program), "iso": str(image), "slippi_port": PORT, "max_episode_frames": 100,
         "start_timeout_s": LIMIT_S, "frame_timeout_s": LIMIT_S,

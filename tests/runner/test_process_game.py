@@ -34,6 +34,8 @@ OPTIONS = {
     "max_episode_frames": 40,
     "stagger": True,
 }
+FIRST = np.zeros((3, 2, 1), np.int8)  # everybody's first action of such games
+SMALL = {"num_games": 3}  # options of a game that loads no compiled rules
 SEEDS = np.array([3, 2**63 + 5, 7], np.uint64)
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes through /proc")
 
@@ -47,7 +49,8 @@ def shared():
 
 @pytest.fixture
 def game():
-    made = ProcessGame("mock", OPTIONS)
+    """A child that starts soon, where it does not matter what it plays."""
+    made = ProcessGame("kuhn", SMALL)
     yield made
     made.close()
     assert not is_alive(made.pid)
@@ -140,7 +143,7 @@ def test_a_killed_child_is_an_error_at_once_and_for_ever(game):
     os.kill(game.pid, signal.SIGKILL)
     for _ in range(2):
         with pytest.raises(RunnerError, match=f"game process {game.pid}"):
-            game.step(neutral_actions(3))
+            game.step(FIRST)
     with pytest.raises(RunnerError):
         game.snapshot()
 
@@ -152,7 +155,7 @@ def test_kill_ends_a_call_that_hangs(game):
 
     def step():
         try:
-            game.step(neutral_actions(3))
+            game.step(FIRST)
         except RunnerError as error:
             failed.append(str(error))
 
@@ -174,7 +177,7 @@ def test_a_trainer_that_is_killed_leaves_no_orphan(stopped):
     code = f"""
         import time
         from selfplay.runner.process_game import ProcessGame
-        game = ProcessGame("mock", {OPTIONS!r})
+        game = ProcessGame("kuhn", {SMALL!r})
         print(game.pid, flush=True)
         time.sleep(60)
     """
@@ -209,11 +212,11 @@ def test_an_old_or_stray_answer_is_not_the_answer_of_a_child_that_hangs(game, li
     with writer_of(game) as stray:
         stray.write(line + b"\n")
     with pytest.raises(RunnerError, match=r"expected to answer command 3, but said b'(.*)\\n'") as told:
-        game.step(neutral_actions(3))
+        game.step(FIRST)
     assert line.decode() in str(told.value)
     os.kill(game.pid, signal.SIGCONT)  # its own answers now come one too late
     with pytest.raises(RunnerError, match="expected to answer command 4, but said b'3 "):
-        game.step(neutral_actions(3))
+        game.step(FIRST)
 
 
 GARBAGE = {
@@ -237,7 +240,7 @@ def test_what_is_no_answer_is_an_error_of_the_runner_that_quotes_it(game, body):
     with writer_of(game) as stray:
         stray.write(b"3 " + body + b"\n")
     with pytest.raises(RunnerError, match=r"expected to answer command 3, but said b'3 ") as told:
-        game.step(neutral_actions(3))
+        game.step(FIRST)
     assert repr(body[:40])[2:-1] in str(told.value)
     assert len(str(told.value)) < 500
 
@@ -260,7 +263,7 @@ def test_an_endless_answer_is_refused_at_the_bound(game, start):
     thread.start()
     try:
         with pytest.raises(RunnerError, match=r"b'(3 \{)?xxx"):
-            game.step(neutral_actions(3))
+            game.step(FIRST)
         assert written < 2 * LINE_BYTES  # the rest was not read
     finally:
         game.close()  # the last reader of the pipe
@@ -284,13 +287,13 @@ def test_games_that_cannot_be_are_an_error_of_the_runner(monkeypatch, change):
 
     monkeypatch.setattr(ProcessGame, "_understand", altered)
     with pytest.raises(RunnerError, match=r"was expected to answer command 1|has games that cannot be"):
-        ProcessGame("mock", OPTIONS)
+        ProcessGame("kuhn", SMALL)
 
 
 def test_the_child_has_a_limit_to_its_memory_and_is_the_first_to_be_killed_for_the_system_s(shared):
     assert resource.prlimit(shared.pid, resource.RLIMIT_DATA)[0] == PROCESS_MB << 20
     assert Path(f"/proc/{shared.pid}/oom_score_adj").read_text() == "1000\n"
-    with closing(ProcessGame("mock", OPTIONS, process_mb=0)) as unlimited:
+    with closing(ProcessGame("kuhn", SMALL, process_mb=0)) as unlimited:
         assert resource.prlimit(unlimited.pid, resource.RLIMIT_DATA) == resource.getrlimit(resource.RLIMIT_DATA)
 
 

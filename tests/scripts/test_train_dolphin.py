@@ -39,7 +39,7 @@ def left_in(folder):
 
 
 def arguments(tmp_path, disc=None, **more):
-    dolphin, iso = write_stand_in(tmp_path / "stand_in", disc or Disc())
+    dolphin, iso = write_stand_in(tmp_path / "stand_in", disc or Disc(), compiled=False)
     given = {
         "game-type": "dolphin",
         "dolphin": dolphin,

@@ -12,10 +12,12 @@ from selfplay.train import app
 
 GAMES, STEPS, CAP = 4, 64, 120
 ITERATION = GAMES * STEPS  # steps of one
-TINY = (
-    *("--num-games", GAMES, "--rollout-length", STEPS, "--max-episode-frames", CAP),
+_ANY = (
+    *("--num-games", GAMES, "--rollout-length", STEPS),
     *("--mode", "simple_mix", "--hidden", "8", "--ppo-epochs", "2", "--batch-size", "128", "--set", "run.threads=2"),
 )
+TINY = (*_ANY, "--max-episode-frames", CAP)
+MATRIX = (*_ANY, "--game-type", "rps")  # where it does not matter what is played: a process of it starts soon
 KEPT = ("--set", "run.keep_checkpoints=1", "--set", "run.keep_every=4", "--set", "run.keep_best=true", "--track-elo")
 WALL = ("wall", "time/", "charts/steps_per_s", "runners/tasks")
 

@@ -24,7 +24,7 @@ from selfplay.train.fighting.blocks import Blocks
 from selfplay.train.fighting.learner import Learner
 from selfplay.train.monitoring.crash_file import read_crashes
 from tests.train import runs
-from tests.train.runs import ITERATION, STEPS, rows, train
+from tests.train.runs import ITERATION, MATRIX, STEPS, rows, train
 
 LAST = 5
 SIZE = ("--timesteps", LAST * ITERATION, "--save-interval", 2, "--runners", 2)
@@ -144,7 +144,7 @@ def test_a_block_that_hangs_in_a_thread_is_abandoned(tmp_path, monkeypatch):
 )
 def test_a_game_process_that_breaks_is_replaced(tmp_path, monkeypatch, number, words):
     at_call(monkeypatch, Block, "collect", 4, lambda block: os.kill(block.game.pid, number))
-    code, text = train(tmp_path / "run", *SIZE, "--host", "process", "--collect-timeout", 6)
+    code, text = train(tmp_path / "run", *SIZE, "--host", "process", "--collect-timeout", 6, size=MATRIX)
     assert_complete(tmp_path / "run", code, text, restarts=1)
     assert words in text
 
@@ -158,7 +158,7 @@ def test_all_game_processes_killed_at_once_are_replaced(tmp_path, monkeypatch):
             game.kill()
 
     at_call(monkeypatch, Block, "collect", 5, kill_all)
-    code, text = train(tmp_path / "run", *SIZE, "--host", "process")
+    code, text = train(tmp_path / "run", *SIZE, "--host", "process", size=MATRIX)
     assert_complete(tmp_path / "run", code, text, restarts=2)
     found, unreadable = read_crashes(RunDir(tmp_path / "run").crashes, 9)
     assert {(crash.id, crash.incarnation, crash.kind) for crash in found} == {

@@ -5,7 +5,7 @@ import pytest
 from selfplay.checkpoint import RunDir, load_latest_learner
 from selfplay.errors import ConfigError
 from selfplay.runner import chaos
-from tests.train.runs import ITERATION, rows, train
+from tests.train.runs import ITERATION, MATRIX, rows, train
 
 LAST = 8
 SIZE = ("--timesteps", LAST * ITERATION, "--save-interval", 2, "--runners", 2)
@@ -46,7 +46,7 @@ def test_faults_in_threads(tmp_path, monkeypatch):
 def test_faults_in_processes(tmp_path):
     last, host = 4, ("--host", "process", "--collect-timeout", 6)
     size = ("--timesteps", last * ITERATION, "--runners", 2)
-    code, text = train(tmp_path / "run", *size, *host, "--seed", 2, "--chaos", "hang=0.12,kill=0.2")
+    code, text = train(tmp_path / "run", *size, *host, "--seed", 2, "--chaos", "hang=0.12,kill=0.2", size=MATRIX)
     assert code == 0
     assert_mended(tmp_path / "run", "hang", "kill", last=last)
     assert "exit code -9 in the middle of a segment" in text

@@ -4,7 +4,6 @@ import copy
 import csv
 import json
 import re
-import sys
 import tomllib
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 from envs.errors import TableError
 from envs.melee import actions as a
 from envs.melee.tables import importer
-from tests.support.processes import finish
+from scripts.studies.import_character import main
 
 ROOT = Path(__file__).resolve().parents[3]
 FOX = ROOT / "envs/melee/tables/characters/fox.toml"
@@ -140,29 +139,30 @@ def test_a_file_without_an_id_or_toml_is_refused(text, frames):
         importer.renew(text, "fox.toml", MOVES, frames)
 
 
-def run(folder, frames, *options):
-    moves = folder / "PlFx.framedata.json"
+@pytest.fixture
+def run(tmp_path, frames):
+    """The exit code of the command with some options."""
+    moves = tmp_path / "PlFx.framedata.json"
     moves.write_text(json.dumps(MOVES))
-    command = [sys.executable, "-m", "scripts.studies.import_character", "fox", "--moves", moves, "--frames", frames]
-    return finish([*command, "--folder", folder, *options], cwd=ROOT)
+    files = ["--moves", moves, "--frames", frames, "--folder", tmp_path]
+    return lambda *options: main(["fox", *map(str, files), *options])
 
 
-def test_the_command_writes_checks_and_then_has_nothing_to_do(tmp_path, frames):
+def test_the_command_writes_checks_and_then_has_nothing_to_do(tmp_path, run, capsys):
     path = tmp_path / "fox.toml"
     path.write_text(FOX.read_text().partition(importer.MARK)[0])
-    assert run(tmp_path, frames, "--check").returncode == 1
+    assert run("--check") == 1
     assert importer.MARK not in path.read_text()
-    assert run(tmp_path, frames).returncode == 0
+    assert run() == 0
     assert tomllib.loads(path.read_text())["imported"]["jab_1"]["hits"][0]["damage"] == 4
-    again = run(tmp_path, frames, "--check")
-    assert again.returncode == 0
-    assert "up to date" in again.stdout
+    capsys.readouterr()
+    assert run("--check") == 0
+    assert "up to date" in capsys.readouterr().out
 
 
-def test_the_command_names_what_is_missing(tmp_path, frames):
-    answer = run(tmp_path, frames)
-    assert answer.returncode == 2
-    assert "fox.toml" in answer.stderr
+def test_the_command_names_what_is_missing(run, capsys):
+    assert run() == 2
+    assert "fox.toml" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

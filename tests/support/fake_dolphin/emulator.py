@@ -35,6 +35,7 @@ def parser() -> argparse.ArgumentParser:
     """The command line, as far as libmelee uses that of Dolphin."""
     made = _Parser(prog="dolphin", description=__doc__, allow_abbrev=False)
     made.add_argument("--disc", type=Path, metavar="FILE", help="whose persona --version tells; no option of Dolphin's")
+    made.add_argument("--uncompiled", type=Path, metavar="FILE", help="play plain rules, with tables of this file")
     made.add_argument("--version", action="store_true")
     made.add_argument("-e", "--exec", type=Path, metavar="FILE", help="the disc: settings, or anything for defaults")
     made.add_argument("-u", "--user", type=Path, metavar="DIR", help="user folder")
@@ -51,7 +52,8 @@ def main(arguments: list[str] | None = None) -> int:
             return _tell_version(options.disc)
         if options.user is None:
             raise GameError("no user folder: -u HOME")
-        _run(read_disc(options.exec) if options.exec else Disc(), options.exec or Path("disc"), options.user)
+        disc = read_disc(options.exec) if options.exec else Disc()
+        _run(disc, options.exec or Path("disc"), options.user, options.uncompiled)
     except GameError as error:
         say(str(error))
         return MISTAKE
@@ -68,7 +70,7 @@ def _tell_version(disc: Path | None) -> int:
     return code
 
 
-def _run(disc: Disc, path: Path, home: Path) -> None:
+def _run(disc: Disc, path: Path, home: Path, uncompiled: Path | None) -> None:
     """Boot, and play for ever. The port opens before what takes long is loaded."""
     from tests.support.fake_dolphin.config import read_settings
     from tests.support.fake_dolphin.faults import SLOW_BOOT_S, Faults
@@ -89,6 +91,11 @@ def _run(disc: Disc, path: Path, home: Path) -> None:
     spectators = Spectators(settings.spectator_port)
     for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[name] = "1"
+
+    if uncompiled is not None:
+        from tests.support.fake_dolphin.uncompiled import use_uncompiled
+
+        use_uncompiled(uncompiled)
 
     from tests.support.fake_dolphin.machine import Machine
 

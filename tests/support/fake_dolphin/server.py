@@ -6,7 +6,6 @@ import json
 from base64 import b64encode
 from typing import Any, Final, Protocol
 
-from envs.distribution import install_command
 from envs.errors import GameError
 from tests.support.fake_dolphin.say import say
 
@@ -41,6 +40,8 @@ class Spectators:
         try:
             import enet
         except ModuleNotFoundError as error:
+            from envs.distribution import install_command
+
             raise GameError("the module enet is missing: " + install_command("dolphin")) from error
         self._enet = enet
         try:

@@ -15,34 +15,41 @@ PROGRAM: Final = "tests.support.fake_dolphin.emulator"
 LAUNCHER: Final = """\
 #!/bin/sh
 # A stand-in for Dolphin, see docs/stand_in.md. --disc names whose persona --version tells.
-PYTHONPATH={root}${{PYTHONPATH:+:$PYTHONPATH}} exec {python} -P -m {program} --disc {disc} "$@"
+PYTHONPATH={root}${{PYTHONPATH:+:$PYTHONPATH}} exec {python} -P -m {program} --disc {disc}{rules} "$@"
 """
 
 
-def write_stand_in(folder: Path, disc: Disc) -> tuple[Path, Path]:
+def write_stand_in(folder: Path, disc: Disc, *, compiled: bool = True) -> tuple[Path, Path]:
     """Write ``dolphin``, which can be started, and ``disc.json``; both paths, absolute.
 
-    The rules of the mock are compiled now if they are not yet: libmelee would not wait for that.
+    The rules of the mock are compiled now if they are not yet: libmelee would not wait for that. Without compiled rules
+    a start takes a quarter, and a frame ten times as long.
 
     Raises:
         GameError: the disc names what there is not, or the folder cannot be written.
     """
     from tests.support.fake_dolphin.engine import warm_up
     from tests.support.fake_dolphin.machine import check_disc
+    from tests.support.fake_dolphin.uncompiled import write_tables
 
     check_disc(disc)
     folder = folder.resolve()
-    program, image = folder / "dolphin", folder / "disc.json"
+    program, image, tables = folder / "dolphin", folder / "disc.json", folder / "tables.npz"
     quoted = {"root": str(ROOT), "python": sys.executable, "disc": str(image)}
-    text = LAUNCHER.format(program=PROGRAM, **{name: shlex.quote(value) for name, value in quoted.items()})
+    rules = "" if compiled else f" --uncompiled {shlex.quote(str(tables))}"
+    names = {name: shlex.quote(value) for name, value in quoted.items()}
+    text = LAUNCHER.format(program=PROGRAM, rules=rules, **names)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for mark in folder.glob(f"{image.name}.*"):  # of faults that happened once
             mark.unlink()
         write_disc(image, disc)
+        if not compiled:
+            write_tables(tables)
         program.write_text(text, encoding="utf-8")
         program.chmod(0o755)
     except OSError as error:
         raise GameError(f"{folder}: {error.strerror}") from error
-    warm_up()
+    if compiled:
+        warm_up()
     return program, image

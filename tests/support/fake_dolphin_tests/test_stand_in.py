@@ -27,12 +27,12 @@ SEED = 11
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    return write_stand_in(tmp_path_factory.mktemp("a stand-in's"), Disc(seed=SEED))
+    return write_stand_in(tmp_path_factory.mktemp("a stand-in's"), Disc(seed=SEED), compiled=False)
 
 
 @pytest.fixture
 def made(tmp_path):
-    return lambda **settings: write_stand_in(tmp_path / "stand_in", Disc(**settings))
+    return lambda compiled=False, **settings: write_stand_in(tmp_path / "stand_in", Disc(**settings), compiled=compiled)
 
 
 def random_controllers(count, seed=0):
@@ -194,7 +194,7 @@ def test_a_computer_player_of_a_level(files, level):
         while state.frame < 0:
             state = drive.step()
         rest = np.array([[[0] * 8 + [8] * 4 + [0]] * 2], np.int8)
-        for _ in range(300):
+        for _ in range(120):
             game.step(rest)
             state = drive.step()
             assert_same_player(drive.console, state.players[2], game.state.players[0, 1])
@@ -250,7 +250,7 @@ def test_a_person_plays_as_the_disc_says(made):
 
 def test_it_plays_what_the_mock_plays_and_in_step(files):
     """The input that was flushed after frame N leads to frame N+1, and inputs up to frame 0 to nothing."""
-    frames = 500
+    frames = 200
     controllers = random_controllers(frames + 123)
     with running(files) as drive:
         for number in range(2):
@@ -277,7 +277,7 @@ def test_it_plays_what_the_mock_plays_and_in_step(files):
 
 def test_a_game_to_its_end_is_saved_as_it_was_shown(made, tmp_path):
     folder = tmp_path / "replays"
-    with running(made(), save_replays=True, replay_dir=str(folder)) as drive:
+    with running(made(compiled=True), save_replays=True, replay_dir=str(folder)) as drive:
         state, _ = drive.enter(("CPTFALCON", "FALCO"), "YOSHIS_STORY")
         seen = []
         drive.send(1, left := records(CONTROLLER, 1)[0])

@@ -31,9 +31,9 @@ def disc_with(*faults, **settings):
     return Disc(seed=SEED, faults=tuple(made), **settings)
 
 
-def game_on(folder, disc=None, port=PORT, **options):
+def game_on(folder, disc=None, port=PORT, compiled=False, **options):
     """A game on a stand-in of its own."""
-    program, image = write_stand_in(folder, Disc(seed=SEED) if disc is None else disc)
+    program, image = write_stand_in(folder, Disc(seed=SEED) if disc is None else disc, compiled=compiled)
     options = {"start_timeout_s": LIMIT_S, "frame_timeout_s": LIMIT_S, **options}
     return DolphinMelee(dolphin=str(program), iso=str(image), slippi_port=port, **options)
 

@@ -88,7 +88,7 @@ def make(tmp_path, scratch):
 @pytest.mark.full
 def test_every_frame_is_the_mocks(make):
     options = {"characters": ("fox", "marth"), "stage": "battlefield", "max_episode_frames": 700}
-    game = make(**options)
+    game = make(compiled=True, **options)
     assert play_beside_mock(game, 1500, options) == ["cap"] * 2
 
 
@@ -96,7 +96,7 @@ def test_every_frame_is_the_mocks(make):
 def test_games_that_end_by_stocks(make):
     """Both run to the right."""
     options = {"characters": ("falco", "sheik"), "stage": "yoshis_story", "max_episode_frames": 20_000}
-    game = make(**options)
+    game = make(compiled=True, **options)
     assert play_beside_mock(game, 1100, options, run_right) == ["stocks"]
 
 
