@@ -28,24 +28,21 @@ _NOT_OWN: Final = (
 )  # fmt: skip
 """Where files begin that are not those of a user: generated code, ours, Python's and those of installed packages."""
 
-LONGEST_MESSAGE: Final = 340  # characters of a line
-LONGEST_LINE: Final = 400  # with the name of the program
-_LONG_WORD: Final = re.compile(r"\S{100,}")
+LONGEST_MESSAGE: Final = 1000  # characters of a line; messages that name several files are long
+LONGEST_LINE: Final = 1100  # with the name of the program
+_LONG_WORD: Final = re.compile(r"\S{300,}")
 
 
 def shortened(message: str, limit: int = LONGEST_MESSAGE) -> str:
     """A message that quotes of an input no more than people read.
 
-    Of lines above the limit the middle of long words is left out, and then, if need be, the middle of the line.
+    The middle of very long words is left out, and then, of lines above the limit, the middle of the line.
     """
-    if len(message) <= limit:
-        return message
     return "\n".join(_shortened(line, limit) for line in message.split("\n"))
 
 
 def _shortened(line: str, limit: int) -> str:
-    if len(line) > limit:
-        line = _LONG_WORD.sub(lambda word: f"{word[0][:40]}...{word[0][-40:]}", line)
+    line = _LONG_WORD.sub(lambda word: f"{word[0][:40]}...{word[0][-40:]}", line)
     if len(line) <= limit:
         return line
     gap = f" ... {len(line):,} characters in all ... "

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
+from envs.errors import LONGEST_LINE
 from selfplay.__main__ import main
 
 if TYPE_CHECKING:
     from types import FrameType
 
 LIMIT_S: Final = 120
-WIDEST: Final = 400  # letters of a line
 MOST_LINES: Final = 12
 _USER_ERROR: Final = 2
 
@@ -40,12 +40,12 @@ class Ended:
         """What is wrong, in a line; "" if the command ended well, or refused the document in a line."""
         lines = [line for line in self.said.splitlines() if line.strip()]
         if self.trace:
-            return self.trace.strip().splitlines()[-1][:WIDEST]
+            return self.trace.strip().splitlines()[-1][:LONGEST_LINE]
         if self.code not in (0, _USER_ERROR):
-            return f"exit code {self.code}: {' / '.join(lines)[-WIDEST:]}"
+            return f"exit code {self.code}: {' / '.join(lines)[-LONGEST_LINE:]}"
         if "Traceback" in self.said:
             return "a traceback on standard error"
-        if widest := max((len(line) for line in lines if len(line) > WIDEST), default=0):
+        if widest := max((len(line) for line in lines if len(line) > LONGEST_LINE), default=0):
             return f"a line of {widest} letters"
         if len(lines) > MOST_LINES:
             return f"{len(lines)} lines"
