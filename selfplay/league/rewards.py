@@ -18,7 +18,7 @@ FORMAT: Final = 2
 ENDED: Final = "ended"
 """Reason for the end of a game that is no dialogue. Rewards of its row are scores: 1 a win, 0.5 a draw, 0 a loss."""
 EQUAL: Final = 1e-9  # tolerance below which two rewards are equal
-BY_WINS: Final = "rewards of these games differ in size, and only wins count: a player that wins more may still earn less"
+BY_WINS: Final = "rewards of these games differ in size, and only wins count: to win more may still earn less"
 
 Name = Annotated[str, Field(min_length=1)]
 
