@@ -57,6 +57,13 @@ threading.Thread(target=late).start()
     assert finish([sys.executable, "-c", code], cwd=ROOT).stdout == "imported\n"
 
 
+def test_the_trainer_loads_the_fighting_game_only_where_scripted_players_are_imitated():
+    """The tables of all characters take a second to read."""
+    top = ast.parse((ROOT / "selfplay" / "train" / "app.py").read_text()).body
+    loaded = {node.module for node in top if isinstance(node, ast.ImportFrom)}
+    assert not {"selfplay.train.imitation.scripted", "selfplay.replays.games", "envs.melee.tables"} & loaded
+
+
 def test_supervision_imports_only_the_standard_library():
     foreign = {
         f"{path.name}: {name}"

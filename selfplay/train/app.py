@@ -36,7 +36,6 @@ from selfplay.train.fighting.family import FightingFamily
 from selfplay.train.fighting.population import OWN_CHOICE
 from selfplay.train.fighting.session import Hooks, Session
 from selfplay.train.imitation.export import GAME
-from selfplay.train.imitation.scripted import CACHE, Recipe, epochs_for, imitate_scripted
 from selfplay.train.progress import resumed_at
 from selfplay.train.rater import prepare_best
 from selfplay.train.run import cluster_for, run_to_end, stop_signal
@@ -127,6 +126,8 @@ def _start_policy(
     game, pretrained = config.game, config.run.pretrained
     if pretrained != SCRIPTED:
         return None if pretrained is None else load_policy(pretrained)
+    from selfplay.train.imitation.scripted import CACHE, Recipe, epochs_for, imitate_scripted  # loads the fighting game
+
     network = NetworkConfig(**config.net.model_dump(exclude={"rest"}))
     recipe = Recipe(
         game.entry.imitated_players, game.characters, game.stage, game.frame_skip, game.delay,

@@ -19,7 +19,8 @@ from tests.train.runs import assert_equal_runs, hashes, rows
 SCRIPT = "train_self_play.py"
 SIZE = ("--num-games", 4, "--rollout-length", 64, "--max-episode-frames", 240, "--hidden", "16")
 FIRST = ("--game-type", "mock", "--timesteps", 2000, *SIZE, "--save-interval", 3, "--track-elo")
-LONG = ("--timesteps", 10**6, "--num-games", 4, "--rollout-length", 32, "--max-episode-frames", 120)
+FIGHTS = ("--timesteps", 10**6, "--num-games", 4, "--rollout-length", 32, "--max-episode-frames", 120)
+LONG = ("--game-type", "kuhn", *FIGHTS[:-2])  # whose processes start soon
 
 TIME = r"\[\d\d:\d\d:\d\d\]"
 COLLECTED = re.compile(TIME + r" Iter (\d+): Collected (\d+) experiences \((\d+) total steps\)")
@@ -283,14 +284,14 @@ def test_kill_9_of_a_deterministic_run_leaves_no_trace(tmp_path):
     """Killed, resumed: the ledger, the opponents to come and the weights are those of a run that nothing disturbed."""
     iteration = 128
     flags = ("--deterministic", "--save-interval", 4, "--track-elo", "--rating-share", 1, "--gate", "sprt")
-    with start(SCRIPT, *LONG, *flags, "--mode", "pfsp", "--checkpoint", "killed", cwd=tmp_path) as process:
+    with start(SCRIPT, *FIGHTS, *flags, "--mode", "pfsp", "--checkpoint", "killed", cwd=tmp_path) as process:
         read_until(process, "Iter 7: ")
         os.kill(process.pid, signal.SIGKILL)
     assert (tmp_path / "killed" / "ledger.jsonl").stat().st_size  # there was something to lose
     end = ("--timesteps", 10 * iteration)
     resumed = run(SCRIPT, "--resume", "--checkpoint", "killed", *end, cwd=tmp_path)
     assert resumed.returncode == 0, resumed.stderr
-    whole = run(SCRIPT, *LONG, *flags, *end, "--mode", "pfsp", "--checkpoint", "whole", cwd=tmp_path)
+    whole = run(SCRIPT, *FIGHTS, *flags, *end, "--mode", "pfsp", "--checkpoint", "whole", cwd=tmp_path)
     assert whole.returncode == 0, whole.stderr
     names = ["gen_0", "gen_4", "gen_8", "gen_10"]
     assert_equal_runs(tmp_path / "whole", tmp_path / "killed", generations=names)

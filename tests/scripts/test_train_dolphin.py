@@ -10,7 +10,7 @@ import pytest
 from envs.melee.dolphin.install import is_free
 from selfplay.league.ledger import read_games
 from tests.envs.melee.dolphin.emulators import PORT
-from tests.scripts.commands import ENVIRONMENT, children_of, is_alive, read_until, run_process, start, wait_for
+from tests.scripts.commands import ENVIRONMENT, children_of, is_alive, read_until, run, run_process, start, wait_for
 from tests.support.fake_dolphin.disc import Disc, Fault
 from tests.support.fake_dolphin.write import write_stand_in
 from tests.support.processes import LIMIT_S
@@ -100,7 +100,7 @@ def test_ctrl_c_saves_and_a_resumed_run_goes_on_with_new_games(tmp_path, scratch
     assert "Interrupted, and saved" in rest
     done = [json.loads(line)["iteration"] for line in (tmp_path / "run/metrics.jsonl").read_text().splitlines()][-1]
     onwards = ("--resume", "--checkpoint", "run", "--timesteps", (done + 1) * 64)
-    refused = run_process("train_self_play.py", *onwards, cwd=tmp_path)
+    refused = run("train_self_play.py", *onwards, cwd=tmp_path)
     assert refused.returncode == 2
     assert "folders can be anybody's" in refused.stderr  # which program is started is not for a file to say
     given = words[words.index("--dolphin") : words.index("--num-games")]
@@ -122,9 +122,9 @@ def test_kill_9_of_the_trainer_leaves_nothing(tmp_path, scratch):
 
 
 def test_a_dolphin_that_dies_is_replaced_while_the_others_play_on(tmp_path, scratch):
-    disc = Disc(faults=(Fault(kind="crash", at=300, once=True),))
+    disc = Disc(faults=(Fault(kind="crash", at=50, once=True),))
     done = run_process(
-        "train_self_play.py", *arguments(tmp_path, disc, timesteps=20 * 2 * 32, **{"num-games": 2}), cwd=tmp_path
+        "train_self_play.py", *arguments(tmp_path, disc, timesteps=6 * 2 * 32, **{"num-games": 2}), cwd=tmp_path
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Dolphin ended with exit code 139 after frame" in done.stdout
@@ -150,7 +150,7 @@ def test_a_dolphin_that_never_starts_ends_the_run_with_the_first_cause(tmp_path,
 def test_what_is_missing_is_one_line_and_nothing_is_started(tmp_path, scratch, missing, words):
     given = arguments(tmp_path, timesteps=1000)
     given[given.index(missing) + 1] = str(tmp_path / words)
-    done = run_process("train_self_play.py", *given, cwd=tmp_path)
+    done = run("train_self_play.py", *given, cwd=tmp_path)
     assert done.returncode == 2
     (line,) = done.stderr.strip().splitlines()
     assert str(tmp_path / words) in line

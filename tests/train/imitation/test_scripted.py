@@ -44,7 +44,7 @@ def made(tmp_path):
 @pytest.fixture
 def small(monkeypatch):
     """Runs imitate little."""
-    monkeypatch.setattr(app, "Recipe", partial(Recipe, games=4, frames=200))
+    monkeypatch.setattr(scripted, "Recipe", partial(Recipe, games=4, frames=200))
 
 
 # ---- the policy
@@ -288,7 +288,7 @@ def test_an_interrupted_start_leaves_nothing(tmp_path, small, monkeypatch, numbe
         signal.raise_signal(number)
         return imitate_scripted(*arguments, **options)
 
-    monkeypatch.setattr(app, "imitate_scripted", interrupted)
+    monkeypatch.setattr(scripted, "imitate_scripted", interrupted)
     code, _ = train(tmp_path / "runs" / "run", "--pretrained", "scripted")
     assert code == 128 + number
     assert list(tmp_path.iterdir()) == []
