@@ -112,8 +112,8 @@ def test_what_lies_in_no_module_is_refused(monkeypatch):
 NAMING = """
 import contextlib, io, json, os, sys
 import selfplay
+from envs.errors import GameError
 from selfplay.commands.cli import evaluate
-from selfplay.errors import SelfPlayError
 
 policy = sys.argv[1]
 flags = [policy, "random", "--game-type", "tests.envs.games:Nim", "--games", "2"]
@@ -122,7 +122,7 @@ flags = [policy, "random", "--game-type", "tests.envs.games:Nim", "--games", "2"
 def refusal():
     try:
         selfplay.load_policy(policy)
-    except SelfPlayError as error:
+    except GameError as error:
         assert not [name for name in sys.modules if name.startswith("tests")]
         return str(error)
 

@@ -87,9 +87,9 @@ def make(tmp_path, scratch):
 
 @pytest.mark.full
 def test_every_frame_is_the_mocks(make):
-    options = {"characters": ("fox", "marth"), "stage": "battlefield", "max_episode_frames": 700}
+    options = {"characters": ("fox", "marth"), "stage": "battlefield", "max_episode_frames": 300}
     game = make(compiled=True, **options)
-    assert play_beside_mock(game, 1500, options) == ["cap"] * 2
+    assert play_beside_mock(game, 650, options) == ["cap"] * 2
 
 
 @pytest.mark.full
