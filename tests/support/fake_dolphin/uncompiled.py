@@ -24,7 +24,7 @@ def write_tables(path: Path) -> None:
     from envs.melee import tables
 
     loaded = tables.load_tables()
-    arrays = {name: loaded[name] for name in loaded.dtype.names or ()}
+    arrays: dict[str, Any] = {name: loaded[name] for name in loaded.dtype.names or ()}
     names = {key: np.array(list(getattr(tables, name).items()), _NUMBERED) for name, key in _NAMES.items()}
     np.savez(path, **arrays, **names)
 
