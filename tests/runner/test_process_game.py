@@ -50,7 +50,7 @@ def shared():
 @pytest.fixture
 def game():
     """A child that starts soon, where it does not matter what it plays."""
-    made = ProcessGame("kuhn", SMALL)
+    made = ProcessGame("rps", SMALL)
     yield made
     made.close()
     assert not is_alive(made.pid)
@@ -177,7 +177,7 @@ def test_a_trainer_that_is_killed_leaves_no_orphan(stopped):
     code = f"""
         import time
         from selfplay.runner.process_game import ProcessGame
-        game = ProcessGame("kuhn", {SMALL!r})
+        game = ProcessGame("rps", {SMALL!r})
         print(game.pid, flush=True)
         time.sleep(60)
     """
@@ -287,13 +287,13 @@ def test_games_that_cannot_be_are_an_error_of_the_runner(monkeypatch, change):
 
     monkeypatch.setattr(ProcessGame, "_understand", altered)
     with pytest.raises(RunnerError, match=r"was expected to answer command 1|has games that cannot be"):
-        ProcessGame("kuhn", SMALL)
+        ProcessGame("rps", SMALL)
 
 
 def test_the_child_has_a_limit_to_its_memory_and_is_the_first_to_be_killed_for_the_system_s(shared):
     assert resource.prlimit(shared.pid, resource.RLIMIT_DATA)[0] == PROCESS_MB << 20
     assert Path(f"/proc/{shared.pid}/oom_score_adj").read_text() == "1000\n"
-    with closing(ProcessGame("kuhn", SMALL, process_mb=0)) as unlimited:
+    with closing(ProcessGame("rps", SMALL, process_mb=0)) as unlimited:
         assert resource.prlimit(unlimited.pid, resource.RLIMIT_DATA) == resource.getrlimit(resource.RLIMIT_DATA)
 
 
