@@ -104,7 +104,7 @@ def _ended(folder: Path) -> None:
 def _played(folder: Path) -> None:
     from tests.commands.page_games import page_game
 
-    (folder / "game.json").write_text(json.dumps(page_game()), "utf-8")  # type: ignore[no-untyped-call]
+    (folder / "game.json").write_text(json.dumps(page_game()), "utf-8")
 
 
 def _met(folder: Path) -> None:
@@ -116,7 +116,7 @@ def _met(folder: Path) -> None:
 def _model(folder: Path) -> None:
     from tests.train.dialogue.models import model_folder
 
-    model_folder(folder / "model")  # type: ignore[no-untyped-call]
+    model_folder(folder / "model")
 
 
 SOLVED: Final = World(
