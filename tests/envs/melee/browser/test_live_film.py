@@ -138,7 +138,7 @@ def live_cameras(scene):
     "stage", [stage if stage == "yoshis_story" else pytest.param(stage, marks=pytest.mark.full) for stage in PAIRS]
 )
 def test_a_recorded_film_is_that_of_python(tmp_path, stage):
-    film = fight_of(stage, 2400)
+    film = fight_of(stage, 3600)
     found, tables = record(tmp_path, film)
     assert_same_film(found, tables, film)
     assert max(found["move"]), "the test needs a fight with a move"
