@@ -25,8 +25,9 @@ def write_tables(path: Path) -> None:
 
     loaded = tables.load_tables()
     arrays: dict[str, Any] = {name: loaded[name] for name in loaded.dtype.names or ()}
-    names = {key: np.array(list(getattr(tables, name).items()), _NUMBERED) for name, key in _NAMES.items()}
-    np.savez(path, **arrays, **names)
+    for name, key in _NAMES.items():
+        arrays[key] = np.array(list(getattr(tables, name).items()), _NUMBERED)
+    np.savez(path, **arrays)
 
 
 def use_uncompiled(path: Path) -> None:
