@@ -30,6 +30,8 @@ import numpy as np
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, UserProvidedCacheLocator
 from numba.core.registry import CPUDispatcher
 
+from envs.files import is_writable
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 # Exact floats: compiled and uncompiled rules must agree. "numpy": a division needs no check for zero.
@@ -88,7 +90,7 @@ class _Locator(UserProvidedCacheLocator):
         return f"{Path(py_file).stem}-{_source_hash(Path(py_file))}"
 
     def get_source_stamp(self) -> str:
-        return _source_hash(Path(self._py_file))
+        return Path(self._cache_path).name  # has the hash
 
 
 class _Implementation(CompileResultCacheImpl):
@@ -229,7 +231,6 @@ def sources_hash() -> str:
 def _is_writable(folder: Path) -> bool:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return True
     except OSError:
         return False
+    return is_writable(folder)

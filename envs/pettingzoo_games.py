@@ -236,7 +236,7 @@ class AecGame(_PettingZooGame):
             if agent in core.agents:
                 raise GameError(f"{agent} is done, but step(None) does not remove it from agents")
             self._observations = self._last.copy()
-        if ended[0]:  # nobody learns from what is seen after it
+        if ended[0]:  # no update uses an observation after the end
             removed = {agent: seen for agent, seen in self._seen.items() if agent not in core.agents}
             self._observations = removed | self._observations
         return ended

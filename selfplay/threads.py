@@ -33,7 +33,7 @@ class ThreadPool(Executor):
             for i in range(count)
         ]
         self._started = False
-        self._end = weakref.finalize(self, _end, self._jobs, count)  # threads of a pool that nobody has end, too
+        self._end = weakref.finalize(self, _end, self._jobs, count)  # a pool that is deleted ends its threads
         self._end.atexit = False
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:

@@ -18,7 +18,7 @@ from envs.check import check_game, random_step
 from envs.errors import ActionError, ContractError, GameError
 from envs.registry import find_game, make_game
 from envs.vector import SyncVectorGame
-from selfplay.commands.time_limit import TimeIsUp, TimeLimit
+from selfplay.commands.time_limit import SECONDS, TimeIsUp, TimeLimit
 from selfplay.config.fighting import Config
 from selfplay.league.rewards import BY_WINS, PaidByScore
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from envs.plugins import MakeSingle
     from selfplay.report.metrics import IterationReport
 
-SECONDS: Final = 60.0  # in which a game is checked
 GAMES: Final = 64
 LONGEST: Final = 3000  # steps in which an episode must end, to be checked
 STEPS: Final = 200  # at least, of random play

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from envs.api import ScriptedGame
 
+SECONDS: Final = 60.0  # in which a game is checked
 EVERY: Final = 5.0  # seconds between two lines
 
 
@@ -22,7 +23,7 @@ class TimeLimit:
 
     Args:
         seconds: From now on.
-        notify: Is told which part begins, and how far a long one is.
+        notify: Called with the name of each part as it begins, and with the progress of a long one.
         now: Seconds of a clock.
     """
 

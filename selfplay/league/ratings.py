@@ -122,6 +122,11 @@ class Difference:
     superiority: float
     bound: Bound = "both"
 
+    @property
+    def ends(self) -> Ends:
+        """Ends of the interval, open where the games give no bound."""
+        return open_ends(self.low, self.high, self.bound)
+
 
 def bounded(from_below: bool, from_above: bool) -> Bound:
     if from_below and from_above:

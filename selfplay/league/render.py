@@ -10,14 +10,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from selfplay.league.leaderboard import MISFIT_ALARM, REWARDS
-from selfplay.league.ratings import interval_text, open_ends
+from selfplay.league.ratings import interval_text
 from selfplay.league.records import START, ladder_key
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from selfplay.league.leaderboard import Leaderboard
-    from selfplay.league.ratings import Difference
     from selfplay.league.rows import LeaderboardRow, PartnerReward
 
 ANCHORS: Final = {
@@ -160,10 +159,6 @@ def interval(row: LeaderboardRow) -> str:
     return "" if row.ends is None else interval_text(row.ends)
 
 
-def _gain(gain: Difference) -> str:
-    return interval_text(open_ends(gain.low, gain.high, gain.bound), "+.0f")
-
-
 def _fit(board: Leaderboard) -> list[str]:
     """Goodness of fit, in one line."""
     if board.fit.misfit_p is None:
@@ -244,7 +239,7 @@ def _notes(board: Leaderboard, show_all: bool) -> list[str]:
     if board.progress is not None and board.method == "batch":
         gain = board.progress
         notes.append(
-            f"progress: {board.newest} is {gain.elo:+.0f} Elo ({_gain(gain)}) from {START}; "
+            f"progress: {board.newest} is {gain.elo:+.0f} Elo ({interval_text(gain.ends, '+.0f')}) from {START}; "
             f"stronger with likelihood {gain.superiority:.1%}"
         )
     notes += _fit(board)

@@ -27,9 +27,7 @@ SOON: Final = 3  # the same for early rules
 EPISODES: Final = 50  # minimum number of episodes to judge results
 MIRROR_GAMES: Final = 20  # minimum number of mirror games to judge how they end
 BEGINNING: Final = 150  # iterations whose mirror games are not judged: the first ones show how the first policy plays
-LARGEST: Final = (
-    1e6  # value loss, of returns of about a thousand, that the clipped gradients of the critic still follow
-)
+LARGEST: Final = 1e6  # value loss, of returns of about a thousand: clipped gradients of the critic still follow it
 PEOPLE: Final = 1.2  # stocks a minute that people lose, docs/bots.md
 
 

@@ -8,13 +8,16 @@ import sys
 from dataclasses import asdict
 
 from selfplay.commands.cli import command
+from selfplay.commands.time_limit import SECONDS, TimeLimit
 from selfplay.config.command_line import Parser
 
 
 def parser() -> argparse.ArgumentParser:
     made = Parser(description=__doc__)
     made.add_argument("game", metavar="NAME", help="module:name, pettingzoo:MODULE, or the name of a game")
-    made.add_argument("--seconds", type=_seconds, default=60.0, metavar="S", help="limit of time (default: 60)")
+    made.add_argument(
+        "--seconds", type=_seconds, default=SECONDS, metavar="S", help="limit of time (default: %(default)g)"
+    )
     made.add_argument("--json", action="store_true", help="as JSON")
     return made
 
@@ -32,8 +35,6 @@ def _seconds(text: str) -> float:
 @command(parser)
 def main(options: argparse.Namespace) -> int:
     """Print what was found; 1 where the game is broken."""
-    from selfplay.commands.time_limit import TimeLimit
-
     limit = TimeLimit(options.seconds, lambda text: print(f"{text} ...", file=sys.stderr, flush=True))
     from envs.registry import find_game
     from selfplay.config.fighting_cli import check_game

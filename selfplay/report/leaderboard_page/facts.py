@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
 from selfplay.league.leaderboard import REWARDS
-from selfplay.league.ratings import interval_text, open_ends
+from selfplay.league.ratings import interval_text
 from selfplay.league.records import START
 from selfplay.league.render import ANCHORS, PEOPLE, agreement, plays_with_itself
 from selfplay.report.header import text
@@ -43,9 +43,8 @@ def headline(board: Leaderboard) -> str:
     if board.progress is None or board.method != "batch":
         return ""
     gain = board.progress
-    ends = open_ends(gain.low, gain.high, gain.bound)
     return (
-        f"{board.newest} is {gain.elo:+,.0f} Elo ({interval_text(ends, '+,.0f')}) from {START}, "
+        f"{board.newest} is {gain.elo:+,.0f} Elo ({interval_text(gain.ends, '+,.0f')}) from {START}, "
         f"stronger with likelihood {percent(gain.superiority)}."
     )
 
