@@ -14,6 +14,7 @@ Under ``NUMBA_DISABLE_JIT=1`` the rules run uncompiled, with equal results.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import re
@@ -27,7 +28,10 @@ from typing import Any, NamedTuple, NoReturn, TypeVar, cast
 
 import numba
 import numpy as np
+from numba.core import types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, UserProvidedCacheLocator
+from numba.core.codegen import CodeLibrary, JITCodeLibrary
+from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
 
 from envs.files import is_writable
@@ -54,13 +58,88 @@ class _Rule(CPUDispatcher):
         name = f"{self.py_func.__module__}.{self.py_func.__qualname__}"
         raise TypeError(f"{name} is a @rule: only compiled functions can call it; Python calls @compiled functions")
 
+    def get_call_template(  # type: ignore[override] # its stubs have other types
+        self, args: tuple[types.Type, ...], kws: dict[str, types.Type]
+    ) -> object:
+        """One variant for all whole numbers: Numba would compile one per constant and one per width of an argument."""
+        return super().get_call_template(tuple(map(_widest, args)), {name: _widest(of) for name, of in kws.items()})
+
+
+def _widest(of: types.Type) -> types.Type:
+    of = types.unliteral(of)
+    return types.int64 if isinstance(of, types.Integer) and cast("Any", of).signed else of
+
+
+class Library(JITCodeLibrary):
+    """Code of a ``@compiled`` function, with that of all rules below it: LLVM optimises them as one module."""
+
+    def add_linking_library(self, library: CodeLibrary) -> None:
+        super().add_linking_library(library)
+        for callee in library._linking_libraries if isinstance(library, _RuleLibrary) else ():
+            if callee not in self._linking_libraries:
+                self.add_linking_library(callee)
+
+
+class _RuleLibrary(JITCodeLibrary):
+    """Code of a rule, for libraries to link: it is neither optimised by itself nor made machine code of."""
+
+    def finalize(self) -> None:
+        self._finalized = True
+
+
+class _Unnamed(tuple[Any, ...]):
+    """Types of arguments, without their names: Numba writes them out at each pass, and those of records are long."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return ""
+
+
+class _Compiler(Compiler):
+    """Of ``@compiled`` functions."""
+
+    def compile_extra(self, func: Callable[..., object]) -> object:
+        # A seventh of the time went into looking for garbage among what the compiler keeps.
+        collects = gc.isenabled()
+        gc.disable()
+        try:
+            return super().compile_extra(func)
+        finally:
+            if collects:
+                gc.enable()
+
+    def define_pipelines(self) -> object:
+        self.state.args = _Unnamed(self.state.args)
+        self.state.library = self._library()
+        return super().define_pipelines()
+
+    def _library(self) -> CodeLibrary:
+        library = Library(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
+        library.enable_object_caching()
+        return library
+
+
+class _RuleCompiler(_Compiler):
+    def _library(self) -> CodeLibrary:
+        context = self.state.targetctx  # of this compilation alone
+        context.get_executable = _placeholder
+        return _RuleLibrary(context.codegen(), self.state.func_id.func_qualname)
+
+
+def _placeholder(*_arguments: object) -> object:
+    """What Numba takes for the machine code of a rule: a key of its own for each."""
+    return [].append  # it must be a built-in function
+
 
 def rule(function: _Function) -> _Function:
     """Compile a function that only compiled functions call.
 
-    It has no wrapper for calls from Python, which halves the compile time; such a call is refused.
+    It has no machine code and no wrapper for calls from Python, which takes most of the compile time; such a call is
+    refused.
     """
-    result: Any = _njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
+    options = _OPTIONS | {"pipeline_class": _RuleCompiler}
+    result: Any = _njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)(function)
     if not numba_config.DISABLE_JIT:
         result.__class__ = _Rule
     return cast("_Function", result)
@@ -116,7 +195,7 @@ def _source_hash(file: Path) -> str:
 
 def _cached(function: _Function, folder: Path | None, options: dict[str, Any]) -> _Function:
     """Compile without the GIL, with the cache in ``folder``; None: without a cache."""
-    result: Any = _njit(nogil=True, **options)(function)
+    result: Any = _njit(nogil=True, pipeline_class=_Compiler, **options)(function)
     if folder is not None and not numba_config.DISABLE_JIT:
         previous = numba_config.CACHE_DIR
         numba_config.CACHE_DIR = str(folder)  # read by the constructor

@@ -60,7 +60,7 @@ def lower(program: Program, addresses: dict[str, int]) -> str:
     """
     with global_compiler_lock:
         lowered = [_compile(entry, program) for entry in program.entries]
-        library = lowered[0].target_context.codegen().create_library("entries")
+        library = compiling.Library(lowered[0].target_context.codegen(), "entries")
         module = library.create_ir_module("entries")
         for entry, result in zip(program.entries, lowered, strict=True):
             _add_entry(module, entry, result, program, addresses)

@@ -5,6 +5,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from envs import compile as compiling
@@ -137,6 +138,21 @@ def test_a_rule_called_from_python_is_refused_by_name():
     with pytest.raises(TypeError, match=r"test_compile\.doubled is a @rule: only compiled functions can call it"):
         doubled(1.0)
     assert quadrupled(1.0) == 4.0
+
+
+@compiling.rule
+def scaled(x, by):
+    return x * by
+
+
+@compiling.compiled
+def scaled_by_some(x, narrow):
+    return scaled(x, 2) + scaled(x, by=3) + scaled(x, narrow)
+
+
+def test_a_rule_is_compiled_once_for_all_constants_and_widths():
+    assert scaled_by_some(1.0, np.int32(4)) == 9.0
+    assert len(scaled.overloads) == 1
 
 
 def test_an_uncompiled_rule_can_be_called():
