@@ -29,7 +29,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar, cast
 import numba
 import numpy as np
 from numba.core import types
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, UserProvidedCacheLocator
+from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.codegen import CodeLibrary, JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
@@ -150,7 +150,7 @@ def compiled(function: _Function) -> _Function:
 
     It runs without the GIL. It may read and write its array arguments, but not create arrays.
     """
-    return _cached(function, cache_folder(), _OPTIONS)
+    return _cached(function, _OPTIONS)
 
 
 def kernel(function: _Function) -> _Function:
@@ -158,18 +158,34 @@ def kernel(function: _Function) -> _Function:
 
     The cache watches the compiled functions of its folder alone, so everything that it calls must be there.
     """
-    return _cached(function, cache_folder(), {})
+    return _cached(function, {})
 
 
-class _Locator(UserProvidedCacheLocator):
-    """Names the folder of a function's code by the contents of its source, not by the path of the source."""
+class _Locator:
+    """Names the folder of a function's code by the contents of its source, not by the path of the source.
+
+    It has what Numba asks of a locator; the classes of Numba's own have other names in each version.
+    """
+
+    def __init__(self, function: Callable[..., Any], file: Path) -> None:
+        self._folder = cast("Path", cache_folder()) / f"{file.stem}-{_source_hash(file)}"
+        self._line = function.__code__.co_firstlineno
 
     @classmethod
-    def get_suitable_cache_subpath(cls, py_file: str) -> str:
-        return f"{Path(py_file).stem}-{_source_hash(Path(py_file))}"
+    def from_function(cls, function: Callable[..., Any], file: str) -> _Locator:
+        return cls(function, Path(file))
+
+    def ensure_cache_path(self) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+
+    def get_cache_path(self) -> str:
+        return str(self._folder)
 
     def get_source_stamp(self) -> str:
-        return Path(self._cache_path).name  # has the hash
+        return self._folder.name  # has the hash
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
 
 
 class _Implementation(CompileResultCacheImpl):
@@ -193,16 +209,11 @@ def _source_hash(file: Path) -> str:
     return digest.hexdigest()[:16]
 
 
-def _cached(function: _Function, folder: Path | None, options: dict[str, Any]) -> _Function:
-    """Compile without the GIL, with the cache in ``folder``; None: without a cache."""
+def _cached(function: _Function, options: dict[str, Any]) -> _Function:
+    """Compile without the GIL, with the cache if there is one."""
     result: Any = _njit(nogil=True, pipeline_class=_Compiler, **options)(function)
-    if folder is not None and not numba_config.DISABLE_JIT:
-        previous = numba_config.CACHE_DIR
-        numba_config.CACHE_DIR = str(folder)  # read by the constructor
-        try:
-            result._cache = _make_cache(function)
-        finally:
-            numba_config.CACHE_DIR = previous
+    if cache_folder() is not None and not numba_config.DISABLE_JIT:
+        result._cache = _make_cache(function)
     return cast("_Function", result)
 
 

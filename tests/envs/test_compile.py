@@ -114,12 +114,6 @@ def test_the_users_numba_cache_wins(elsewhere, monkeypatch, tmp_path):
     assert compiling.cache_folder().parent == tmp_path / "mine"
 
 
-def test_numbas_setting_is_left_as_it_was():
-    before = compiling.numba_config.CACHE_DIR
-    compiling.compiled(abs_of)
-    assert before == compiling.numba_config.CACHE_DIR
-
-
 def abs_of(x):
     return abs(x)
 
