@@ -9,6 +9,7 @@
 #                    hand over
 # make figures       make every published figure of fights again, about 90 minutes (REPLAYS=folder of people's games)
 # make check-figures name published figures that are of other versions of the game, or that pages do not show
+# make wheels        build the wheels, with the rules as WebAssembly and one with their machine code, into dist/
 # make bench         measure speed and memory of the training loop
 #
 # Options: PYTHON=python3.12        another interpreter (3.11 or newer) for .venv
@@ -43,7 +44,7 @@ STAMP := .venv/.installed
 TORCH := $(shell sed -n 's/^torch==/torch==/p' constraints.txt)
 
 .DEFAULT_GOAL := help
-.PHONY: help .venv train test test-all test-gpu test-ray test-extras check figures check-figures bench format clean
+.PHONY: help .venv train test test-all test-gpu test-ray test-extras check figures check-figures wheels bench format clean
 
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
@@ -112,6 +113,9 @@ figures: .venv
 
 check-figures: .venv
 	$(BIN)/python -m scripts.studies.figures --check
+
+wheels: .venv
+	$(BIN)/python -m scripts.wheels $(ARGS)
 
 bench: .venv
 	$(BIN)/python -m scripts.studies.bench $(ARGS)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 EVERY_S: Final = 15.0  # between two lines about the progress
 INTERRUPTED: Final = 130
-RANGE: Final = "usually 15 to 100 s, several minutes on a busy machine"
+RANGE: Final = "usually 20 to 60 s, a few minutes on a busy machine"
 
 
 class Compilation:

@@ -1,13 +1,9 @@
-"""The decorators that compile the rules, with an on-disk cache that is never stale.
+"""The decorators that compile the rules.
 
-Numba's cache watches only the file of a function: after an edit of a rule that the function calls, or of a constant
-in another module, it would load the old machine code. Here the cache folder is named by a hash of all sources of the
-rules and of the versions of Numba and NumPy (see ``docs/adr/0015-private-options-of-numba.md``). Numba also names
-folders by the path of the source; here they are named by its content, so that clones, worktrees and virtual
-environments share what was compiled once.
-
-Where neither the user's cache folder nor the package can be written to, the cache is a folder of temporary files that
-only this user can open, or there is none; one line says so (``find_cache``).
+Numba compiles each function on its own, for a call from Python: it optimises all that the function calls, makes machine
+code and wrappers, and does so again for each constant and width of an argument. Of some 480 rules 20 are called from
+Python. So only those are compiled (``compiled``); the others are lowered once, for those to link (``rule``).
+``envs/code_cache.py`` keeps the machine code. See ``docs/adr/0015-private-options-of-numba.md``.
 
 Under ``NUMBA_DISABLE_JIT=1`` the rules run uncompiled, with equal results.
 """
@@ -15,26 +11,22 @@ Under ``NUMBA_DISABLE_JIT=1`` the rules run uncompiled, with equal results.
 from __future__ import annotations
 
 import gc
-import hashlib
-import os
-import re
-import stat
-import sys
-import tempfile
 from collections.abc import Callable
-from functools import cache
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn, TypeVar, cast
+from typing import Any, NoReturn, TypeVar, cast
 
+import llvmlite.binding as llvm
 import numba
-import numpy as np
 from numba.core import types
-from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.core.codegen import CodeLibrary, JITCodeLibrary
 from numba.core.compiler import Compiler
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 
-from envs.files import is_writable
+from envs.code_cache import cache_folder, shipped_folder, source_hash
+from envs.files import alone
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -44,11 +36,6 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 _OPTIONS: dict[str, Any] = {"fastmath": False, "error_model": "numpy", "_nrt": False}
 _njit: Any = numba.njit  # its stubs leave out the options of ``rule``
 numba_config: Any = numba.config
-_MELEE = Path(__file__).resolve().parent / "melee"
-_SHARED = tuple(Path(__file__).with_name(name) for name in ("compile.py", "rated.py"))  # that rules use as well
-_UNCOMPILED = ("browser", "dolphin", "drawing", "slp")  # folders without compiled rules
-_DECORATED = re.compile(r"^@(rule|compiled|kernel)\b", re.MULTILINE)
-_TOLD = "SELFPLAY_CACHE_TOLD"  # set for child processes, which need not say again that the cache is elsewhere
 
 
 class _Rule(CPUDispatcher):
@@ -161,6 +148,11 @@ def kernel(function: _Function) -> _Function:
     return _cached(function, {})
 
 
+def _folder() -> Path | None:
+    """Folder of machine code: one that can be written to if there is one."""
+    return cache_folder() or shipped_folder()
+
+
 class _Locator:
     """Names the folder of a function's code by the contents of its source, not by the path of the source.
 
@@ -168,7 +160,7 @@ class _Locator:
     """
 
     def __init__(self, function: Callable[..., Any], file: Path) -> None:
-        self._folder = cast("Path", cache_folder()) / f"{file.stem}-{_source_hash(file)}"
+        self._folder = cast("Path", _folder()) / f"{file.stem}-{source_hash(file)}"
         self._line = function.__code__.co_firstlineno
 
     @classmethod
@@ -193,134 +185,88 @@ class _Implementation(CompileResultCacheImpl):
 
 
 class _FunctionCache(FunctionCache):
+    """The cache of a function: code that came with the package, then what this user has compiled.
+
+    Code is compiled anew where a file is damaged, and kept only in the process where the disk is full.
+    """
+
     _impl_class = _Implementation
 
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        folder = shipped_folder()
+        stamp = self._impl.locator.get_source_stamp()
+        self._shipped: Any = folder and IndexDataCacheFile(str(folder / stamp), self._impl.filename_base, stamp)
 
-_make_cache: Any = _FunctionCache  # its constructor has no types
+    def load_overload(self, sig: object, target_context: Any) -> object:  # noqa: ANN401
+        try:
+            found = self._shipped_overload(sig, target_context)
+            return super().load_overload(sig, target_context) if found is None else found
+        except Exception:  # whatever reading a pickle raises
+            with suppress(OSError):
+                self.flush()
+            return None
+
+    def save_overload(self, sig: object, data: object) -> None:
+        with suppress(OSError):
+            super().save_overload(sig, data)
+
+    def has_code(self, codegen: Any) -> bool:  # noqa: ANN401
+        """Whether any signature has code for this machine. Numba's own indices are asked: files may be of old code."""
+        for files in (self._cache_file, self._shipped):
+            index = {} if files is None else files._load_index()
+            for key, name in index.items():
+                if Path(files._data_path(name)).is_file() and self._is_usable(key, key[0], codegen, files):
+                    return True
+        return False
+
+    def _shipped_overload(self, sig: object, target_context: Any) -> object:  # noqa: ANN401
+        target_context.refresh()
+        codegen = target_context.codegen()
+        for key in {} if self._shipped is None else self._shipped._load_index():
+            if self._is_usable(key, sig, codegen, self._shipped):
+                return self._impl.rebuild(target_context, self._shipped.load(key))
+        return None
+
+    def _is_usable(self, key: Any, sig: object, codegen: Any, files: object) -> bool:  # noqa: ANN401
+        """Whether an entry is of a signature, of this function's code, and of a processor like this one."""
+        wanted = self._index_key(sig, codegen)
+        if files is self._shipped:
+            return bool(key[::2] == wanted[::2] and runs_here(*key[1]))
+        return bool(key == wanted)
 
 
-def _source_hash(file: Path) -> str:
-    """Hash of a source and of the files with compiled functions in its folder, which it may call."""
-    digest = hashlib.sha256(file.read_bytes())
-    for path in sorted(file.parent.glob("*.py")):
-        text = path.read_text("utf-8")
-        if _DECORATED.search(text):
-            digest.update(f"{path.name}\0{text}\0".encode())
-    return digest.hexdigest()[:16]
+def runs_here(triple: str, _processor: str, features: str) -> bool:
+    """Whether code for a target of LLVM, which a processor may exceed, runs on this machine."""
+    here = llvm.get_host_cpu_features()
+    needed = [name[1:] for name in features.split(",") if name.startswith("+")]
+    return triple == llvm.get_process_triple() and all(here.get(name) for name in needed)
+
+
+class _Compiled(CPUDispatcher):
+    """What Numba makes of a function that Python calls. Of several processes one compiles it; the others load it."""
+
+    def compile(self, sig: Any) -> Any:  # noqa: ANN401
+        # Numba's lock comes first: a thread that holds it must not wait for one that waits for it.
+        with global_compiler_lock, alone(cast("Path", _folder()) / f"{self.py_func.__qualname__}.lock"):
+            return super().compile(sig)
 
 
 def _cached(function: _Function, options: dict[str, Any]) -> _Function:
     """Compile without the GIL, with the cache if there is one."""
     result: Any = _njit(nogil=True, pipeline_class=_Compiler, **options)(function)
-    if cache_folder() is not None and not numba_config.DISABLE_JIT:
-        result._cache = _make_cache(function)
+    if _folder() is not None and not numba_config.DISABLE_JIT:
+        result.__class__ = _Compiled
+        result._cache = _FunctionCache(function)
     return cast("_Function", result)
 
 
 def is_compiled(function: Callable[..., Any]) -> bool:
-    """Whether a call of a ``@compiled`` function starts at once: its code is there or cached, or it runs uncompiled.
-
-    Numba's own index is asked: it uses no code of a source that is elsewhere or has changed, nor of another processor.
-    """
+    """Whether a call of a ``@compiled`` function starts at once: its code is there or cached, or it runs uncompiled."""
     if numba_config.DISABLE_JIT:
         return True
     dispatcher: Any = function
     if dispatcher.signatures:
         return True
-    files = getattr(dispatcher._cache, "_cache_file", None)
-    if files is None:  # there is no cache
-        return False
-    codegen = dispatcher.targetctx.codegen()
-    return any(
-        key == dispatcher._cache._index_key(key[0], codegen) and Path(files._data_path(name)).is_file()
-        for key, name in files._load_index().items()
-    )
-
-
-class Cache(NamedTuple):
-    """Where compiled code is kept."""
-
-    folder: Path | None  # None: nowhere
-    trouble: str = ""  # why it is none of the usual folders
-
-
-@cache
-def find_cache() -> Cache:
-    """The cache of the compiled code of exactly these sources: the first of several folders that can be written to.
-
-    They are in the user's ``NUMBA_CACHE_DIR``, the user's cache folder unless others can write to it, the package, and
-    a private temporary folder. If only the last or none can be used, one line on stderr says so. Child processes use
-    the same and say nothing.
-    """
-    name = f"rules-{sources_hash()}"
-    home = _user_cache()
-    usual = [_MELEE / "__pycache__"]
-    if home is not None:
-        usual.insert(0, home)
-    if numba_config.CACHE_DIR:
-        usual.insert(0, Path(numba_config.CACHE_DIR))
-    for place in usual:
-        if (place != home or _is_private(place)) and _is_writable(place / name):
-            return Cache(place / name)
-    private = _private_temporary_folder()
-    kept = "is not kept, so that each start compiles again" if private is None else f"is kept in {private}"
-    unwritable = " or ".join(map(str, usual))
-    trouble = f"Compiled code {kept}: {unwritable} cannot be written to; NUMBA_CACHE_DIR names another folder"
-    if not numba_config.DISABLE_JIT and sys.stderr and _TOLD not in os.environ:
-        sys.stderr.write(f"{trouble}\n")
-    os.environ[_TOLD] = "1"
-    if private is None:
-        return Cache(None, trouble)
-    os.environ["NUMBA_CACHE_DIR"] = str(private)
-    return Cache(private / name, trouble)
-
-
-def cache_folder() -> Path | None:
-    """Folder of compiled code; None: there is no cache."""
-    return find_cache().folder
-
-
-def _user_cache() -> Path | None:
-    try:
-        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "selfplay"
-    except RuntimeError:  # a user without a home folder
-        return None
-
-
-def _private_temporary_folder() -> Path | None:
-    """A folder that only this user can write to; None if it cannot be made."""
-    folder = Path(tempfile.gettempdir()) / f"selfplay-{os.getuid()}"
-    return folder if _is_private(folder) and _is_writable(folder) else None
-
-
-def _is_private(folder: Path) -> bool:
-    """Make a folder, or see that it is no link and no other user can write to it: Numba unpickles its files."""
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = folder.lstat()  # not of what a link names
-    except OSError:
-        return False
-    return stat.S_ISDIR(found.st_mode) and not found.st_mode & 0o022 and found.st_uid == os.getuid()
-
-
-def sources_hash() -> str:
-    """Hash of everything that compiled rules depend on: their sources, and the versions of Numba and NumPy.
-
-    ``_UNCOMPILED`` is left out.
-    """
-    digest = hashlib.sha256(f"numba {numba.__version__} numpy {np.__version__}".encode())
-    for path in _SHARED:
-        digest.update(path.read_bytes())
-    for path in sorted(_MELEE.rglob("*.py")):
-        name = path.relative_to(_MELEE)
-        if name.parts[0] not in _UNCOMPILED:
-            digest.update(name.as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
-
-
-def _is_writable(folder: Path) -> bool:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return False
-    return is_writable(folder)
+    cache = dispatcher._cache
+    return isinstance(cache, _FunctionCache) and cache.has_code(dispatcher.targetctx.codegen())

@@ -1,4 +1,4 @@
-"""A module is built on first use, in a process of its own, and kept beside the compiled rules."""
+"""A module comes with the package, or is built on first use, in a process of its own, and kept with compiled rules."""
 
 from __future__ import annotations
 
@@ -14,16 +14,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-import llvmlite
-
+from envs.code_cache import SHIPPED, cache_folder, sources_hash
 from envs.compilation import tell_progress
-from envs.compile import cache_folder, sources_hash
 from envs.errors import WasmError
 from envs.files import alone, replacing
 from envs.wasm.link import custom_section
 from envs.wasm.memory import Program, layout
 
-USUALLY: Final = "usually 30 to 100 s, several minutes on a busy machine"
+USUALLY: Final = "usually 20 to 60 s, a few minutes on a busy machine"
 _OWN: Final = Path(__file__).resolve().parent
 
 
@@ -32,13 +30,15 @@ def build(name: str, tell: Callable[[str], object] | None = None) -> bytes:
 
     Args:
         name: Of the function that gives the program, such as ``envs.melee.browser.program:mock_program``. Its rules
-            are hashed by ``envs.compile.sources_hash``, and its own file here.
+            are hashed by ``envs.code_cache.sources_hash``, and its own file here.
         tell: Called with lines about the progress; by default they go to standard error.
 
     Raises:
         WasmError: it cannot be built.
     """
     end = signature(name, load_program(name))
+    if (shipped := _kept(SHIPPED / file_name(name), end)) is not None:
+        return shipped
     folder = cache_folder()
     path = folder and folder / f"{name.replace(':', '-')}-{hashlib.sha256(end).hexdigest()[:16]}.wasm"
     if path is None:
@@ -50,6 +50,11 @@ def build(name: str, tell: Callable[[str], object] | None = None) -> bytes:
                 with suppress(OSError), replacing(path, path.with_name(f"{path.name}.{os.getpid()}")) as temporary:
                     temporary.write_bytes(kept)  # a disk that is full does not cost the module
     return kept
+
+
+def file_name(name: str) -> str:
+    """Of the module of a program, in a package."""
+    return f"{name.replace(':', '-')}.wasm"
 
 
 def _kept(path: Path, end: bytes) -> bytes | None:
@@ -72,10 +77,10 @@ def load_program(name: str) -> Program:
 
 
 def signature(name: str, program: Program) -> bytes:
-    """The last section of a module: a hash of all sources that it depends on, of llvmlite's version and its layout."""
+    """The last section of a module: a hash of all sources that it depends on, and of its layout."""
     own = (*sorted(_OWN.glob("*.py")), Path(str(sys.modules[name.partition(":")[0]].__file__)))
     hashes = [hashlib.sha256(path.read_bytes()).hexdigest() for path in own]
-    parts = [sources_hash(), llvmlite.__version__, json.dumps(layout(program)), *hashes]
+    parts = [sources_hash(), json.dumps(layout(program)), *hashes]
     return custom_section("sources", hashlib.sha256("\n".join(parts).encode()).digest())
 
 

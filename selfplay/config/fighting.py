@@ -276,7 +276,7 @@ class RunConfig(SelfPlaySettings):
     pretrained: str | None = Field(
         None,
         description="Policy to start from: a folder, `scripted` or `none`; `scripted` imitates scripted players first, "
-        "about half a minute, `none` starts from scratch",
+        "10 to 60 s, `none` starts from scratch",
     )
 
     @field_validator("pretrained")

@@ -21,7 +21,6 @@ from selfplay.checkpoint import (
 from selfplay.config.base import Mark
 from selfplay.config.defaults import runners
 from selfplay.config.fighting import SCRIPTED, Config
-from selfplay.config.imitation import NetworkConfig
 from selfplay.config.options import listed, marked
 from selfplay.config.resolve import resolve_fighting
 from selfplay.errors import CheckpointError, ConfigError, IncompatibleError
@@ -123,17 +122,12 @@ def _start_policy(
 
     ``stop`` ends the imitation of scripted players, and None is returned.
     """
-    game, pretrained = config.game, config.run.pretrained
+    pretrained = config.run.pretrained
     if pretrained != SCRIPTED:
         return None if pretrained is None else load_policy(pretrained)
-    from selfplay.train.imitation.scripted import CACHE, Recipe, epochs_for, imitate_scripted  # loads the fighting game
+    from selfplay.train.imitation.scripted import CACHE, imitate_scripted, recipe_of  # loads the fighting game
 
-    network = NetworkConfig(**config.net.model_dump(exclude={"rest"}))
-    recipe = Recipe(
-        game.entry.imitated_players, game.characters, game.stage, game.frame_skip, game.delay,
-        network, config.run.seed, epochs=epochs_for(network),
-    )  # fmt: skip
-    return imitate_scripted(recipe, parent / CACHE, notify, stop)
+    return imitate_scripted(recipe_of(config), parent / CACHE, notify, stop)
 
 
 def _check_encoder(run: RunDir, config: Config) -> None:

@@ -4,7 +4,7 @@ import base64
 
 import numpy as np
 
-from envs.compile import sources_hash
+from envs.code_cache import sources_hash
 from envs.melee.arrays import StepOptions
 from envs.melee.bots import NAMES as BOTS
 from envs.melee.browser.game import PageGame

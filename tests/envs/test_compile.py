@@ -2,12 +2,14 @@ import importlib.util
 import os
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from envs import code_cache
 from envs import compile as compiling
 from tests.support.processes import finish
 
@@ -21,11 +23,11 @@ def elsewhere(tmp_path, monkeypatch):
     (tmp_path / "tables").mkdir()
     (tmp_path / "physics/hit.py").write_text("HARD = 1")
     (tmp_path / "tables/layout.py").write_text("FIELDS = 2")
-    monkeypatch.setattr(compiling, "_MELEE", tmp_path)
-    monkeypatch.setattr(compiling.numba_config, "CACHE_DIR", "")
-    compiling.find_cache.cache_clear()
+    monkeypatch.setattr(code_cache, "_MELEE", tmp_path)
+    monkeypatch.setattr(code_cache._numba_config, "CACHE_DIR", "")
+    code_cache.find_cache.cache_clear()
     yield tmp_path
-    compiling.find_cache.cache_clear()
+    code_cache.find_cache.cache_clear()
 
 
 @pytest.fixture
@@ -37,12 +39,12 @@ def home(elsewhere, monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("file", ["physics/hit.py", "tables/layout.py"])
 def test_an_edit_of_any_source_changes_the_cache_folder(home, elsewhere, file):
-    before = compiling.cache_folder()
-    compiling.find_cache.cache_clear()
-    assert compiling.cache_folder() == before
+    before = code_cache.cache_folder()
+    code_cache.find_cache.cache_clear()
+    assert code_cache.cache_folder() == before
     (elsewhere / file).write_text("HARD = 3")
-    compiling.find_cache.cache_clear()
-    assert compiling.cache_folder() != before
+    code_cache.find_cache.cache_clear()
+    assert code_cache.cache_folder() != before
 
 
 def test_what_rules_import_from_outside_their_folder_is_hashed(elsewhere, monkeypatch):
@@ -50,7 +52,7 @@ def test_what_rules_import_from_outside_their_folder_is_hashed(elsewhere, monkey
     rules = [
         text
         for path in melee.rglob("*.py")
-        if path.relative_to(melee).parts[0] not in compiling._UNCOMPILED
+        if path.relative_to(melee).parts[0] not in code_cache._UNCOMPILED
         and re.search(r"^@(rule|compiled)", text := path.read_text(), re.MULTILINE)
     ]
     assert len(rules) > 40
@@ -59,59 +61,60 @@ def test_what_rules_import_from_outside_their_folder_is_hashed(elsewhere, monkey
         for text in rules
         for name in re.findall(r"^from envs\.(?!melee\b)(\w+) import", text, re.MULTILINE)
     }
-    assert used - {"api.py", "errors.py"} == {path.name for path in compiling._SHARED}
-    before = compiling.sources_hash()
+    assert used - {"api.py", "errors.py"} == {path.name for path in code_cache._SHARED}
+    before = code_cache.sources_hash()
     (elsewhere / "rated.py").write_text("FINISHED = 1")
-    monkeypatch.setattr(compiling, "_SHARED", (elsewhere / "rated.py",))
-    assert compiling.sources_hash() != before
+    monkeypatch.setattr(code_cache, "_SHARED", (elsewhere / "rated.py",))
+    assert code_cache.sources_hash() != before
 
 
 @pytest.mark.parametrize("folder", ["browser", "dolphin", "drawing", "slp"])
 def test_an_edit_of_a_folder_without_rules_keeps_the_cache_folder(elsewhere, folder):
-    before = compiling.sources_hash()
+    before = code_cache.sources_hash()
     (elsewhere / folder).mkdir()
     (elsewhere / folder / "frames.py").write_text("FIRST = 1")
-    assert compiling.sources_hash() == before
+    assert code_cache.sources_hash() == before
 
 
 def test_another_numba_changes_the_cache_folder(elsewhere, monkeypatch):
-    before = compiling.sources_hash()
-    monkeypatch.setattr(compiling.numba, "__version__", "0.0")
-    assert compiling.sources_hash() != before
+    before, sources = code_cache.code_name(), code_cache.sources_hash()
+    monkeypatch.setattr(code_cache.numba, "__version__", "0.0")
+    assert code_cache.code_name() != before
+    assert code_cache.sources_hash() == sources
 
 
 def test_the_users_cache_is_used_and_nobody_else_can_write_to_it(home):
-    assert compiling.cache_folder().parent == home
+    assert code_cache.cache_folder().parent == home
     assert home.stat().st_mode & 0o777 == 0o700
 
 
 def test_the_cache_of_a_home_that_cannot_be_written_is_in_the_package(home, elsewhere, monkeypatch):
-    monkeypatch.setattr(compiling, "_is_writable", lambda folder: "home" not in folder.parts)
-    assert compiling.cache_folder().parent == elsewhere / "__pycache__"
+    monkeypatch.setattr(code_cache, "_is_writable", lambda folder: "home" not in folder.parts)
+    assert code_cache.cache_folder().parent == elsewhere / "__pycache__"
 
 
 def test_a_cache_folder_that_others_can_write_to_is_not_used(home, elsewhere):
     home.mkdir(parents=True)
     home.chmod(0o775)
-    assert compiling.cache_folder().parent == elsewhere / "__pycache__"
+    assert code_cache.cache_folder().parent == elsewhere / "__pycache__"
 
 
 def test_a_cache_folder_of_another_user_is_not_used(home, elsewhere, monkeypatch):
     home.mkdir(mode=0o700, parents=True)
     other = os.getuid() + 1
     monkeypatch.setattr(os, "getuid", lambda: other)
-    assert compiling.cache_folder().parent == elsewhere / "__pycache__"
+    assert code_cache.cache_folder().parent == elsewhere / "__pycache__"
 
 
 def test_a_file_in_the_way_is_not_writable(tmp_path):
     (tmp_path / "file").write_text("")
-    assert not compiling._is_writable(tmp_path / "file" / "cache")
-    assert compiling._is_writable(tmp_path / "new" / "cache")
+    assert not code_cache._is_writable(tmp_path / "file" / "cache")
+    assert code_cache._is_writable(tmp_path / "new" / "cache")
 
 
 def test_the_users_numba_cache_wins(elsewhere, monkeypatch, tmp_path):
-    monkeypatch.setattr(compiling.numba_config, "CACHE_DIR", str(tmp_path / "mine"))
-    assert compiling.cache_folder().parent == tmp_path / "mine"
+    monkeypatch.setattr(code_cache._numba_config, "CACHE_DIR", str(tmp_path / "mine"))
+    assert code_cache.cache_folder().parent == tmp_path / "mine"
 
 
 def abs_of(x):
@@ -163,19 +166,72 @@ def twice(x):
 """
 
 
-@pytest.mark.skipif(bool(compiling.numba_config.DISABLE_JIT), reason="nothing is compiled")
-def test_is_compiled_tells_whether_a_first_call_would_wait(tmp_path, monkeypatch):
+def loaded(path):
+    """A function of ``RULES`` as a new program has it."""
+    spec = importlib.util.spec_from_file_location("twofold", path)
+    module = sys.modules["twofold"] = importlib.util.module_from_spec(spec)  # cached code looks for its module
+    spec.loader.exec_module(module)
+    return module.twice
+
+
+@pytest.fixture
+def first(tmp_path, monkeypatch):
+    """A file of ``RULES``, and an empty cache."""
+    if compiling.numba_config.DISABLE_JIT:
+        pytest.skip("nothing is compiled")
+    (tmp_path / "cache").mkdir()
     monkeypatch.setattr(compiling, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(compiling, "shipped_folder", lambda: None)
+    path = tmp_path / "first.py"
+    path.write_text(RULES)
+    return path
 
-    def loaded(path):
-        """The function as a new program has it."""
-        spec = importlib.util.spec_from_file_location("twofold", path)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module.twice
 
-    first = tmp_path / "first.py"
-    first.write_text(RULES)
+@pytest.mark.parametrize("kind", ["*.nbi", "*.nbc"])
+@pytest.mark.parametrize("damage", [b"", b"\x80\x04K", b"no pickle"], ids=str)
+def test_damaged_code_is_compiled_anew(first, tmp_path, kind, damage):
+    assert loaded(first)(2) == 4
+    (file,) = (tmp_path / "cache").rglob(kind)
+    whole = file.stat().st_size
+    file.write_bytes(damage)
+    assert loaded(first)(2) == 4
+    (file,) = (tmp_path / "cache").rglob(kind)
+    assert file.stat().st_size == whole
+    again = loaded(first)
+    assert again(2) == 4
+    assert sum(again.stats.cache_hits.values()) == 1
+
+
+def test_code_that_came_with_the_package_is_used_where_it_runs(first, tmp_path, monkeypatch):
+    assert loaded(first)(2) == 4
+    (tmp_path / "cache").rename(tmp_path / "shipped")
+    monkeypatch.setattr(compiling, "shipped_folder", lambda: tmp_path / "shipped")
+    (tmp_path / "cache").mkdir()
+    assert compiling.is_compiled(loaded(first))
+    function = loaded(first)
+    assert function(2) == 4
+    assert sum(function.stats.cache_hits.values()) == 1
+    assert not list((tmp_path / "cache").rglob("*.nbc"))
+    weaker = dict.fromkeys(compiling.llvm.get_host_cpu_features(), False)
+    monkeypatch.setattr(compiling.llvm, "get_host_cpu_features", lambda: weaker)
+    assert not compiling.is_compiled(loaded(first))
+    assert loaded(first)(2) == 4
+    assert list((tmp_path / "cache").rglob("*.nbc"))
+
+
+def test_processes_that_start_together_compile_once(first, tmp_path):
+    code = (
+        "import sys, pathlib; from envs import compile as c; from tests.envs.test_compile import loaded;"
+        "c.cache_folder = lambda: pathlib.Path(sys.argv[2]); f = loaded(sys.argv[1]); f(2);"
+        "print(sum(f.stats.cache_hits.values()))"
+    )
+    command = [sys.executable, "-c", code, first, tmp_path / "cache"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    starts = [subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) for _ in range(2)]
+    assert sorted(int(start.communicate(timeout=120)[0]) for start in starts) == [0, 1]
+
+
+def test_is_compiled_tells_whether_a_first_call_would_wait(first, tmp_path):
     function = loaded(first)
     assert not compiling.is_compiled(function)
     assert function(2) == 4
@@ -222,19 +278,19 @@ def nowhere(elsewhere, monkeypatch, tmp_path):
     (elsewhere / "__pycache__").write_text("")
     for name in ("HOME", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, str(elsewhere / "__pycache__"))
-    for name in ("NUMBA_CACHE_DIR", compiling._TOLD):
+    for name in ("NUMBA_CACHE_DIR", code_cache._TOLD):
         monkeypatch.setenv(name, "")  # both are put back after the test
         monkeypatch.delenv(name)
     monkeypatch.setattr(compiling.numba_config, "DISABLE_JIT", 0)
     temporary = tmp_path / "temporary"
     temporary.mkdir()
-    monkeypatch.setattr(compiling.tempfile, "tempdir", str(temporary))
+    monkeypatch.setattr(code_cache.tempfile, "tempdir", str(temporary))
     return temporary
 
 
 def test_where_nothing_else_can_be_written_the_cache_is_a_private_temporary_folder(nowhere, capsys):
-    cache = compiling.find_cache()
-    assert cache.folder == nowhere / f"selfplay-{os.getuid()}" / f"rules-{compiling.sources_hash()}"
+    cache = code_cache.find_cache()
+    assert cache.folder == nowhere / f"selfplay-{os.getuid()}" / code_cache.code_name()
     assert cache.folder.parent.stat().st_mode & 0o777 == 0o700
     (line,) = capsys.readouterr().err.splitlines()
     assert line == cache.trouble
@@ -243,8 +299,8 @@ def test_where_nothing_else_can_be_written_the_cache_is_a_private_temporary_fold
 
 
 def test_only_the_first_process_says_that_the_cache_is_elsewhere(nowhere, capsys, monkeypatch):
-    monkeypatch.setenv(compiling._TOLD, "1")
-    assert compiling.find_cache().trouble
+    monkeypatch.setenv(code_cache._TOLD, "1")
+    assert code_cache.find_cache().trouble
     assert capsys.readouterr().err == ""
 
 
@@ -261,7 +317,7 @@ def _a_link(folder):
 @pytest.mark.parametrize("plant", [_open_to_all, _a_link, Path.touch])
 def test_a_temporary_folder_that_another_user_may_have_made_is_not_used(nowhere, capsys, plant):
     plant(nowhere / f"selfplay-{os.getuid()}")
-    assert compiling.cache_folder() is None
+    assert code_cache.cache_folder() is None
     assert "is not kept, so that each start compiles again" in capsys.readouterr().err
 
 
@@ -269,7 +325,7 @@ def test_a_temporary_folder_of_another_user_is_not_used(nowhere, monkeypatch):
     other = os.getuid() + 1
     monkeypatch.setattr(os, "getuid", lambda: other)
     (nowhere / f"selfplay-{os.getuid()}").mkdir(mode=0o700)
-    assert compiling.cache_folder() is None
+    assert code_cache.cache_folder() is None
 
 
 def test_a_user_without_a_home_folder_has_a_cache(nowhere, monkeypatch):
@@ -278,7 +334,7 @@ def test_a_user_without_a_home_folder_has_a_cache(nowhere, monkeypatch):
 
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setattr(Path, "home", homeless)
-    assert compiling.cache_folder().is_relative_to(nowhere)
+    assert code_cache.cache_folder().is_relative_to(nowhere)
 
 
 @pytest.mark.parametrize("decorate", [compiling.compiled, compiling.kernel])

@@ -17,7 +17,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.compile import cache_folder, sources_hash
+from envs.code_cache import cache_folder, sources_hash
 from envs.files import replacing
 from envs.melee.actions import NUM_ACTIONS
 from envs.melee.drawing import moves

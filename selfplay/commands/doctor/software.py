@@ -75,7 +75,7 @@ def rules() -> Check:
 def compile_cache() -> Check:
     """Check the cache folder of the compiled rules; without a cache each start compiles for minutes."""
     try:
-        from envs.compile import find_cache
+        from envs.code_cache import find_cache
     except ImportError as error:
         return Check("FAIL", "compile cache", f"cannot be loaded ({error})", install_command())
     cache = find_cache()

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, BaseModel, Field, model_validator
 
+from envs.code_cache import sources_hash
 from envs.compilation import compile_rules
-from envs.compile import sources_hash
 from envs.melee.arrays import StepOptions
 from envs.melee.bots import NAMES as BOTS
 from envs.melee.browser.game import PageGame

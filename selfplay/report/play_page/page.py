@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.compile import sources_hash
+from envs.code_cache import sources_hash
 from envs.melee.browser.assets import RULES_JS, rules_module, table_bytes
 from envs.melee.browser.figures import kept_move_tables
 from envs.melee.browser.scene import SCRIPTS, scene_facts

@@ -1,7 +1,8 @@
 """Makes the policy that a run starts from: games of scripted players are recorded, and a fresh network imitates them.
 
 The policy is kept in a hidden folder beside the runs, ``.scripted_start/KEY``, where KEY covers all that it depends on.
-It is the same, bit for bit, on any number of cores.
+It is the same, bit for bit, on any number of cores. That of the laptop preset's own recipe comes with the project;
+``python -m scripts.studies.scripted_start`` makes it.
 """
 
 from __future__ import annotations
@@ -27,9 +28,10 @@ from envs.melee.state import NUM_SEATS
 from envs.melee.tables import load_tables
 from envs.registry import find_game
 from selfplay.checkpoint import RunDir, save_policy
+from selfplay.checkpoint.generations import read_policy_meta
 from selfplay.checkpoint.policies import BEST
 from selfplay.checkpoint.store import make_folder
-from selfplay.config.imitation import DataConfig, ImitationConfig, ImitationRunConfig, LearnConfig
+from selfplay.config.imitation import DataConfig, ImitationConfig, ImitationRunConfig, LearnConfig, NetworkConfig
 from selfplay.errors import CheckpointError, RunnerError, SelfPlayError
 from selfplay.policy.heads import Heads
 from selfplay.policy.policy import Policy, load_policy, parameters_of
@@ -46,9 +48,10 @@ from selfplay.train.imitation.training_state import NAME
 if TYPE_CHECKING:
     from envs.melee.examples import Examples
     from selfplay.config.base import StructureConfig
-    from selfplay.config.imitation import NetworkConfig
+    from selfplay.config.fighting import Config
 
 CACHE: Final = ".scripted_start"  # hidden from the search for runs
+SHIPPED: Final = Path(__file__).with_name("start")
 VERSION: Final = 1  # raise it when the same recipe gives another policy, for causes that are not in the key
 THREADS: Final = 2  # the last bits depend on it
 EPOCHS, EPOCHS_OF_WINDOWS = 6, 3  # a pass over windows, which a network with memory learns from, takes longer
@@ -132,6 +135,15 @@ class _Progress:
             self._notify(f"Imitating scripted players: {self.seconds:.0f} s so far, {what}")
 
 
+def recipe_of(config: Config) -> Recipe:
+    """What a run imitates that starts as scripted players play."""
+    game, network = config.game, NetworkConfig(**config.net.model_dump(exclude={"rest"}))
+    return Recipe(
+        game.entry.imitated_players, game.characters, game.stage, game.frame_skip, game.delay,
+        network, config.run.seed, epochs=epochs_for(network),
+    )  # fmt: skip
+
+
 def epochs_for(network: StructureConfig) -> int:
     """Passes over the games; fewer for a network that takes long, at least one."""
     most, work = (EPOCHS_OF_WINDOWS, MOST_WORK_OF_WINDOWS) if network.remembers else (EPOCHS, MOST_WORK)
@@ -142,7 +154,7 @@ def epochs_for(network: StructureConfig) -> int:
 def imitate_scripted(
     recipe: Recipe, cache: Path, notify: Callable[[str], object], stop: Callable[[], bool] = lambda: False
 ) -> Policy | None:
-    """The policy of a recipe, from the cache or made now, which takes half a minute with the defaults. Blocks.
+    """The policy of a recipe, from the cache or made now, which takes 10 to 60 s with the defaults. Blocks.
 
     Args:
         recipe: What to imitate, and how.
@@ -154,6 +166,9 @@ def imitate_scripted(
         The policy; None where ``stop`` ended it, which leaves nothing behind.
     """
     document = json.loads(json.dumps(recipe.document()))
+    if (policy := _shipped(document)) is not None:
+        notify(f"Starting as scripted players play, from a policy that comes with the project: {policy.meta.id}")
+        return policy
     key = hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()[:16]
     place = cache / key
     try:
@@ -162,7 +177,7 @@ def imitate_scripted(
             return policy
     except CheckpointError as error:
         notify(f"Imitating scripted players again: {error}")
-    takes = "a minute or two" if recipe.network.remembers else "about half a minute"
+    takes = "one to three minutes" if recipe.network.remembers else "10 to 60 s"
     notify(
         f"Imitating scripted players first: {recipe.games} games, {recipe.epochs} epochs, {takes}; "
         "--pretrained none starts from scratch"
@@ -183,6 +198,14 @@ def imitate_scripted(
     except CheckpointError as error:
         notify(f"The imitation is not kept for other runs: {error}")
     return Policy(meta, policy.network)
+
+
+def _shipped(document: dict[str, Any]) -> Policy | None:
+    """The policy that comes with the project if it is of the recipe, made with any version of PyTorch; else None."""
+    if not SHIPPED.is_dir():
+        return None
+    found: Any = read_policy_meta(SHIPPED).config.get("imitation")
+    return load_policy(SHIPPED) if found["scripted"] | {"torch": ""} == document | {"torch": ""} else None
 
 
 def _kept(place: Path, document: dict[str, Any]) -> Policy | None:

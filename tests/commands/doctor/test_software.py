@@ -129,11 +129,11 @@ def test_rules(monkeypatch):
 
 
 def test_compile_cache(monkeypatch):
-    from envs import compile as compiling
+    from envs import code_cache
 
-    monkeypatch.setattr(compiling, "find_cache", lambda: compiling.Cache(Path("/cache")))
+    monkeypatch.setattr(code_cache, "find_cache", lambda: code_cache.Cache(Path("/cache")))
     assert software.compile_cache() == Check("ok", "compile cache", "/cache")
-    monkeypatch.setattr(compiling, "find_cache", lambda: compiling.Cache(None, "Compiled code is not kept"))
+    monkeypatch.setattr(code_cache, "find_cache", lambda: code_cache.Cache(None, "Compiled code is not kept"))
     assert software.compile_cache() == Check("warn", "compile cache", "Compiled code is not kept")
-    monkeypatch.setitem(sys.modules, "envs.compile", None)
+    monkeypatch.setitem(sys.modules, "envs.code_cache", None)
     assert software.compile_cache().level == "FAIL"

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from envs.compile import sources_hash
+from envs.code_cache import sources_hash
 from envs.melee.browser.assets import RULES_JS, rules_module, table_bytes
 from envs.melee.browser.figures import move_tables
 from envs.melee.browser.scene import scene_facts

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from envs.compile import sources_hash
+from envs.code_cache import sources_hash
 from envs.melee.bots import NAMES as BOTS
 from envs.melee.browser.assets import RULES_JS, rules_module, table_bytes
 from envs.melee.browser.figures import move_tables

@@ -19,7 +19,7 @@ from selfplay.config.resolve import resolve_fighting
 from selfplay.errors import ConfigError, RunExistsError
 from selfplay.train import app
 from selfplay.train.imitation import scripted
-from selfplay.train.imitation.scripted import CACHE, Recipe, epochs_for, imitate_scripted
+from selfplay.train.imitation.scripted import CACHE, Recipe, epochs_for, imitate_scripted, recipe_of
 from tests.scripts.commands import ENVIRONMENT, command, finish, read_until, start
 from tests.train.runs import ITERATION, TINY, hashes, train
 
@@ -54,7 +54,7 @@ def test_it_says_what_it_does_and_what_it_made(tmp_path):
     told = []
     policy = imitate_scripted(SMALL, tmp_path / "cache", told.append)
     first, last = told
-    assert first.startswith("Imitating scripted players first: 4 games, 2 epochs, about half a minute; ")
+    assert first.startswith("Imitating scripted players first: 4 games, 2 epochs, 10 to 60 s; ")
     assert first.endswith("--pretrained none starts from scratch")
     assert last.startswith("Imitated scripted players in ")
     assert "nats" in last
@@ -205,6 +205,19 @@ def test_the_preset_starts_from_it_and_none_does_not():
     assert resolved("--pretrained", "scripted", "--hidden", "32", "--delay", 3).config.net.hidden == (32,)
 
 
+def test_the_preset_starts_from_the_policy_that_comes_with_the_project(tmp_path, monkeypatch):
+    """After a change of its recipe: python -m scripts.studies.scripted_start."""
+    monkeypatch.setattr(scripted, "_imitated", forbidden)
+    told = []
+    policy = imitate_scripted(recipe_of(resolved("--preset", "laptop").config), tmp_path / "cache", told.append)
+    assert by_imitation(policy.meta)
+    assert told == [f"Starting as scripted players play, from a policy that comes with the project: {policy.meta.id}"]
+    assert list(tmp_path.iterdir()) == []
+    for other in (("--seed", 1), ("--hidden", "64,64"), ("--character", "fox")):
+        with pytest.raises(AssertionError, match="nothing may be imitated"):
+            imitate_scripted(recipe_of(resolved("--preset", "laptop", *other).config), tmp_path, told.append)
+
+
 def test_a_game_without_fighters_starts_from_scratch_and_refuses_the_word():
     config = resolved("--preset", "laptop", "--game-type", "rps").config
     assert config.run.pretrained is None
@@ -297,7 +310,7 @@ def test_an_interrupted_start_leaves_nothing(tmp_path, small, monkeypatch, numbe
 @pytest.mark.full
 @pytest.mark.timeout(600)
 def test_the_preset_as_a_person_types_it(tmp_path):
-    size = ("--preset", "laptop", "--num-games", 16, "--timesteps", 2048, "--checkpoint", "runs/run")
+    size = ("--preset", "laptop", "--seed", 1, "--num-games", 16, "--timesteps", 2048, "--checkpoint", "runs/run")
     with start("train_self_play.py", *size, cwd=tmp_path) as process:
         read_until(process, "Imitating scripted players first: 150 games")
         process.send_signal(signal.SIGTERM)

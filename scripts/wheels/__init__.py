@@ -1,0 +1,1 @@
+"""Builds what is published: ``python -m scripts.wheels``."""

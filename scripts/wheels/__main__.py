@@ -1,0 +1,152 @@
+"""Build the wheels and the source distribution: ``python -m scripts.wheels [--out FOLDER]``.
+
+All have the rules as WebAssembly, for the page that plays fights. One more wheel, for this kind of machine and this
+version of Python, has the machine code of the rules too, so that nothing is compiled at the first start. The code is
+for the oldest processors that ``TARGETS`` names; on others, and with other versions of Numba or NumPy, the rules are
+compiled as from any wheel.
+
+Both are compared with the uncompiled rules, bit for bit, before anything is written. Needs what the tests need, and
+Node.js.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from importlib.metadata import distribution
+from pathlib import Path
+from typing import Final
+
+from envs.code_cache import SHIPPED
+from envs.melee.browser.assets import PROGRAM
+from envs.wasm.build import file_name
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+SOURCES: Final = ("LICENSE", "README.md", "pyproject.toml", "envs", "scripts", "selfplay", "tests")
+X86_64_V3: Final = (
+    "64bit avx avx2 bmi bmi2 cmov cx16 cx8 f16c fma fxsr lzcnt mmx movbe popcnt sahf sse sse2 sse3 sse4.1 sse4.2 ssse3 "
+    "xsave"
+)
+TARGETS: Final = {  # processor and features of LLVM, by machine
+    "x86_64": ("x86-64-v3", X86_64_V3),  # since 2013 (Haswell) and 2015 (Excavator)
+    "aarch64": ("generic", "neon"),
+    "arm64": ("generic", "neon"),
+}
+USES: Final = (  # commands that call every compiled function of a run, with the types that it is called with
+    ("watch", "strong", "--out", "fight.gif"),
+    ("train", "--preset", "laptop", "--num-games", "16", "--timesteps", "2048", "--track-elo", "--checkpoint", "run"),
+)
+SAME: Final = (
+    "tests/envs/melee/browser/test_rules.py::test_games_are_equal_in_every_byte_at_every_frame",
+    "tests/envs/melee/test_playthrough.py::test_compiled_and_uncompiled_rules_agree_bit_for_bit",
+)
+
+
+def main() -> int:
+    """Build, compare, write; the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m scripts.wheels", description="Build the wheels.")
+    parser.add_argument("--out", type=Path, default=ROOT / "dist", help="folder of what is built (%(default)s)")
+    out = parser.parse_args().out.resolve()
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as name:
+        _build(Path(name), out)
+    for path in sorted(out.iterdir()):
+        _say(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
+    return 0
+
+
+def _build(folder: Path, out: Path) -> None:
+    tree = folder / "tree"
+    for source in SOURCES:
+        _copy(ROOT / source, tree / source)
+    shipped = tree / SHIPPED.relative_to(ROOT)
+    shutil.rmtree(shipped, ignore_errors=True)
+    shipped.mkdir()
+    _say("the rules as WebAssembly")
+    _run(tree, "-m", "envs.wasm", PROGRAM, str(shipped / file_name(PROGRAM)))
+    target = TARGETS.get(platform.machine())
+    code = _compiled(tree, folder, *target) if target else None
+    if code:
+        _copy(code, shipped / code.name)
+    _say("comparison with the uncompiled rules")
+    _compare(tree, shipped, folder / "empty")
+    if code:
+        _say("wheel with machine code")
+        _setuptools(tree, "build_wheel", out, *_tags())
+        shutil.rmtree(shipped / code.name)
+    _say("wheel for any machine, and source distribution")
+    _setuptools(tree, "build_wheel", out)
+    _setuptools(tree, "build_sdist", out)
+
+
+def _compiled(tree: Path, folder: Path, processor: str, features: str) -> Path:
+    """The folder of machine code."""
+    target = {
+        "NUMBA_CPU_NAME": processor,
+        "NUMBA_CPU_FEATURES": ",".join(f"+{feature}" for feature in features.split()),
+        "NUMBA_CACHE_DIR": str(folder / "compiled"),
+    }
+    for words in USES:
+        _say(f"machine code for {processor}: selfplay {words[0]}")
+        _run(folder, "-m", "selfplay", *words, PYTHONPATH=str(tree), **target)
+    (code,) = (folder / "compiled").glob("rules-*")
+    return code
+
+
+def _compare(tree: Path, shipped: Path, empty: Path) -> None:
+    """Compare in a process whose cache is empty, so that it uses the code of the package."""
+    said = _run(
+        tree, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "-m", "full", *SAME, NUMBA_CACHE_DIR=str(empty)
+    )
+    if "skipped" in said:
+        raise SystemExit(f"nothing was compared: {said}")
+    compiled = {path.name for path in empty.rglob("*.nbc")} & {path.name for path in shipped.rglob("*.nbc")}
+    if compiled:
+        raise SystemExit(f"compiled although the code is in the package: {', '.join(sorted(compiled))}")
+
+
+def _tags() -> list[str]:
+    """The kind of machine where llvmlite's wheel, which the code needs, can be installed; and this Python."""
+    wheel = distribution("llvmlite").read_text("WHEEL") or ""
+    machine = re.findall(r"^Tag: .*-([^-\s]+)$", wheel, re.MULTILINE)[0]
+    return ["--plat-name", machine, "--python-tag", f"cp{sys.version_info.major}{sys.version_info.minor}"]
+
+
+def _setuptools(tree: Path, step: str, out: Path, *options: str) -> None:
+    shutil.rmtree(tree / "build", ignore_errors=True)  # what it copies once it would put into each wheel
+    settings = {"--build-option": list(options)} if options else None
+    _run(tree, "-c", f"import setuptools.build_meta as build; build.{step}({str(out)!r}, {settings})")
+
+
+def _copy(source: Path, target: Path) -> None:
+    if source.is_dir():
+        left_out = shutil.ignore_patterns("__pycache__", "node_modules", "*.lock", "*.npz", "*.egg-info")
+        shutil.copytree(source, target, ignore=left_out)
+    else:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, target)
+
+
+def _run(folder: Path, *words: str, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, *words], cwd=folder, env=os.environ | environment, stdin=subprocess.DEVNULL, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        raise SystemExit(f"{' '.join(words)} ended with exit code {done.returncode}:\n{done.stdout}")
+    return done.stdout
+
+
+def _say(words: str) -> None:
+    sys.stdout.write(f"{words}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
