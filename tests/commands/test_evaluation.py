@@ -157,7 +157,7 @@ def test_the_figures_of_a_verdict_agree(monkeypatch):
     assert 10 < sum(each.elo_low > 0 for each in found) < 40
 
 
-BOARD = "docs.examples.tic_tac_toe:TicTacToe"
+BOARD = "selfplay.examples.tic_tac_toe:TicTacToe"
 
 
 @pytest.mark.parametrize(

@@ -150,8 +150,8 @@ def test_help_shows_defaults_and_examples(capsys):
             ["unknown, did you mean 'pettingzoo:pettingzoo.classic.connect_four_v3'? (val"],
         ),
         (
-            ["--game-type", "docs.examples.minimal"],
-            ["unknown, did you mean 'docs.examples.minimal:NAME'? (valid: module:"],
+            ["--game-type", "selfplay.examples.minimal"],
+            ["unknown, did you mean 'selfplay.examples.minimal:NAME'? (valid: module:"],
         ),
         (["--game-type", "gin_rummy_v4"], ["--game-type gin_rummy_v4: unknown (valid: mock"]),
         (

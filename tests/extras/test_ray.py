@@ -92,7 +92,7 @@ SMALL = ("--num-games", 6, "--rollout-length", 32, "--batch-size", 128, "--save-
 TO_THE_END = (*SMALL, "--timesteps", 6 * 32 * 6, "--mode", "simple_mix", "--deterministic")
 
 
-@pytest.mark.parametrize("game", ["mock", "docs.examples.tic_tac_toe:TicTacToe"])
+@pytest.mark.parametrize("game", ["mock", "selfplay.examples.tic_tac_toe:TicTacToe"])
 def test_actors_play_the_games_of_threads_bit_for_bit_and_leave_nothing(environment, tmp_path, game):
     """Learner state, games in progress and opponents are equal after six iterations, and after going on elsewhere."""
     train(environment, *TO_THE_END, "--runners", 2, "--checkpoint", tmp_path / "thread", game=game)

@@ -33,7 +33,7 @@ from tests.train.fighting.test_solved_games import Higher
 from tests.train.policies import save
 
 ROOT = Path(__file__).parents[2]
-LOOP, LOOP_PAGE = ROOT / "docs/examples/minimal.py", ROOT / "docs/architecture.md"
+LOOP, LOOP_PAGE = ROOT / "selfplay/examples/minimal.py", ROOT / "docs/architecture.md"
 BLOCK = re.compile(r"^```python(?P<how>[^\n]*)\n(?P<code>.*?)^```", re.DOTALL | re.MULTILINE)
 LONG = ("docs/api.md", "docs/architecture.md")  # train for seconds
 PAGES = {

@@ -68,7 +68,7 @@ def test_the_bounds_of_the_test_are_options(monkeypatch, capsys):
 
 
 def test_games_that_repeat_are_named(tmp_path, monkeypatch, capsys):
-    runs = [save_other(tmp_path / name, "docs.examples.tic_tac_toe:TicTacToe") for name in ("one", "two")]
+    runs = [save_other(tmp_path / name, "selfplay.examples.tic_tac_toe:TicTacToe") for name in ("one", "two")]
     assert call(monkeypatch, *runs, "--games", 20, "--greedy") == 0
     _, repeats, *_ = capsys.readouterr().out.splitlines()
     assert repeats.startswith("  games with the same seats were all the same")

@@ -25,7 +25,7 @@ GAMES = {
     "turns": "pettingzoo:pettingzoo.classic.connect_four_v3",
     "parallel": "pettingzoo:pettingzoo.classic.rps_v2",
     "asymmetric": "tests.envs.pursuit:Pursuit",
-    "example": "docs.examples.tic_tac_toe:TicTacToe",
+    "example": "selfplay.examples.tic_tac_toe:TicTacToe",
     "many actions": "tests.envs.games:Bids",
 }
 MOVES = {"turns": "3", "parallel": "1", "asymmetric": "2", "example": "4", "many actions": "200"}  # of a person, once
@@ -82,4 +82,4 @@ def test_the_network_sees_both_seats_of_an_asymmetric_game(tmp_path):
 
 
 def test_the_example_has_at_most_forty_lines():
-    assert len((Path(__file__).parents[2] / "docs/examples/tic_tac_toe.py").read_text().splitlines()) <= 40
+    assert len((Path(__file__).parents[2] / "selfplay/examples/tic_tac_toe.py").read_text().splitlines()) <= 40

@@ -23,7 +23,7 @@ from selfplay.runner.segment import SegmentOrder
 from selfplay.train.fighting.batch import make_batch, scores_against
 from selfplay.train.fighting.rating import RatingSettings, play_matchups
 
-GAME, GAMES, STEPS, ITERATIONS, SAVE, SEED = "docs.examples.tic_tac_toe:TicTacToe", 64, 16, 80, 20, 0
+GAME, GAMES, STEPS, ITERATIONS, SAVE, SEED = "selfplay.examples.tic_tac_toe:TicTacToe", 64, 16, 80, 20, 0
 allow(GAME)
 game, generator = find_game(GAME), torch.Generator().manual_seed(SEED)
 spec = NetworkSpec(obs_width=game.obs_width, hidden=(64, 64))
