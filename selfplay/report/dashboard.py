@@ -151,7 +151,7 @@ class LiveView:
             options = self._console.options.update(width=width)
             height -= len(self._console.render_lines(Group(*parts, *footer), options)) + BORDER[1] + 1
         if self._ratings:
-            tables = (_beats(self._ratings[-1].beats), *tables)
+            tables = (_beats(self._ratings[-1].scores), *tables)
         return Panel(Group(*parts, Text(), side_by_side(tables, width, height), *footer), title="Self-play")
 
     def _parts(self, report: Any, since: float) -> Parts:  # noqa: ANN401

@@ -159,7 +159,8 @@ def _finish(tree: Tree, seconds: float) -> None:
     run, feed, progress = family.run, family.feed, family.progress
     board: Leaderboard | None = None
     if tree.rater is not None and run.ledger.exists():
-        board = build(read_games(run.ledger), run=run.path)
+        games = read_games(run.ledger)
+        board = build(games, run=run.path) if len(games) else None
     found = family.summary()
     with disk.tolerate(SUMMARY, ""):
         run.write_summary(
@@ -179,7 +180,9 @@ def _finish(tree: Tree, seconds: float) -> None:
                 **found,
             }
         )
-    if board is not None:
+    if board is None and tree.rater is not None:
+        feed.notice("No rating game was played: there is no leaderboard")
+    elif board is not None:
         feed.leaderboard(to_text(board, width=terminal_width()))
     feed.notice(
         f"{progress.how_it_ended(whole=not disk.missing)} after {progress.iteration} iterations, {family.played()}, "
