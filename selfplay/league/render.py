@@ -154,6 +154,10 @@ def _cells(row: LeaderboardRow, board: Leaderboard) -> tuple[str, ...]:
     return (*cells, paid(_with(row, ITSELF))) if plays_with_itself(board) else cells
 
 
+def _won(row: LeaderboardRow) -> str:
+    return f", won {row.wins} of {row.games}" if row.met else ""
+
+
 def _mark(row: LeaderboardRow, board: Leaderboard) -> str:
     if row.policy == board.newest:
         return " (newest)"
@@ -267,7 +271,7 @@ def _notes(board: Leaderboard, show_all: bool) -> list[str]:
         notes.append(f"people: {PEOPLE}")
     stronger = () if show_all else board.stronger()
     if stronger:
-        names = ", ".join(f"{row.name} ({row.elo:.0f})" for row in stronger)
+        names = ", ".join(f"{row.name} ({row.elo:.0f}{_won(row)})" for row in stronger)
         notes.append(f"stronger than every generation: {names}; --all lists them too")
     if hidden := len(board.rows) - len(_shown(board, show_all)) - len(stronger):
         notes.append(f"{hidden} more players: --all")

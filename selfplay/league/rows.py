@@ -92,7 +92,7 @@ def make_rows(
     """
     order = np.argsort(-elo, kind="stable")
     generations = np.array([generation_number(name) is not None for name in ratings.players], dtype=np.bool_)
-    met = (ratings.met[:, generations] > 0).any(axis=1)
+    met = ratings.met[:, generations].sum(axis=1) > 0
     listed = ratings.games > 0
     if listed.any():
         listed |= ratings.pinned

@@ -5,7 +5,7 @@
 
 Each session starts with these two lines an iteration. Then they come with the line of progress, every ``EVERY_S``:
 
-[03:05:05] Progress: iteration 41, 41,984 steps, 512 steps/s, Elo 2103 (1953 to 2253), beats walker (97% of 16 games), ...
+[03:05:05] Progress: iteration 41, 41,984 steps, 512 steps/s, Elo 2103 (1953 to 2253), ...
 """
 
 from __future__ import annotations

@@ -276,15 +276,16 @@ def test_what_is_reported_of_a_table():
     games = GameTable.of(series([*scripted, ("gen_5", "gen_0", "win"), ("gen_0", "random", "win")]))
     settings = SimpleNamespace(settings="abc", group=games.groups[0], games_each=2, anchors=("random", "walker"))
     made = rater.Rater(SimpleNamespace(path=None), rater.RatingPlan(settings, 0.1, 0.05), None, None, print)
-    board, decided, beats = made._judge(games)
+    board, decided, scores = made._judge(games)
     assert decided is None
-    report = rater._rating(board, beats, SimpleNamespace(iteration=7, elapsed_s=12.0))
+    report = rater._rating(board, scores, SimpleNamespace(iteration=7, elapsed_s=12.0))
     row = next(row for row in board.rows if row.policy == "gen_5")
     assert (report.generation, report.iteration, report.elapsed_s) == ("gen_5", 7, 12.0)
     assert (report.elo, report.ends) == (row.elo, (row.low, row.high))
     unbeaten = build(GameTable.of(series([("gen_5", "random", "win")])))
     assert rater._rating(unbeaten, (), SimpleNamespace(iteration=7, elapsed_s=12.0)).ends[1] is None
-    assert [(each.player, each.games, each.score) for each in report.beats] == [("random", 16, 15 / 16)]
+    assert [(each.player, each.games, each.score) for each in report.scores] == [("random", 16, 15 / 16)]
+    assert str(report.beats) == "random (94% of 16 games)"
     assert rater._rating(build(GameTable.of([])), (), SimpleNamespace(iteration=7, elapsed_s=12.0)) is None
 
 
