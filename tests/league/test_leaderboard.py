@@ -59,7 +59,7 @@ def test_the_run_comes_first_and_stronger_players_are_one_line():
     board = study.board
     assert board.rows[0].policy == "strong"
     text = to_text(board)
-    assert [row["Policy"] for row in cells(text)][0] == "gen_1 (newest)"
+    assert next(row["Policy"] for row in cells(text)) == "gen_1 (newest)"
     assert re.search(
         r"^stronger than every generation: strong \(\d+\), expert \(\d+, won 4 of 14\); --all lists", text, re.M
     )

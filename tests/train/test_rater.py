@@ -1,5 +1,7 @@
 import asyncio
 import json
+from collections import Counter
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,6 +9,7 @@ import pytest
 
 from selfplay.commands.players import contender
 from selfplay.errors import RunnerError
+from selfplay.league.anchors import find_table
 from selfplay.league.games import GameTable
 from selfplay.league.leaderboard import build
 from selfplay.league.ratings import rate
@@ -106,6 +109,27 @@ def test_plans_build_on_the_games_of_these_settings_alone(contenders):
     fresh = plan_games(GameTable.of([]), SETTINGS, PLAYERS, 4, np.random.default_rng(1))
     assert plan_games(GameTable.of(foreign), SETTINGS, PLAYERS, 4, np.random.default_rng(1)) == fresh
     assert plan_games(GameTable.of(ours), SETTINGS, PLAYERS, 4, np.random.default_rng(1)) != fresh
+
+
+def test_the_last_block_goes_to_opponents_whose_games_are_not_decided_beforehand():
+    """Two shipped policies that no generation has met are 1,000 Elo and more above the last one."""
+    table, _ = find_table("fd572bb7b0f6")
+    settings = SimpleNamespace(
+        settings=table.settings, group=f"{table.settings}/stochastic", games_each=2, anchors=table.by_strength(), seed=0
+    )
+    results = [("gen_200", "all_rounder", outcome) for outcome in ("win", "loss") for _ in range(8)]
+    results += [("gen_200", "edge_guarder", "win")] * 8 + [("gen_200", "gen_0", "win")] * 8
+    results += [("gen_0", "walker", outcome) for outcome in ("win", "loss") for _ in range(8)]
+    games = replace(GameTable.of(series(results)), groups=(settings.group,))
+    resource = rater.RaterResource(SimpleNamespace(path=None), settings, lambda matchups, *_: list(matchups))
+    players = ("gen_0", "gen_200", "gen_250", *settings.anchors)
+    played = resource.work(games, players, 68, 7, last=True)
+    assert len(played) == 34
+    assert played == resource.work(games, players, 68, 7, last=True)
+    met = Counter(name for matchup in played for name in matchup.players)
+    assert met["gen_250"] >= 28
+    assert met["strong"] + met["expert"] + met["random"] + met["walker"] + met["rusher"] <= 2
+    assert met["all_rounder"] + met["weak"] + met["gen_200"] >= 20
 
 
 def test_a_stop_ends_rating_games(contenders):
