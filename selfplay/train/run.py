@@ -180,10 +180,10 @@ def _finish(tree: Tree, seconds: float) -> None:
                 **found,
             }
         )
-    if board is None and tree.rater is not None:
-        feed.notice("No rating game was played: there is no leaderboard")
-    elif board is not None:
+    if board is not None:
         feed.leaderboard(to_text(board, width=terminal_width()))
+    elif tree.rater is not None:
+        feed.notice("No rating game was played: there is no leaderboard")
     feed.notice(
         f"{progress.how_it_ended(whole=not disk.missing)} after {progress.iteration} iterations, {family.played()}, "
         f"{progress.elapsed_s:.0f} s; the run is in {run.path}"
