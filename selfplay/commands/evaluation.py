@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from envs.rated import FINISHED
 from selfplay.commands.named_players import check_games
-from selfplay.league.ratings import elo_of_score
+from selfplay.league.ratings import elo_of_score, interval_text
 from selfplay.league.records import ResultRule, scores
 from selfplay.league.rewards import BY_WINS, PaidByScore
 from selfplay.league.schedule import Matchup
@@ -84,9 +84,7 @@ class Evaluation:
             won, how_many = self.score > 0.5, "every game" if self.score in (0.0, 1.0) else "nearly every game"
             gap = f"{'won' if won else 'lost'} {how_many}: the difference has no {'upper' if won else 'lower'} end"
         else:
-            low = "..." if self.elo_low is None else f"{self.elo_low:+.0f}"
-            high = "..." if self.elo_high is None else f"{self.elo_high:+.0f}"
-            gap = f"{self.elo:+.0f} Elo (95% interval {low} to {high})"
+            gap = f"{self.elo:+.0f} Elo (95% interval {interval_text((self.elo_low, self.elo_high), '+.0f')})"
         sure = f"likelihood of being stronger {self.superiority:.1%}"
         more = "" if self.games_needed is None else f", about {self.games_needed} more games like these would settle it"
         least, most = self.sprt_elo

@@ -23,6 +23,7 @@ from selfplay.commands.players import contender, home_rules
 from selfplay.errors import NotARunError
 from selfplay.league.leaderboard import analyse
 from selfplay.league.ledger import read_games
+from selfplay.league.ratings import interval_text
 from selfplay.league.records import generation_number
 from selfplay.league.schedule import Matchup
 from selfplay.policy.policy import load_fighter
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from envs.melee.mock import MockMelee
 
 GAMES: Final = 4  # that are played for one moment, at most
-FRAMES: Final = 15_000  # after so many no further game begins: 2 s of a processor, and as much again in the last game
+FRAMES: Final = 15_000  # after so many one stock that is taken is enough: 2 s of a processor
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class Fixture:
     """Two players and the rules of their game."""
 
     run: str  # name of the run or policy
+    home: str  # the run's newest generation, or the policy
     seats: tuple[str, str]
     players: Mapping[str, Contender]
     characters: tuple[str, str]
@@ -56,8 +58,10 @@ class Fixture:
 
     @property
     def heroes(self) -> tuple[int, ...]:
-        """Seats of the policies; of all players if all are scripted."""
-        return tuple(s for s, name in enumerate(self.seats) if self.players[name].policy is not None) or (0, 1)
+        """Seats of the run's generations, or of the policy; without any of all policies, or else of all players."""
+        own = [s for s, name in enumerate(self.seats) if name == self.home or generation_number(name) is not None]
+        policies = [s for s, name in enumerate(self.seats) if self.players[name].policy is not None]
+        return tuple(own or policies) or (0, 1)
 
 
 def fixture(folder: Path, named: Sequence[str]) -> Fixture:
@@ -66,8 +70,7 @@ def fixture(folder: Path, named: Sequence[str]) -> Fixture:
     Args:
         folder: Of the run, or of the policy.
         named: Up to two players, see ``players.contender``. That generation or policy meets a single one. If none is
-            named, a generation meets the strongest scripted player that it beats, or itself where no game is rated, and
-            a policy the strongest scripted player.
+            named, a generation meets the player that ``opponent_of`` finds, and a policy the strongest scripted player.
 
     Raises:
         NotARunError: the run has no generation yet.
@@ -83,39 +86,32 @@ def fixture(folder: Path, named: Sequence[str]) -> Fixture:
         opponent, why = strongest if is_policy(run.path) else opponent_of(run, home.id)
     first, second = (home.id, *(named or (opponent,)))[-2:]
     players = {home.id: home} | {name: contender(name, run) for name in (first, second) if name != home.id}
-    return Fixture(run.path.name, (first, second), players, *home_rules((home,)), why)
+    return Fixture(run.path.name, home.id, (first, second), players, *home_rules((home,)), why)
 
 
 def opponent_of(run: RunDir, newest: str) -> tuple[str, str]:
-    """The strongest scripted player that the newest generation beats in rated games, and a sentence on this choice.
+    """The strongest scripted player or shipped policy that the newest generation beats, and why it was chosen.
 
-    If the newest generation has no rated game against a scripted player, the results of the newest generation that has
-    one decide. If it beats no scripted player, the one with its highest score is returned. Without rated games the
-    result is ``newest`` itself.
+    If the newest generation has no rated game, the newest that has one decides. If it beats nobody, see
+    ``Ratings.beaten_by``, the weakest player is returned. Without rated games the result is ``newest`` itself.
 
     Raises:
         LeagueError: the ledger cannot be read.
     """
     games = read_games(run.ledger) if run.ledger.is_file() else ()
-    if not games:
+    found = analyse(games, run=run.path) if games else None
+    if found is None or found.board.newest is None:
         return newest, f"No game of {newest} is rated (training with --track-elo rates some): it meets itself."
-    ratings = analyse(games, run=run.path).ratings
-    scripted = [i for i, name in enumerate(ratings.players) if name in find_game(MOCK).rated.players]
-    generations = [name for name in ratings.players if generation_number(name) is not None]
-    for name in reversed(generations):
-        me = ratings.index(name)
-        score = {i: float(ratings.won[me, i] / ratings.met[me, i]) for i in scripted if ratings.met[me, i]}
-        if not score:
-            continue
-        beaten = [i for i in score if score[i] > 0.5]
-        best = max(beaten, key=lambda i: ratings.elo[i]) if beaten else max(score, key=lambda i: score[i])
-        what = "the strongest scripted player that it beats" if beaten else "its best result; it beats none yet"
-        older = "" if name == newest else f"{newest} has no such game. "
-        return ratings.players[best], (
-            f"{older}{name} scored {score[best]:.0%} in {ratings.met[me, best]} rated games against "
-            f"{ratings.players[best]}: {what}."
-        )
-    return newest, f"No game against a scripted player is rated: {newest} meets itself."
+    rated = found.board.newest
+    older = "" if rated == newest else f"{newest} has no rated game. "
+    elo = {row.policy: f"{row.elo:.0f}" for row in found.board.rows}
+    (ends,) = (row.ends for row in found.board.rows if row.policy == rated)
+    me = f"{older}{rated} is rated {elo[rated]} ({interval_text(ends or (None, None))})"
+    if found.board.beats:
+        best = found.board.beats[0]
+        return best.player, f"{me}: the strongest player that it beats is {best}, rated {elo[best.player]}."
+    weakest = next(row.policy for row in reversed(found.board.rows) if row.scripted)
+    return weakest, f"{me} and stands clearly above no player: it meets the weakest, {weakest}, rated {elo[weakest]}."
 
 
 def highlight(meeting: Fixture, seconds: float, seed: int | None = None) -> tuple[Film, Moment, str]:
@@ -124,7 +120,8 @@ def highlight(meeting: Fixture, seconds: float, seed: int | None = None) -> tupl
     Args:
         meeting: Who plays.
         seconds: Length of the moment.
-        seed: Of the only game to be played; None: several games are, within a few seconds.
+        seed: Of the only game to be played; None: several games are, within a few seconds, and more where none of them
+            shows a stock that is taken.
     """
     found: list[tuple[Film, Moment]] = []
     frames = 0
@@ -132,9 +129,9 @@ def highlight(meeting: Fixture, seconds: float, seed: int | None = None) -> tupl
         film = meeting.film(each)
         found.append((film, best_moment(film, seconds, meeting.heroes)))
         frames += len(film)
-        if frames > FRAMES:
+        if frames > FRAMES and any(moment.stocks for _, moment in found):
             break
-    film, moment = max(found, key=lambda one: one[1].gain)
+    film, moment = max(found, key=lambda one: (one[1].stocks > 0, one[1].gain))
     games = "" if len(found) == 1 else f"; the best of {len(found)} games"
     return film, moment, f"From {clock(moment.start_s)}: {moment.why} ({film.title}{games})."
 

@@ -18,7 +18,7 @@ from selfplay.league.diagnosis import Cycle, Diagnosis, diagnose, widened
 from selfplay.league.ratings import Difference, Ratings, rate, sequential_elo
 from selfplay.league.records import ANCHOR, START, ResultRule, check_rule, generation_number, person_name
 from selfplay.league.rewards import BY_WINS
-from selfplay.league.rows import LeaderboardRow, make_rows
+from selfplay.league.rows import Beaten, LeaderboardRow, beaten, make_rows
 
 if TYPE_CHECKING:
     from selfplay.league.games import GameTable
@@ -57,16 +57,28 @@ class Leaderboard(BaseModel, frozen=True, extra="forbid"):
     draw_share: float
     finished: float | None  # share of games that ended because a player was out of stocks; None: not fights
     newest: str | None
+    beats: tuple[Beaten, ...]  # players that the newest generation beats, the strongest first
     progress: Difference | None  # newest minus start; None: one of them has no games
     left_out: dict[str, int]  # excluded games by reason
     fit: Fit
     warnings: tuple[str, ...]
 
+    def stronger(self) -> tuple[LeaderboardRow, ...]:
+        """Scripted players and shipped policies above all generations; none without a generation."""
+        best = next((row.rank for row in self.rows if row.trained), 0)
+        return tuple(row for row in self.rows if row.scripted and row.rank < best)
+
     def top(self, count: int = TOP) -> tuple[LeaderboardRow, ...]:
-        """The first ``count`` rows, plus scripted players, people, the start and the newest generation."""
+        """The run first: without ``stronger`` players, and without scripted ones that met no generation.
+
+        The first ``count`` of the rest, plus scripted players, people, the start and the newest generation.
+        """
         always = {START, self.newest}
+        stronger = {row.policy for row in self.stronger()}
+        alone = not any(row.trained for row in self.rows)
+        rows = [row for row in self.rows if row.policy not in stronger and (alone or row.met or not row.scripted)]
         return tuple(
-            row for row in self.rows if row.rank <= count or row.scripted or row.person or row.policy in always
+            row for place, row in enumerate(rows) if place < count or row.scripted or row.person or row.policy in always
         )
 
 
@@ -137,6 +149,7 @@ def analyse(
         draw_share=draws,
         finished=None if finished is None else float(finished.sum()) / max(len(finished), 1),
         newest=generations[-1] if generations else None,
+        beats=beaten(ratings, generations[-1]) if generations else (),
         progress=_progress(ratings, generations),
         left_out=dict(chosen.left_out),
         fit=_fit(diagnosis),

@@ -110,6 +110,22 @@ class Ratings:
         bound = bounded(bool(from_below[two[0]]), bool(from_above[two[0]]))
         return Difference(gap, gap - Z95 * se, gap + Z95 * se, likely, bound)
 
+    def beaten_by(self, player: str) -> list[str]:
+        """Players, other than people and generations, that stand clearly below ``player``, the strongest first.
+
+        The 95% interval of the difference excludes 0, and ``player`` has more than half of the points of their games.
+        """
+        me, found = self.index(player), []
+        for i in np.argsort(-self.elo, kind="stable").tolist():
+            name = self.players[i]
+            if self.people[i] or generation_number(name) is not None or name == player:
+                continue
+            low, _ = self.difference(player, name).ends
+            won = not self.met[me, i] or self.won[me, i] > self.met[me, i] / 2
+            if low is not None and low > 0 and won:
+                found.append(name)
+        return found
+
 
 @final
 @dataclass(frozen=True, slots=True)

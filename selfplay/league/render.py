@@ -141,7 +141,7 @@ def plays_with_itself(board: Leaderboard) -> bool:
 def _cells(row: LeaderboardRow, board: Leaderboard) -> tuple[str, ...]:
     cells = (
         str(row.rank),
-        f"{row.name}{' (bot)' if row.scripted else ' (person)' if row.person else ''}",
+        f"{row.name}{_mark(row, board)}",
         f"{row.elo:.0f}",
         interval(row),
         str(row.wins),
@@ -154,9 +154,29 @@ def _cells(row: LeaderboardRow, board: Leaderboard) -> tuple[str, ...]:
     return (*cells, paid(_with(row, ITSELF))) if plays_with_itself(board) else cells
 
 
+def _won(row: LeaderboardRow) -> str:
+    return f", won {row.wins} of {row.games}" if row.met else ""
+
+
+def _mark(row: LeaderboardRow, board: Leaderboard) -> str:
+    if row.policy == board.newest:
+        return " (newest)"
+    return " (bot)" if row.scripted else " (person)" if row.person else ""
+
+
 def interval(row: LeaderboardRow) -> str:
     """The interval as text, with an open end for a perfect score."""
     return "" if row.ends is None else interval_text(row.ends)
+
+
+def beats(board: Leaderboard) -> str:
+    """Players that the newest generation beats, in a sentence without its stop; empty if there are none."""
+    if not board.beats:
+        return ""
+    strongest, *others = board.beats
+    names = [other.player for other in others]
+    more = f", and the weaker {', '.join(names)}" if names else ""
+    return f"{board.newest} beats {strongest}{more}"
 
 
 def _fit(board: Leaderboard) -> list[str]:
@@ -242,12 +262,18 @@ def _notes(board: Leaderboard, show_all: bool) -> list[str]:
             f"progress: {board.newest} is {gain.elo:+.0f} Elo ({interval_text(gain.ends, '+.0f')}) from {START}; "
             f"stronger with likelihood {gain.superiority:.1%}"
         )
+    if board.method == "batch" and (text := beats(board)):
+        notes.append(text)
     notes += _fit(board)
     if board.method == "batch" and board.kind != "foreign":
         notes.append(ANCHORS[board.anchors])
     if any(row.person for row in board.rows):
         notes.append(f"people: {PEOPLE}")
-    if hidden := len(board.rows) - len(_shown(board, show_all)):
+    stronger = () if show_all else board.stronger()
+    if stronger:
+        names = ", ".join(f"{row.name} ({row.elo:.0f}{_won(row)})" for row in stronger)
+        notes.append(f"stronger than every generation: {names}; --all lists them too")
+    if hidden := len(board.rows) - len(_shown(board, show_all)) - len(stronger):
         notes.append(f"{hidden} more players: --all")
     notes += [f"Left out: {count} games {reason}." for reason, count in board.left_out.items()]
     return notes + [f"Warning: {warning}" for warning in board.warnings]

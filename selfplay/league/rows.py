@@ -28,6 +28,18 @@ class PartnerReward(BaseModel, frozen=True, extra="forbid"):
     games: int
 
 
+class Beaten(BaseModel, frozen=True, extra="forbid"):
+    """A player that a generation beats, see ``Ratings.beaten_by``."""
+
+    player: str
+    games: int  # of the two
+    score: float | None  # of the generation in them; None without games
+
+    def __str__(self) -> str:
+        known = "by rating" if self.score is None else f"{self.score:.0%} of {self.games} game{'s' * (self.games != 1)}"
+        return f"{self.player} ({known})"
+
+
 class LeaderboardRow(BaseModel, frozen=True, extra="forbid"):
     """One player. ``low`` and ``high`` are the ends of the 95% interval, None without one."""
 
@@ -44,6 +56,7 @@ class LeaderboardRow(BaseModel, frozen=True, extra="forbid"):
     finished: float | None  # share of its games that ended because a player was out of stocks; None: no fights
     scripted: bool
     person: bool
+    met: bool  # played a generation
     fixed: bool  # pinned at a given value
     bound: Bound  # sides on which the games bound the rating; a perfect score has no upper bound
     above_next: float | None  # probability of being stronger than the row below; None in the last row
@@ -54,6 +67,11 @@ class LeaderboardRow(BaseModel, frozen=True, extra="forbid"):
     def name(self) -> str:
         """The player's name as tables show it: a person's without the start of the id."""
         return (self.person and person_name(self.policy)) or self.policy
+
+    @property
+    def trained(self) -> bool:
+        """Whether it is a generation, or a player of another program."""
+        return not (self.scripted or self.person)
 
     @property
     def ends(self) -> Ends | None:
@@ -73,6 +91,8 @@ def make_rows(
     They are sorted by ``elo`` [n], to which the intervals of ``ratings`` apply or not.
     """
     order = np.argsort(-elo, kind="stable")
+    generations = np.array([generation_number(name) is not None for name in ratings.players], dtype=np.bool_)
+    met = ratings.met[:, generations].sum(axis=1) > 0
     listed = ratings.games > 0
     if listed.any():
         listed |= ratings.pinned
@@ -98,8 +118,9 @@ def make_rows(
                 draws=draws,
                 games=played,
                 finished=None if games.finished is None or not played else finished / played,
-                scripted=not games.external and not ratings.people[i] and generation_number(name) is None,
+                scripted=not games.external and not ratings.people[i] and not generations[i],
                 person=bool(ratings.people[i]),
+                met=bool(met[i]),
                 fixed=bool(ratings.pinned[i]),
                 bound=bounded(bool(ratings.floor[i]), bool(ratings.ceiling[i])),
                 above_next=None if below is None else ratings.difference(name, below).superiority,
@@ -108,6 +129,15 @@ def make_rows(
             )
         )
     return tuple(rows)
+
+
+def beaten(ratings: Ratings, generation: str) -> tuple[Beaten, ...]:
+    """Players that a generation beats, the strongest first."""
+    me, found = ratings.index(generation), []
+    for name in ratings.beaten_by(generation):
+        games, won = int(ratings.met[me, ratings.index(name)]), float(ratings.won[me, ratings.index(name)])
+        found.append(Beaten(player=name, games=games, score=won / games if games else None))
+    return tuple(found)
 
 
 def _outcomes(games: GameTable, ratings: Ratings, rule: ResultRule) -> Ints:

@@ -9,8 +9,6 @@ A generation without games is assumed to be as strong as the interpolation in ti
 ``bradley_terry``, is averaged over the posterior of the rating difference: one that is one-sided at the estimated
 strengths still tells much while the estimate is uncertain. The games of one pair give less and less, because a pair's
 results differ from what the ratings of its two players predict (``PAIR_SPREAD``).
-
-Recent generations also play pinned players, scripted ones and policies, often enough that their results can be shown.
 """
 
 from __future__ import annotations
@@ -37,9 +35,6 @@ NEWEST_WEIGHT: Final = 0.5  # of the newest generation, in the sum of variances 
 LAST_WEIGHT: Final = 0.9  # the same when training has ended
 PAIR_SPREAD: Final = 0.3  # standard deviation of a pair's own deviation from its rating difference, in strength
 GAMES_PER_RESULT: Final = 16  # games of a result that is shown
-STRONGEST: Final = 2  # scripted players that the last generation itself plays
-MIN_SCORE: Final = 0.1
-"""Score of recent generations below which the last generation does not play a pinned player: the games tell little."""
 
 
 @final
@@ -239,43 +234,13 @@ def results(games: GameTable, scripted: str, since: float = 0) -> tuple[Floats, 
 
 
 def scores_against(games: GameTable, scripted: Sequence[str]) -> dict[str, tuple[int, ScoreInterval]]:
-    """Number of games and score of the newest generations by scripted player, of those met often enough.
+    """Number of games and score of recent generations by scripted player, of those met often enough.
 
+    Generations of the first half of the training do not count: their results would say less than the newest can do.
     ``scripted`` has the weakest player first, the result the strongest.
     """
-    found = {name: results(games, name) for name in reversed(scripted)}
+    newest = max((n for name in games.players if (n := generation_number(name)) is not None), default=0)
+    found = {name: results(games, name, newest / 2) for name in reversed(scripted)}
     return {
         name: (len(each[0]), score_interval(*each)) for name, each in found.items() if len(each[0]) >= GAMES_PER_RESULT
     }
-
-
-def plan_scripted(
-    games: GameTable,
-    scripted: Sequence[str],
-    newest: str,
-    budget: int,
-    rng: np.random.Generator,
-    games_each: int = 2,
-    *,
-    last: bool = False,
-) -> list[Matchup]:
-    """Matchups of the newest generation with scripted players that generations have not met often enough.
-
-    While training, scripted players with too few games in total come first, from the weakest to the strongest, so that
-    wins show early. Those with too few games in the second half of the training follow, from the strongest to the
-    weakest. At the ``last`` ``newest`` itself plays the ``STRONGEST`` strongest against which the score is at least
-    ``MIN_SCORE``, and no others. ``scripted`` has the weakest player first.
-    """
-    number, strongest = generation_number(newest) or 0, scripted[::-1]
-    order = [(name, 0.0) for name in scripted] + [(name, number / 2) for name in strongest]
-    if last:
-        recent = {name: results(games, name)[0] for name in strongest}
-        near = [name for name in strongest if len(recent[name]) < GAMES_PER_RESULT or recent[name].mean() >= MIN_SCORE]
-        order = [(name, float(number)) for name in near[:STRONGEST]]
-    found: list[Matchup] = []
-    for name, since in order:
-        planned = games_each * sum(name in matchup.players for matchup in found)
-        missing = GAMES_PER_RESULT - planned - len(results(games, name, since)[0])
-        if (count := min(missing, budget - len(found) * games_each)) >= games_each:
-            found += repeat(newest, name, count, rng, games_each)
-    return found

@@ -151,7 +151,7 @@ class LiveView:
             options = self._console.options.update(width=width)
             height -= len(self._console.render_lines(Group(*parts, *footer), options)) + BORDER[1] + 1
         if self._ratings:
-            tables = (_beats(self._ratings[-1].beats), *tables)
+            tables = (_beats(self._ratings[-1].scores), *tables)
         return Panel(Group(*parts, Text(), side_by_side(tables, width, height), *footer), title="Self-play")
 
     def _parts(self, report: Any, since: float) -> Parts:  # noqa: ANN401
@@ -212,7 +212,8 @@ def _elo(ratings: Sequence[RatingReport], elapsed_s: float, width: int) -> list[
         return []
     last = ratings[-1]
     age = duration(max(elapsed_s - last.elapsed_s, 0.0))
-    text = f"{last}  {last.generation}, {age} ago  "
+    beats = "" if last.beats is None else f" beats {last.beats.player}"
+    text = f"{last}  {last.generation}{beats}, {age} ago  "
     room = max(width - len(text), 0)
     history = sparkline([rating.elo for rating in ratings[-room:]]) if room else ""
     return [Text.assemble((text, "bold"), (history, "yellow"), no_wrap=True, overflow="ellipsis")]

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Protocol
 from pydantic import BaseModel, Field
 
 from selfplay.league.ratings import Ends, interval_text
+from selfplay.league.rows import Beaten
 from selfplay.update_metrics import Count, UpdateMetrics
 
 Seconds = Annotated[float, Field(ge=0)]
@@ -98,7 +99,7 @@ class GateReport(BaseModel, frozen=True, extra="forbid"):
 
 
 class ScoreAgainst(BaseModel, frozen=True, extra="forbid"):
-    """Rating games of recent generations against a scripted player."""
+    """Rating games of recent generations against a scripted player or shipped policy."""
 
     player: str
     games: Annotated[int, Field(ge=1)]
@@ -115,15 +116,11 @@ class RatingReport(BaseModel, frozen=True, extra="forbid"):
     ends: Ends  # of the 95% interval; equal where the generation has the weights of a pinned policy
     iteration: Annotated[int, Field(ge=0)]  # after which it was made
     elapsed_s: Seconds  # of the run, when it was made
-    beats: tuple[ScoreAgainst, ...] = ()  # scripted players with enough games, the strongest first
+    beats: Beaten | None = None  # the strongest player that it beats
+    scores: tuple[ScoreAgainst, ...] = ()  # against players with enough games, the strongest first
 
     def __str__(self) -> str:
         return f"Elo {self.elo:.0f} ({interval_text(self.ends)})"
-
-    @property
-    def beaten(self) -> ScoreAgainst | None:
-        """The strongest scripted player that it beats for sure; None without one."""
-        return next((score for score in self.beats if score.low > 0.5), None)
 
 
 def rated_now(rating: RatingReport | None, iteration: int) -> float | None:

@@ -5,7 +5,7 @@
 
 Each session starts with these two lines an iteration. Then they come with the line of progress, every ``EVERY_S``:
 
-[03:05:05] Progress: iteration 41, 41,984 steps, 512 steps/s, Elo 2103 (1953 to 2253), beats walker 97%, ...
+[03:05:05] Progress: iteration 41, 41,984 steps, 512 steps/s, Elo 2103 (1953 to 2253), ...
 """
 
 from __future__ import annotations
@@ -174,8 +174,8 @@ def progress_line(report: IterationReport, recent: Recent) -> str:
     parts = [f"iteration {report.iteration:,}", f"{report.total_steps:,} steps", f"{recent.steps_per_s:,.0f} steps/s"]
     if (rating := report.rating) is not None:
         parts.append(str(rating))
-        if rating.beaten is not None:
-            parts.append(f"beats {rating.beaten.player} {rating.beaten.score:.0%}")
+        if rating.beats is not None:
+            parts.append(f"beats {rating.beats}")
     if recent.pace:
         kind = MIRROR if MIRROR in recent.pace else min(recent.pace)
         pace = recent.pace[kind]

@@ -12,7 +12,7 @@ import numpy as np
 from selfplay.checkpoint.store import writing
 from selfplay.league.gate import SHARE, Gate, GateState
 from selfplay.league.leaderboard import Leaderboard, build
-from selfplay.league.schedule import plan_scripted, repeat, scores_against
+from selfplay.league.schedule import repeat, scores_against
 from selfplay.report.files import write_ratings
 from selfplay.report.metrics import GateReport, RatingReport, ScoreAgainst
 from selfplay.runner.work_queue import Job, WorkQueue
@@ -40,7 +40,6 @@ MIN_GAMES_AT_ONCE: Final = 8  # games that are worth starting for: loading polic
 GAMES_PER_GENERATION: Final = 8  # the same for each generation, where blocks follow the budget and not the time
 MIN_GAMES_OF_ALL: Final = 32  # and for all of them together
 LAST_MATCHUPS: Final = 8  # matchups of the last generation, also where the share is spent
-SCRIPTED_SHARE: Final = 0.75  # share of a block for results against scripted players, until they have met often enough
 COST_S: Final = 0.05  # of a game that is not played in real time, before any was played
 SHARE_WHILE_TRAINING: Final = 0.6  # part of the share that is spent while training; the rest is for the last generation
 Play = Callable[["Sequence[Matchup]", int, Callable[[], bool]], "Sequence[MatchRecord | RewardRecord]"]
@@ -85,10 +84,6 @@ class RaterResource:
         rated, each = self._rated, self._rated.games_each
         rng = np.random.default_rng(derive(rated.seed, "rating", iteration, len(games)))
         matchups = [] if test is None else repeat(*test, int(SHARE * budget), rng, each)
-        left = budget - len(matchups) * each
-        newest = players[-1 - len(rated.anchors)]
-        known = comparable(games, rated)
-        matchups += plan_scripted(known, rated.anchors, newest, int(SCRIPTED_SHARE * left), rng, each, last=last)
         left = budget - len(matchups) * each
         matchups += plan_games(games, rated, players, left, rng, self._run.path, last=last)
         return self._play(matchups, iteration, lambda: self._cancelled) if matchups else []
@@ -233,10 +228,10 @@ class Rater:
             played = await self._round(progress, players, min(games, GAMES_PER_ROUND), test, last=last)
         started = time.monotonic()
         try:
-            board, decided, beats = await self._ledger.work(self._judge, await self._ledger.games())
+            board, decided, scores = await self._ledger.work(self._judge, await self._ledger.games())
             if decided is not None:
                 self._notify(decided)
-            self.rating = _rating(board, beats, progress) or self.rating
+            self.rating = _rating(board, scores, progress) or self.rating
             await self._ledger.work(self._publish, board, progress.total_steps)
         finally:  # tables take the longer the more games there are
             self.budget.pay(0, time.monotonic() - started)
@@ -266,11 +261,11 @@ class Rater:
         if board.newest is None:
             return board, decided, ()
         found = scores_against(comparable(games, rated), rated.anchors)
-        beats = [
+        scores = [
             ScoreAgainst(player=name, games=count, score=each.score, low=each.low, high=each.high)
             for name, (count, each) in found.items()
         ]
-        return board, decided, tuple(beats)
+        return board, decided, tuple(scores)
 
     def _publish(self, board: Leaderboard, total_steps: int) -> None:
         """Write which generation is best, and the table of TensorBoard. Blocks."""
@@ -290,7 +285,7 @@ class Rater:
         return f"Gate: {candidate} against {best}, {test.pairs} pairs, LLR {test.llr:+.2f}: {became}"
 
 
-def _rating(board: Leaderboard, beats: tuple[ScoreAgainst, ...], progress: Progress) -> RatingReport | None:
+def _rating(board: Leaderboard, scores: tuple[ScoreAgainst, ...], progress: Progress) -> RatingReport | None:
     """Report of the newest generation's row; None if it is missing or has no interval."""
     row = next((row for row in board.rows if row.policy == board.newest), None)
     if row is None or row.ends is None:
@@ -301,7 +296,8 @@ def _rating(board: Leaderboard, beats: tuple[ScoreAgainst, ...], progress: Progr
         ends=row.ends,
         iteration=progress.iteration,
         elapsed_s=progress.elapsed_s,
-        beats=beats,
+        beats=next(iter(board.beats), None),
+        scores=scores,
     )
 
 

@@ -159,7 +159,8 @@ def _finish(tree: Tree, seconds: float) -> None:
     run, feed, progress = family.run, family.feed, family.progress
     board: Leaderboard | None = None
     if tree.rater is not None and run.ledger.exists():
-        board = build(read_games(run.ledger), run=run.path)
+        games = read_games(run.ledger)
+        board = build(games, run=run.path) if len(games) else None
     found = family.summary()
     with disk.tolerate(SUMMARY, ""):
         run.write_summary(
@@ -181,6 +182,8 @@ def _finish(tree: Tree, seconds: float) -> None:
         )
     if board is not None:
         feed.leaderboard(to_text(board, width=terminal_width()))
+    elif tree.rater is not None:
+        feed.notice("No rating game was played: there is no leaderboard")
     feed.notice(
         f"{progress.how_it_ended(whole=not disk.missing)} after {progress.iteration} iterations, {family.played()}, "
         f"{progress.elapsed_s:.0f} s; the run is in {run.path}"

@@ -116,7 +116,8 @@ def test_a_pinned_player_without_games_has_a_row(shipped):
     assert (row.policy, row.elo, row.fixed, row.bound) == ("counter", 2500.0, True, "both")
     assert (row.wins, row.losses, row.draws, row.games, row.finished, row.nash) == (0, 0, 0, 0, None, 0.0)
     assert sum(row.nash for row in board.rows) == pytest.approx(1.0)
-    assert "counter (bot)" in to_text(board)
+    assert "stronger than every generation: counter (2500)" in to_text(board)
+    assert "counter (bot)" in to_text(board, show_all=True)
 
 
 def test_games_against_other_weights_of_a_pinned_policy_do_not_count(shipped):

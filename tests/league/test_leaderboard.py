@@ -1,6 +1,7 @@
 import io
 import itertools
 import json
+import re
 
 import numpy as np
 import pytest
@@ -34,7 +35,7 @@ def test_the_table_is_the_guide_s():
     lines = text.splitlines()
     assert lines[0] == TITLE == "═══ Elo Leaderboard ═══"
     assert [name.strip() for name in lines[1].strip("|").split("|")][:3] == ["Rank", "Policy", "Elo"]
-    assert [row["Policy"] for row in cells(text)] == ["gen_5", "random (bot)", "gen_3"]
+    assert [row["Policy"] for row in cells(text)] == ["gen_5 (newest)", "random (bot)", "gen_3"]
     first = cells(text)[0]
     assert (first["Rank"], first["W"], first["L"], first["D"], first["Games"]) == ("1", "2", "0", "0", "2")
 
@@ -47,6 +48,34 @@ def test_the_top_the_anchors_the_start_and_the_newest_are_shown(many):
     assert f"{32 - len(shown)} more players: --all" in to_text(many)
     assert len(cells(to_text(many, show_all=True))) == 32
     assert "--all" not in to_text(many, show_all=True)
+
+
+def test_the_run_comes_first_and_stronger_players_are_one_line():
+    results = [("gen_1", "walker", "win")] * 12 + [("gen_1", "walker", "loss")]
+    results += [("gen_0", "random", outcome) for outcome in ("win", "loss") for _ in range(4)]
+    results += [("expert", "gen_1", "win")] * 4 + [("gen_1", "expert", "win")] + [("strong", "expert", "win")] * 9
+    results += [("walker", "random", "win")] * 20 + [("rusher", "idler", "win")]
+    study = analyse(GameTable.of(series(results)))
+    board = study.board
+    assert board.rows[0].policy == "strong"
+    text = to_text(board)
+    assert next(row["Policy"] for row in cells(text)) == "gen_1 (newest)"
+    assert re.search(
+        r"^stronger than every generation: strong \(\d+\), expert \(\d+, won 4 of 14\); --all lists", text, re.M
+    )
+    assert not {"rusher", "idler"} & {row.policy for row in board.top()}, "they met no generation"
+    assert "2 more players: --all" in text
+    assert "gen_1 beats walker (92% of 13 games), and the weaker random" in text
+    assert {row["Policy"].split()[0] for row in cells(to_text(board, True))} == set(study.ratings.players)
+
+
+def test_nobody_is_beaten_whose_rating_is_not_clearly_lower_or_who_won_the_games_of_the_two():
+    even = [("gen_1", "random", outcome) for outcome in ("win", "win", "win", "loss")]
+    assert build(GameTable.of(series(even))).beats == ()
+    lost = [("random", "walker", "win")] * 30 + [("gen_1", "random", "win")] * 30 + [("walker", "gen_1", "win")]
+    board = build(GameTable.of(series([*lost, ("random", "gen_1", "win")])))
+    assert [row.policy for row in board.rows] == ["gen_1", "random", "walker"]
+    assert [str(each) for each in board.beats] == ["random (97% of 31 games)"]
 
 
 def test_json_holds_what_the_text_shows(many):
@@ -119,7 +148,7 @@ def test_a_pool_without_ties_to_the_anchor_is_flagged():
 def test_a_perfect_score_is_shown_as_a_bound():
     board = build(GameTable.of(series([("gen_1", "random", "win")] * 10 + [("gen_0", "random", "loss")] * 10)))
     bounds = {row["Policy"]: row["95% interval"] for row in cells(to_text(board))}
-    assert bounds["gen_1"].endswith(" or more")
+    assert bounds["gen_1 (newest)"].endswith(" or more")
     assert bounds["gen_0"].endswith(" or less")
     assert {row.policy: row.bound for row in board.rows} == {"gen_1": "below", "gen_0": "above", "random": "both"}
     assert [row.ends for row in board.rows] == [(board.rows[0].low, None), (1500.0, 1500.0), (None, board.rows[2].high)]
@@ -131,7 +160,7 @@ def test_a_perfect_score_is_shown_as_a_bound():
 def test_whom_nothing_ties_to_the_anchor_has_an_unknown_interval():
     board = build(GameTable.of(series([("gen_1", "random", "win"), ("gen_2", "gen_3", "win")])))
     intervals = {row["Policy"]: row["95% interval"] for row in cells(to_text(board))}
-    assert intervals["gen_2"] == intervals["gen_3"] == "unknown"
+    assert intervals["gen_2"] == intervals["gen_3 (newest)"] == "unknown"
 
 
 def test_a_torn_ledger_is_mentioned(tmp_path):
@@ -195,11 +224,11 @@ def wide():
 
 def drawn(board, width, rich):
     if not rich:
-        return to_text(board, width=width)
+        return to_text(board, show_all=True, width=width)
     from rich.console import Console
 
     screen = io.StringIO()
-    Console(file=screen, width=width).print(to_table(board, width=width))
+    Console(file=screen, width=width).print(to_table(board, show_all=True, width=width))
     return screen.getvalue()
 
 

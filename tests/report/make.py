@@ -1,5 +1,6 @@
 """Reports for tests."""
 
+from selfplay.league.rows import Beaten
 from selfplay.report.metrics import IterationReport, Pace, Play, RatingReport, ScoreAgainst
 from selfplay.update_metrics import UpdateMetrics
 
@@ -33,7 +34,7 @@ PLAY = Play(
     pace={"mirror": PACE},
 )
 
-BEATS = tuple(
+SCORES = tuple(
     ScoreAgainst(player=player, games=games, score=score, low=low, high=high)
     for player, games, score, low, high in (
         ("all_rounder", 16, 0.0, 0.0, 0.17), ("rusher", 24, 0.61, 0.43, 0.79), ("walker", 16, 0.97, 0.79, 1.0)
@@ -41,11 +42,12 @@ BEATS = tuple(
 )  # fmt: skip
 
 
-def rating(iteration=3, elo=1555.0, beats=BEATS):
+def rating(iteration=3, elo=1555.0):
     """Made after this iteration, with an interval of 300 Elo."""
     return RatingReport(
         generation=f"gen_{iteration}", elo=elo, ends=(elo - 150, elo + 150),
-        iteration=iteration, elapsed_s=4.0 * iteration, beats=beats,
+        iteration=iteration, elapsed_s=4.0 * iteration,
+        beats=Beaten(player="walker", games=16, score=0.97), scores=SCORES,
     )  # fmt: skip
 
 

@@ -65,7 +65,7 @@ def test_the_view_fits_and_has_no_empty_table(width, height, mode):
     assert {len(line) for line in lines} == {width}
     text = "\n".join(lines)
     words = [
-        "Elo 1580 (1430 to 1730)  gen_8, 0:00:00 ago  ▁▂▃▄▅▆▇█", "Play", "Learner", "loss", "restarts 1",
+        "Elo 1580 (1430 to 1730)  gen_8 beats walker, 0:00:00 ago  ▁▂▃▄▅▆▇█", "Play", "Learner", "loss", "restarts 1",
         "Beats        score         95%  games", "walker         97%  79 to 100%     16",
     ]  # fmt: skip
     assert [word for word in words if word not in text] == []
@@ -96,7 +96,7 @@ def test_a_rating_is_told_once_and_grows_old():
     for i in (3, 4, 5):
         screen.reporter.iteration(report(i, rating=rating(3)))
     screen.time = 10.0
-    assert "gen_3, 0:00:18 ago  ▁ " in "\n".join(screen.lines())
+    assert "gen_3 beats walker, 0:00:18 ago  ▁ " in "\n".join(screen.lines())
 
 
 def test_a_rating_without_an_upper_bound_shows_none():

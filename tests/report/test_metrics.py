@@ -41,11 +41,6 @@ def test_elo_is_the_first_card_of_tensorboard():
     assert min(dialogue_report(2, rating=rating(2)).flat()) == "charts/elo"
 
 
-def test_who_is_beaten():
-    assert rating().beaten.player == "walker"
-    assert rating(beats=rating().beats[:2]).beaten is None
-
-
 def test_flat_leaves_out_what_is_unknown():
     flat = report(play=Play()).flat()
     assert "play/return_mean" not in flat

@@ -21,7 +21,7 @@ class Clock:
 
 
 PROGRESS = (
-    "Progress: iteration 1, 1,024 steps, 256 steps/s, Elo 1555 (1405 to 1705), beats walker 97%, "
+    "Progress: iteration 1, 1,024 steps, 256 steps/s, Elo 1555 (1405 to 1705), beats walker (97% of 16 games), "
     "mirror games: 0.75 stocks a minute, 25% finished, 10% done, ETA 0:00:36"
 )
 LONG = {"iterations": 5000, "timesteps": 5_120_000}
@@ -71,7 +71,7 @@ def test_short_runs_and_verbose_ones_have_the_guides_lines_of_all_iterations(cha
 def test_a_last_rating_has_a_line_of_its_own():
     stream = io.StringIO()
     PlainReporter(StreamSink(stream), Clock()).rated(report(1, rating=rating(1)))
-    assert "Elo 1555 (1405 to 1705), beats walker 97%" in stream.getvalue()
+    assert "Elo 1555 (1405 to 1705), beats walker (97% of 16 games)" in stream.getvalue()
 
 
 @pytest.mark.parametrize(

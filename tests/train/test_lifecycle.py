@@ -321,6 +321,14 @@ def test_a_signal_ends_a_start_that_hangs(tmp_path, monkeypatch, gate, where):
     assert load_latest_learner(RunDir(tmp_path / "run")).meta.iteration == 0
 
 
+def test_a_run_that_was_stopped_before_its_first_iteration_prints_no_empty_table(tmp_path, monkeypatch):
+    before(monkeypatch, Tree, "start_runners", 1, signalled(signal.SIGTERM))
+    code, text = train(tmp_path / "run", "--track-elo", size=KUHN)
+    assert code == 143
+    assert "No rating game was played" in text
+    assert "Leaderboard" not in text
+
+
 def test_a_signal_ends_the_start_of_a_service_that_hangs(tmp_path, monkeypatch):
     async def service(ctx):
         signalled(signal.SIGTERM)()

@@ -1,5 +1,7 @@
 import asyncio
 import json
+from collections import Counter
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,6 +9,7 @@ import pytest
 
 from selfplay.commands.players import contender
 from selfplay.errors import RunnerError
+from selfplay.league.anchors import find_table
 from selfplay.league.games import GameTable
 from selfplay.league.leaderboard import build
 from selfplay.league.ratings import rate
@@ -106,6 +109,27 @@ def test_plans_build_on_the_games_of_these_settings_alone(contenders):
     fresh = plan_games(GameTable.of([]), SETTINGS, PLAYERS, 4, np.random.default_rng(1))
     assert plan_games(GameTable.of(foreign), SETTINGS, PLAYERS, 4, np.random.default_rng(1)) == fresh
     assert plan_games(GameTable.of(ours), SETTINGS, PLAYERS, 4, np.random.default_rng(1)) != fresh
+
+
+def test_the_last_block_goes_to_opponents_whose_games_are_not_decided_beforehand():
+    """Two shipped policies that no generation has met are 1,000 Elo and more above the last one."""
+    table, _ = find_table("fd572bb7b0f6")
+    settings = SimpleNamespace(
+        settings=table.settings, group=f"{table.settings}/stochastic", games_each=2, anchors=table.by_strength(), seed=0
+    )
+    results = [("gen_200", "all_rounder", outcome) for outcome in ("win", "loss") for _ in range(8)]
+    results += [("gen_200", "edge_guarder", "win")] * 8 + [("gen_200", "gen_0", "win")] * 8
+    results += [("gen_0", "walker", outcome) for outcome in ("win", "loss") for _ in range(8)]
+    games = replace(GameTable.of(series(results)), groups=(settings.group,))
+    resource = rater.RaterResource(SimpleNamespace(path=None), settings, lambda matchups, *_: list(matchups))
+    players = ("gen_0", "gen_200", "gen_250", *settings.anchors)
+    played = resource.work(games, players, 68, 7, last=True)
+    assert len(played) == 34
+    assert played == resource.work(games, players, 68, 7, last=True)
+    met = Counter(name for matchup in played for name in matchup.players)
+    assert met["gen_250"] >= 28
+    assert met["strong"] + met["expert"] + met["random"] + met["walker"] + met["rusher"] <= 2
+    assert met["all_rounder"] + met["weak"] + met["gen_200"] >= 20
 
 
 def test_a_stop_ends_rating_games(contenders):
@@ -276,15 +300,16 @@ def test_what_is_reported_of_a_table():
     games = GameTable.of(series([*scripted, ("gen_5", "gen_0", "win"), ("gen_0", "random", "win")]))
     settings = SimpleNamespace(settings="abc", group=games.groups[0], games_each=2, anchors=("random", "walker"))
     made = rater.Rater(SimpleNamespace(path=None), rater.RatingPlan(settings, 0.1, 0.05), None, None, print)
-    board, decided, beats = made._judge(games)
+    board, decided, scores = made._judge(games)
     assert decided is None
-    report = rater._rating(board, beats, SimpleNamespace(iteration=7, elapsed_s=12.0))
+    report = rater._rating(board, scores, SimpleNamespace(iteration=7, elapsed_s=12.0))
     row = next(row for row in board.rows if row.policy == "gen_5")
     assert (report.generation, report.iteration, report.elapsed_s) == ("gen_5", 7, 12.0)
     assert (report.elo, report.ends) == (row.elo, (row.low, row.high))
     unbeaten = build(GameTable.of(series([("gen_5", "random", "win")])))
     assert rater._rating(unbeaten, (), SimpleNamespace(iteration=7, elapsed_s=12.0)).ends[1] is None
-    assert [(each.player, each.games, each.score) for each in report.beats] == [("random", 16, 15 / 16)]
+    assert [(each.player, each.games, each.score) for each in report.scores] == [("random", 16, 15 / 16)]
+    assert str(report.beats) == "random (94% of 16 games)"
     assert rater._rating(build(GameTable.of([])), (), SimpleNamespace(iteration=7, elapsed_s=12.0)) is None
 
 

@@ -22,7 +22,8 @@ CREDIT_S: Final = 4.0  # a stock is taken, not thrown away, if its owner was hit
 COMBO: Final = 2.0  # factor of damage to a player who is still in hitstun
 COMEBACK: Final = 1.5  # factor of all gains of a player who was behind
 BEHIND: Final = 50.0  # percent, stocks included, that a player who is behind lacks
-AFTER_S: Final = 2.0  # of the window that follow its last gain, at most half of it
+AFTER_S: Final = 1.0  # of the window that follow its last gain, at most half of it
+MARGIN_S: Final = 1.0  # between the start of a window and a lost stock
 
 
 class Loss(NamedTuple):
@@ -82,31 +83,36 @@ class Moment(NamedTuple):
     start_s: float  # after the first frame
     gain: float  # what a player gains on the other, in percent, stocks included; 0: nothing happens
     why: str  # what happens, as a sentence without its stop
+    stocks: int = 0  # that the player takes
 
 
 def best_moment(film: Film, seconds: float, seats: Sequence[int] = (0, 1)) -> Moment:
     """The window of ``seconds`` in which one of ``seats`` gains most on the other player.
 
-    Gains are damage dealt minus damage taken, in percent. A stock that a player loses soon after a hit counts 100 when
-    the player leaves the blast zone. Damage to a player in hitstun, a combo, counts twice. All gains count half more
-    for a player who is behind when the window begins. Where stocks are taken, a window ends soon after one, so that it
-    shows what led to it.
+    Gains are damage dealt minus damage taken, in percent. A stock that a player loses soon after a hit counts 100 for
+    the other; any lost stock costs its owner 100. Damage to a player in hitstun, a combo, counts twice. All gains count
+    half more for a player who is behind when the window begins. Where stocks are taken, a window ends soon after one
+    has left the count of stocks, so that it shows what led to it. No window begins within ``MARGIN_S`` of a stock lost
+    by one of ``seats``, which would show a defeat first.
     """
     percent = np.nan_to_num(film.players["percent"]).astype(np.float64)
     dealt = np.maximum(np.diff(percent, axis=0, prepend=percent[:1]), 0)[:, ::-1]  # [T, 2] by the seat that hits
     stunned = np.nan_to_num(film.players["hitstun"])[:, ::-1] > 0
     combo = np.concatenate([stunned[:1] & False, stunned[:-1]])
-    taken = _taken(film, dealt)
-    gains = dealt * np.where(combo, COMBO, 1.0) + STOCK * taken
-    total = np.concatenate([np.zeros((1, 2)), np.cumsum(gains - gains[:, ::-1], axis=0)])
+    lost, taken, calm = _stocks(film, dealt, seats)
+    harm = dealt * np.where(combo, COMBO, 1.0)
+    gains = harm - harm[:, ::-1] + STOCK * taken - STOCK * lost
+    total = np.concatenate([np.zeros((1, 2)), np.cumsum(gains, axis=0)])
     before = round(max(seconds - AFTER_S, seconds / 2) * FPS)
     ends = np.arange(1, len(film) + 1)  # the moments after the windows' gains
     starts = np.searchsorted(film.frames, film.frames - before, side="right")
     lead = STOCK * film.players["stocks"].astype(np.float64) - percent
     behind = lead[:, ::-1] - lead >= BEHIND
     gained = (total[ends] - total[starts]) * np.where(behind[starts], COMEBACK, 1.0)
-    if taken[:, seats].any():
-        gained = np.where(taken, gained, 0.0)
+    gained = np.where(calm[starts, None], gained, 0.0)
+    with_stock = np.where(taken, gained, 0.0)
+    if (with_stock[:, seats] > 0).any():
+        gained = with_stock
     seat = max(seats, key=lambda seat: float(gained[:, seat].max()))
     end = int(gained[:, seat].argmax())
     start, gain = int(starts[end]), float(gained[end, seat])
@@ -117,17 +123,26 @@ def best_moment(film: Film, seconds: float, seats: Sequence[int] = (0, 1)) -> Mo
     text = f"{film.names[seat]} deals {dealt[window, seat].sum():.0f}%"
     text += f" and takes {'a stock' if stocks == 1 else f'{stocks} stocks'}" if stocks else ""
     text += ", from behind" if behind[start, seat] else ""
-    return Moment(float(film.frames[start] - film.frames[0]) / FPS, gain, text)
+    return Moment(float(film.frames[start] - film.frames[0]) / FPS, gain, text, stocks)
 
 
-def _taken(film: Film, dealt: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """[T, 2] whether a seat takes a stock from the other, which it hit not long before."""
-    taken = np.zeros(dealt.shape, bool)
+def _stocks(
+    film: Film, dealt: NDArray[np.float64], seats: Sequence[int]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
+    """When stocks leave the count: [T, 2] whether a seat loses one, and whether it takes one that it hit before.
+
+    And [T] whether no stock of ``seats`` is lost within ``MARGIN_S``.
+    """
+    lost, taken, calm = np.zeros(dealt.shape, bool), np.zeros(dealt.shape, bool), np.ones(len(film), bool)
     for loss in losses(film):
         out = _left_the_blast_zone(film, loss)
         since = np.searchsorted(film.frames, film.frames[out] - round(CREDIT_S * FPS))
-        taken[out, 1 - loss.seat] = dealt[since:out, 1 - loss.seat].any()
-    return taken
+        lost[loss.t, loss.seat] = True
+        taken[loss.t, 1 - loss.seat] = dealt[since:out, 1 - loss.seat].any()
+        if loss.seat in seats:
+            margin = round(MARGIN_S * FPS)
+            calm &= (film.frames < film.frames[out] - margin) | (film.frames > film.frames[loss.t] + margin)
+    return lost, taken, calm
 
 
 def _left_the_blast_zone(film: Film, loss: Loss) -> int:

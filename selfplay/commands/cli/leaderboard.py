@@ -24,7 +24,11 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--anchor", metavar="NAME", help="with --games: the player fixed at 1500 (default: random, or who played most)"
     )
-    made.add_argument("--all", action="store_true", help="all players, not only the top 20 and the anchors")
+    made.add_argument(
+        "--all",
+        action="store_true",
+        help="all players, also stronger ones, those that met no generation and those after the first 10",
+    )
     add_own_code(made)
     form = made.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="as JSON")

@@ -31,7 +31,7 @@ def parser() -> argparse.ArgumentParser:
         nargs="*",
         metavar="PLAYER",
         help="who fights, of a run: gen_N, a policy folder, or a scripted player (default: the newest generation "
-        "against the strongest scripted player that it beats in rated games; with one player: against it)",
+        "against the strongest player that it beats by rating; with one player: against it)",
     )
     made.add_argument(
         "--out",

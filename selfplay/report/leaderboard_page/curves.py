@@ -138,7 +138,9 @@ def maps(study: LeaderboardAnalysis) -> dict[str, Any]:
     ``pairs`` has a row ``[i, j, score, games, seeds, expected, z]`` for each pair, with i above j in the table. Scores
     are of i; z is the deviation from the expected score in standard errors.
     """
-    rows = study.board.top(TOP)[:MOST]
+    board = study.board
+    shown = {*board.top(TOP), *(row for row in board.stronger() if row.met)}
+    rows = [row for row in board.rows if row in shown][:MOST]
     place = {row.policy: i for i, row in enumerate(rows)}
     pairs = []
     for met in study.diagnosis.encounters:

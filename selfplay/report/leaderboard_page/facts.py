@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from selfplay.league.leaderboard import REWARDS
 from selfplay.league.ratings import interval_text
 from selfplay.league.records import START
-from selfplay.league.render import ANCHORS, PEOPLE, agreement, plays_with_itself
+from selfplay.league.render import ANCHORS, PEOPLE, agreement, beats, plays_with_itself
 from selfplay.report.header import text
 from selfplay.report.leaderboard_page.table import percent
 
@@ -39,14 +39,16 @@ def definitions(pairs: Pairs) -> str:
 
 
 def headline(board: Leaderboard) -> str:
-    """The progress of the newest generation, in one sentence."""
-    if board.progress is None or board.method != "batch":
-        return ""
-    gain = board.progress
-    return (
-        f"{board.newest} is {gain.elo:+,.0f} Elo ({interval_text(gain.ends, '+,.0f')}) from {START}, "
-        f"stronger with likelihood {percent(gain.superiority)}."
-    )
+    """The progress of the newest generation, and players that it beats."""
+    gain, found = board.progress, []
+    if board.method == "batch" and gain is not None:
+        found.append(
+            f"{board.newest} is {gain.elo:+,.0f} Elo ({interval_text(gain.ends, '+,.0f')}) from {START}, "
+            f"stronger with likelihood {percent(gain.superiority)}."
+        )
+    if board.method == "batch" and (text := beats(board)):
+        found.append(f"{text}.")
+    return " ".join(found)
 
 
 def about_ratings(board: Leaderboard) -> Pairs:

@@ -167,7 +167,7 @@ def test_an_entry_gives_a_game_opponents_ratings_and_evaluation(name, tmp_path, 
     assert set(read_games(folder / "ledger.jsonl").players) == {"gen_0", "gen_2", "gen_4", *ladder}
     said(rate, folder, "--calibrate", "--games", "4")
     page = tmp_path / "page.html"
-    board = said(leaderboard, folder)
+    board = said(leaderboard, folder, "--all")
     said(leaderboard, folder, "--html", page)
     for player in ladder:
         assert f"| {player} (bot) " in board

@@ -28,12 +28,15 @@ def fight(hits=(), losses=(), stuns=(), start=(0.0, 0.0), frames=1800):
 def test_a_stock_is_shown_with_what_led_to_it_and_what_follows():
     made = fight(hits=[(800, 1, 20), (900, 1, 30), (1100, 1, 60)], losses=[(960, 1)])
     moment = best_moment(made, 12)
-    assert moment.start_s * 60 == pytest.approx(961 - 600)
+    assert moment.start_s * 60 == pytest.approx(961 - 660)
     assert moment.gain == pytest.approx(STOCK + 50)
+    assert moment.stocks == 1
     assert moment.why == f"{NAMES[0]} deals 50% and takes a stock"
 
 
-def test_a_player_is_out_before_the_stock_is_counted():
+def test_a_window_ends_when_the_stock_has_left_the_count():
+    """Off the top that is some time after the blast zone."""
+
     def change(now, frame):
         players = now.players[0]
         players["percent"] = (0, 20 if frame < 800 else 60)
@@ -41,8 +44,31 @@ def test_a_player_is_out_before_the_stock_is_counted():
         players["stocks"][1] = 4 if frame < 960 else 3
 
     moment = best_moment(film(1800, change=change), 12)
-    assert moment.start_s * 60 == pytest.approx(861 - 600)
+    assert moment.start_s * 60 == pytest.approx(961 - 660)
     assert moment.gain == pytest.approx(STOCK + 40)
+
+
+@pytest.mark.parametrize(("lost", "start"), [(240, 301), (241, 302), (301, 362), (361, 422), (362, 301)])
+def test_no_window_begins_within_a_second_of_an_own_loss(lost, start):
+    made = fight(hits=[(800, 1, 20), (900, 1, 60)], losses=[(lost, 0), (960, 1)])
+    for seats in ((0,), (0, 1)):
+        moment = best_moment(made, 12, seats)
+        assert (moment.start_s * 60, moment.stocks) == (pytest.approx(start), 1)
+    assert best_moment(made, 12, (1,)).start_s == 0
+
+
+def test_an_own_stock_is_lost_from_the_blast_zone_on():
+    def change(now, frame):
+        players = now.players[0]
+        players["percent"] = (0, 0 if frame < 900 else 60)
+        players["action"][0] = DEAD_UP_STAR if 300 <= frame < 450 else WAIT
+        players["stocks"] = 4 if frame < 450 else 3, 4 if frame < 960 else 3
+
+    assert best_moment(film(1800, change=change), 12).start_s * 60 == pytest.approx(511)
+
+
+def test_an_own_stock_costs_as_much_as_one_that_is_taken():
+    assert best_moment(fight([(800, 1, 50)], [(850, 0), (960, 1)]), 12).gain == 50
 
 
 def test_a_stock_that_is_thrown_away_is_none_that_is_taken():
@@ -55,7 +81,7 @@ def test_combos_count_more_than_single_hits():
     hits = [(200, 1, 10), (230, 1, 10), (1000, 1, 10), (1030, 1, 10)]
     moment = best_moment(fight(hits, stuns=[(range(1000, 1040), 1)]), 4)
     assert moment.gain == pytest.approx(10 + COMBO * 10)
-    assert moment.start_s * 60 == pytest.approx(1031 - 120)
+    assert moment.start_s * 60 == pytest.approx(1031 - 180)
 
 
 def test_damage_taken_is_no_gain():
@@ -76,7 +102,7 @@ def test_a_seat_can_be_the_hero():
 
 
 def test_a_fight_without_a_hit_has_no_moment():
-    assert best_moment(fight(frames=30), 12) == (0.0, 0.0, "neither player gains on the other")
+    assert best_moment(fight(frames=30), 12) == (0.0, 0.0, "neither player gains on the other", 0)
 
 
 def test_gaps_and_unknown_numbers_are_no_obstacle():
