@@ -102,7 +102,7 @@ class ExternalFramesGame(MeleeGame):
 
 
 def rules_are_compiled() -> bool:
-    """Whether a first step starts at once or compiles for some seconds."""
+    """Whether a first step starts at once, or compiles the rules first."""
     return all(is_compiled(function) for function in (begin_step, settle_step, encode_games))
 
 

@@ -1,6 +1,6 @@
 """Every shell line of README and of the pages for a first hour works as it is typed, in order, in a fresh folder.
 
-Lines are typed with fewer games and steps (``SMALLER``). ``LEFT_OUT`` says which are not typed, and which test has them.
+Lines are typed with fewer games and steps (``SMALLER``). ``LEFT_OUT`` says which are not typed, and what tests them.
 """
 
 import re
