@@ -1,0 +1,130 @@
+"""Time the first commands of README in fresh clones with empty caches: ``make train``, a page to play, a second clone.
+
+Each run clones this checkout as it is committed, and has a cache folder of its own, so that no package and no compiled
+code of this account is used. About seven minutes a run on an idle machine with a fast network.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from scripts.studies import ROOT
+from scripts.studies.command_line import Command, notify
+from scripts.studies.pages import machine_here, put_between, table, this_command, write_json
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+DOCUMENT: Final = ROOT / "docs" / "data" / "first_hour.json"
+PAGE: Final = ROOT / "docs" / "performance.md"
+FIGURES: Final = {  # of a run, with the words of the table
+    "install_s": "installation of `make train`, s",
+    "installed_mb": "its `.venv`, MB",
+    "compile_s": "compiling the rules, s",
+    "first_iteration_s": "first training iteration after the start of `make train`, s",
+    "train_s": "`make train`, s",
+    "second_first_iteration_s": "a second clone: first iteration after the end of the installation, s",
+    "play_s": "`selfplay play strong`, the rules for browsers included, s",
+    "imitation_s": "imitation of scripted players with another seed, s",
+}
+
+
+def measure(folder: Path) -> dict[str, float]:
+    """The figures of one run."""
+    first, second = (_clone(folder / name) for name in ("first", "second"))
+    train = Timed(("make", "train"), first)
+    ready, end = train.at("== ready"), train.at("")
+    size = subprocess.run(["du", "-sm", ".venv"], cwd=first, capture_output=True, text=True, check=True).stdout
+    again = Timed(("make", "train", "MINUTES=0.2"), second)
+    selfplay = str(first / ".venv" / "bin" / "selfplay")
+    play = Timed((selfplay, "play", "strong", "--no-open"), first)
+    words = ("train", "--preset", "laptop", "--seed", "1", "--max-minutes", "0.05", "--checkpoint", "other")
+    other = Timed((selfplay, *words), first)
+    return {
+        "install_s": ready,
+        "installed_mb": float(size.split()[0]),
+        "compile_s": train.seconds(r"Compiled the game rules in (\d+) s"),
+        "first_iteration_s": train.at("Iter 1:"),
+        "train_s": end,
+        "second_first_iteration_s": again.at("Iter 1:") - again.at("== ready"),
+        "play_s": play.at(""),
+        "imitation_s": other.seconds(r"Imitated scripted players in (\d+) s"),
+    }
+
+
+class Timed:
+    """Runs a command to its end and keeps when it printed each line."""
+
+    def __init__(self, command: Sequence[str], folder: Path) -> None:
+        environment = os.environ | {"XDG_CACHE_HOME": str(folder.parent / "cache"), "PYTHONUNBUFFERED": "1"}
+        environment.pop("NUMBA_CACHE_DIR", None)
+        began = time.monotonic()
+        self._lines: list[tuple[float, str]] = []
+        with subprocess.Popen(
+            command, cwd=folder, env=environment, text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        ) as process:  # fmt: skip
+            assert process.stdout is not None
+            for line in process.stdout:
+                self._lines.append((time.monotonic() - began, line))
+        self._lines.append((time.monotonic() - began, "\n"))
+        if process.returncode:
+            raise SystemExit(f"{' '.join(command)} failed:\n{''.join(line for _, line in self._lines)}")
+
+    def at(self, text: str) -> float:
+        """Seconds until the first line with a text; until the end if the text is empty."""
+        found = [seconds for seconds, line in self._lines if text in line]
+        return round(found[0] if text else found[-1], 1)
+
+    def seconds(self, pattern: str) -> float:
+        """The number that a line says."""
+        return next(float(found[1]) for _, line in self._lines if (found := re.search(pattern, line)))
+
+
+def _clone(folder: Path) -> Path:
+    subprocess.run(["git", "clone", "-q", str(ROOT), str(folder)], check=True)
+    return folder
+
+
+def write(root: Path) -> None:
+    """Write the table from the document."""
+    made = json.loads((root / DOCUMENT.relative_to(ROOT)).read_text(encoding="utf-8"))
+    about = f"`{made['command']}`, {made['date']}, {made['processor']}, {made['cores']} cores:\n\n"
+    rows = [[words, *(f"{run[name]:g}" for run in made["runs"])] for name, words in FIGURES.items()]
+    head = ["", *(f"run {number + 1}" for number in range(len(made["runs"])))]
+    put_between(root / PAGE.relative_to(ROOT), "first hour", about + table(head, rows))
+
+
+def _run(options: argparse.Namespace) -> None:
+    runs: list[dict[str, float]] = []
+    for _ in range(options.runs):
+        with tempfile.TemporaryDirectory() as folder:
+            runs.append(measure(Path(folder)))
+        notify(str(runs[-1]))
+    if options.write:
+        document: dict[str, Any] = {"command": this_command("first_hour", ["--write"]), **machine_here(), "runs": runs}
+        write_json(DOCUMENT, document)
+        write(ROOT)
+
+
+def main() -> int:
+    """Run the command; the exit code."""
+    command = Command("first_hour", __doc__)
+    command.add_argument("--runs", type=int, default=3, metavar="N", help="each in new clones (%(default)s)")
+    command.add_argument(
+        "--write", action="store_true", help="write docs/data/first_hour.json and the table of the page"
+    )
+    return command.execute(_run)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
