@@ -46,7 +46,9 @@ def require_python() -> None:
     """
     if sys.version_info[:2] < OLDEST:
         found = ".".join(map(str, sys.version_info[:3]))
-        _refuse(f"Python {'.'.join(map(str, OLDEST))} or newer is needed, this is {found}", _activate(" PYTHON=python3.12"))
+        _refuse(
+            f"Python {'.'.join(map(str, OLDEST))} or newer is needed, this is {found}", _activate(" PYTHON=python3.12")
+        )
 
 
 def _require_packages() -> None:
