@@ -41,12 +41,12 @@ BIN := .venv/bin
 # ends a session in which no test has finished for ten minutes
 PYTEST := $(BIN)/python -m tests.support.watchdog
 PIP := $(BIN)/python -m pip --disable-pip-version-check
-# uv where it is installed, else pip. Both read constraints.txt, so that there is one list of versions: pip could not
-# read a uv.lock, which moreover names the indexes of packages, so that TORCH_INDEX would have no say.
+# uv where it is installed, else pip. Both read constraints.txt, the only list of versions: pip cannot read a uv.lock, and
+# a uv.lock fixes the index of each package, so that TORCH_INDEX would have no effect.
 UV := $(shell command -v uv 2>/dev/null)
-# uv writes no byte code, and pip shall not: of 200 MB most is never imported, and Python writes what is
+# without byte code, as uv installs: it takes 200 MB, most of it for modules that are never imported
 INSTALL := $(if $(UV),$(UV) pip install --python $(BIN)/python,$(PIP) install --no-compile) --quiet
-# uv otherwise takes a package from the first index that has it, whatever its version
+# without its last option uv takes a package from the first index that has any version of it
 EXTRA_INDEX := $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX) $(if $(UV),--index-strategy unsafe-best-match))
 STAMP := .venv/.installed
 TESTS := .venv/.installed-for-tests
@@ -66,7 +66,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@echo "== virtual environment in .venv ($$($(PYTHON) --version))"
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv || \
 		{ rm -rf .venv; echo "The venv module of Python is missing; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
-	@echo "== this project and its packages: 300 MB to download, 1.15 GB on disk"
+	@echo "== this project and its packages: about 300 MB to download, 1.15 GB on disk"
 ifneq ($(TORCH_INDEX),)
 	@echo "== torch from $(TORCH_INDEX)"
 	@$(INSTALL) --no-deps --index-url $(TORCH_INDEX) $(TORCH)
@@ -78,7 +78,7 @@ endif
 	@echo "== ready: $(BIN)/python"
 
 $(TESTS): $(STAMP)
-	@echo "== packages for the tests: 260 MB to download, 0.9 GB on disk"
+	@echo "== packages for the tests: about 260 MB to download, 0.9 GB on disk"
 	@$(INSTALL) $(EXTRA_INDEX) -c constraints.txt -e '.[$(TESTED)]'
 	@touch $@
 

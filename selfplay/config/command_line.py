@@ -252,9 +252,9 @@ def exit_code(program: str, command: Callable[[], int | None]) -> int:
         _tell(program, str(error))
         return 2
     except ModuleNotFoundError as error:
-        if (lack := missing_extra(error)) is None:
+        if (told := missing_extra(error)) is None:
             raise
-        _tell(program, lack)
+        _tell(program, told)
         return 2
     except (MemoryError, RuntimeError) as error:
         if (lack := out_of_memory(error)) is None:
