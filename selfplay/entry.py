@@ -45,10 +45,8 @@ def require_python() -> None:
         SystemExit: code 2, and one line that says what to type: Python is too old.
     """
     if sys.version_info[:2] < OLDEST:
-        found = ".".join(map(str, sys.version_info[:3]))
-        _refuse(
-            f"Python {'.'.join(map(str, OLDEST))} or newer is needed, this is {found}", _activate(" PYTHON=python3.12")
-        )
+        least, found = (".".join(map(str, version[:3])) for version in (OLDEST, sys.version_info))
+        _refuse(f"Python {least} or newer is needed, this is {found}", _activate(" PYTHON=python3.12"))
 
 
 def _require_packages() -> None:
@@ -57,7 +55,7 @@ def _require_packages() -> None:
         return
     from envs.distribution import CHECKOUT, install_command
 
-    is_active = Path(sys.prefix).resolve() == ROOT / ".venv"
+    is_active = Path(sys.prefix).resolve() == (ROOT / ".venv").resolve()
     remedy = install_command() if is_active or not CHECKOUT.is_file() else _activate()
     _refuse(f"not installed in {sys.executable}: {', '.join(missing)}", remedy)
 
@@ -65,11 +63,16 @@ def _require_packages() -> None:
 def _activate(options: str = "") -> str:
     """The command that activates the virtual environment of the checkout, and makes it first if there is none."""
     activate = ROOT / ".venv" / "bin" / "activate"
-    source = f"source {shlex.quote(os.path.relpath(activate))}"
+    source = f"source {_from_here(activate)}"
     if activate.is_file():
         return source
-    make = "make" if Path.cwd() == ROOT else f"make -C {shlex.quote(os.path.relpath(ROOT))}"
+    make = "make" if Path.cwd() == ROOT else f"make -C {_from_here(ROOT)}"
     return f"{make} .venv{options} && {source}"
+
+
+def _from_here(path: Path) -> str:
+    """A path for the shell, relative or absolute, whichever is shorter."""
+    return shlex.quote(min(os.path.relpath(path), str(path), key=len))
 
 
 def _refuse(why: str, remedy: str) -> None:
