@@ -11,6 +11,8 @@ NAME: Final = "selfplay-arena"
 """On the package index, ``selfplay`` is another project."""
 CHECKOUT: Final = Path(__file__).resolve().parents[1] / "pyproject.toml"
 """There in a checkout; an installed package has its metadata only."""
+EXTRAS: Final = ("dialogue", "dolphin", "export", "pettingzoo", "ray", "video")
+"""Families of packages that are loaded only where they are used."""
 _EXTRA: Final = re.compile(r"extra == (['\"])(?P<name>[\w-]+)\1")
 
 
@@ -45,6 +47,15 @@ def install_command(extra: str = "") -> str:
     name = "." if CHECKOUT.is_file() else NAME
     wanted = f"'{name}[{extra}]'" if extra else name
     return f"pip install -e {wanted}" if name == "." else f"pip install {wanted}"
+
+
+def missing_extra(error: ModuleNotFoundError) -> str | None:
+    """What to say of a package that an extra of this project brings, with the command; None if no extra does."""
+    package = str(error.name).partition(".")[0]
+    for extra in EXTRAS:
+        if any(re.match(rf"{re.escape(package)}(?![\w-])", line) for line in requirements(extra) or ()):
+            return f"{package} is not installed: {install_command(extra)}"
+    return None
 
 
 def _of_checkout(extra: str) -> list[str] | None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from selfplay.commands.cli.initial_states import main
+from selfplay.entry import run
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run("initial-states"))

@@ -1,7 +1,5 @@
 """Supervised self-play training. ``import selfplay`` does not import torch; attributes are loaded lazily."""
 
-from __future__ import annotations
-
 import concurrent.futures.thread  # noqa: F401  (after the main thread has ended it cannot be imported, and torch does)
 from typing import TYPE_CHECKING, Any
 

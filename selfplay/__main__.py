@@ -1,20 +1,23 @@
-"""The command ``selfplay VERB``, also as ``python -m selfplay VERB``."""
-
-from __future__ import annotations
+"""The command ``selfplay VERB``, also as ``python -m selfplay VERB``. Python 3.6 must be able to read this file."""
 
 import sys
-from importlib import import_module
 from pathlib import Path
 
-from envs.distribution import version
-from envs.spelling import nearest
-from selfplay import console
-from selfplay.verbs import COMMANDS, VERBS, WORDS
+from selfplay.entry import require_python, run
 
 
-@console.command
 def main() -> int:
     """Run the verb; the exit code. Only the module of the verb is imported."""
+    require_python()
+    from selfplay import console
+
+    return console.command(_main)()
+
+
+def _main() -> int:
+    from envs.distribution import version
+    from selfplay.verbs import COMMANDS, VERBS
+
     command = COMMANDS[Path(sys.argv[0]).name == "__main__.py"]
     verb, *arguments = sys.argv[1:] or ["--help"]
     if verb in ("--help", "-h"):
@@ -30,12 +33,14 @@ def main() -> int:
         sys.stderr.write(f"{command}: {verb!r} is no verb{_nearest(verb)}\n")
         return 2
     sys.argv = [f"{command} {verb}", *arguments]
-    code: int = import_module(f"selfplay.commands.cli.{verb.replace('-', '_')}").main()
-    return code
+    return run(verb)
 
 
 def _nearest(name: str) -> str:
     """End of the error message for an unknown verb: the verb for that word or script, or the nearest verb."""
+    from envs.spelling import nearest
+    from selfplay.verbs import VERBS, WORDS
+
     stem = Path(name).stem
     near = WORDS.get(stem) or nearest(stem.replace("_", "-"), VERBS)
     return f", did you mean {near}?" if near else "; see --help"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypeVar, get_ar
 
 from pydantic import ValidationError
 
-from envs.distribution import version
+from envs.distribution import missing_extra, version
 from envs.errors import LONGEST_LINE, GameError, shortened
 from envs.files import MAX_TEXT_BYTES, parse_toml, printable, read_plain
 from envs.plugins import allow
@@ -250,6 +250,11 @@ def exit_code(program: str, command: Callable[[], int | None]) -> int:
         return error.exit_code
     except GameError as error:
         _tell(program, str(error))
+        return 2
+    except ModuleNotFoundError as error:
+        if (told := missing_extra(error)) is None:
+            raise
+        _tell(program, told)
         return 2
     except (MemoryError, RuntimeError) as error:
         if (lack := out_of_memory(error)) is None:

@@ -7,7 +7,8 @@ import tomllib
 import pytest
 
 from envs import distribution
-from tests.scripts.commands import ROOT
+from selfplay.config.command_line import exit_code
+from tests.scripts.commands import ROOT, mistake
 from tests.support.processes import finish
 
 TEXTS = (".md", ".py", ".toml", ".txt", ".sh", ".yaml", ".yml", "Makefile")
@@ -70,3 +71,30 @@ def test_the_command_that_installs_an_extra(monkeypatch, tmp_path):
     monkeypatch.setattr(distribution, "CHECKOUT", tmp_path / "pyproject.toml")
     assert distribution.install_command() == f"pip install {distribution.NAME}"
     assert distribution.install_command("ray") == f"pip install '{distribution.NAME}[ray]'"
+
+
+def test_all_extras_for_users_are_known():
+    extras = tomllib.loads(distribution.CHECKOUT.read_text())["project"]["optional-dependencies"]
+    assert {*distribution.EXTRAS} == {*extras} - {"dev"}
+
+
+@pytest.mark.parametrize(
+    ("module", "extra"), [("httpx", "dialogue"), ("scipy.optimize", "dialogue"), ("melee.slippstream", "dolphin")]
+)
+def test_a_command_whose_extra_is_missing_says_so_in_one_line(module, extra, monkeypatch, capsys):
+    def load():
+        raise ModuleNotFoundError(name=module)
+
+    monkeypatch.setattr("sys.argv", ["selfplay train"])
+    line = mistake(capsys, "selfplay train", lambda: exit_code("selfplay train", load))
+    package = module.partition(".")[0]
+    assert line == f"selfplay train: {package} is not installed: pip install -e '.[{extra}]'"
+
+
+@pytest.mark.parametrize("module", ["av_tools", "selfplay.nothing", None])
+def test_a_module_that_no_extra_brings_is_a_defect(module):
+    def load():
+        raise ModuleNotFoundError(name=module)
+
+    with pytest.raises(ModuleNotFoundError):
+        exit_code("selfplay train", load)

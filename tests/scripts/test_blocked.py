@@ -13,7 +13,7 @@ from tests.support.processes import finish
 
 BLOCKING = """
 import pathlib, sys, time
-from scripts import train_self_play
+from selfplay.commands.cli import train
 from selfplay.train.loop import TrainingLoop
 
 report, reports = TrainingLoop._report, []
@@ -28,7 +28,7 @@ def blocks(self, *arguments):
         time.sleep(10**6)
 
 TrainingLoop._report = blocks
-sys.exit(train_self_play.main())
+sys.exit(train.main())
 """
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from envs.dialogue.registry import MATCHING
 from envs.dialogue.states import MatchingRules, MatchingState
-from scripts import dialop_game_init
+from selfplay.commands.cli import initial_states
 from tests.scripts.commands import mistake, run
 
 parquet = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow (the extra dialogue)")
@@ -42,7 +42,7 @@ def test_it_writes_states_without_conversations(tmp_path):
 
 def call(monkeypatch, folder, *words):
     monkeypatch.setattr("sys.argv", ["dialop_game_init.py", "--output_dir", str(folder), *map(str, words)])
-    return dialop_game_init.main()
+    return initial_states.main()
 
 
 def test_a_state_depends_on_seed_part_and_number_alone(tmp_path, monkeypatch, capsys):

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from scripts import convert_selfplay_to_verl, generate_selfplay_games, inspect_dialogue, train_dialogue
 from selfplay.checkpoint.models import read_model
+from selfplay.commands.cli import convert_games, generate_games, inspect_dialogue, train_dialogue
 from selfplay.commands.dialogue_files.table import read_table
 from tests.scripts.commands import ROOT, mistake
 from tests.support.processes import finish
@@ -55,8 +55,8 @@ def test_iterations_go_on_from_each_other_and_finished_ones_are_kept(tmp_path, m
     base = tmp_path / "data" / "kuhn_text_game_selfplay_iterations"
     first = ("--folder", base / "iter_1", "--resume")
     played = ("--model", model, "--num-games", 8, "--games-per-state", 4, "--game", "kuhn_text", "--iteration", 1)
-    assert call(monkeypatch, generate_selfplay_games, *first, *played, "--exp-name", "selfplay_iter") == 0
-    assert call(monkeypatch, convert_selfplay_to_verl, *first) == 0
+    assert call(monkeypatch, generate_games, *first, *played, "--exp-name", "selfplay_iter") == 0
+    assert call(monkeypatch, convert_games, *first) == 0
     assert call(monkeypatch, train_dialogue, *first, "--batch-rows", 8) == 0
     capsys.readouterr()
     kept = {path: path.stat().st_mtime_ns for path in base.rglob("*") if path.is_file()}
@@ -120,14 +120,14 @@ def call(monkeypatch, module, *words):
 @pytest.mark.parametrize(
     ("module", "words", "message"),
     [
-        (generate_selfplay_games, ("--temperature", "11"), "--temperature 11: "),
-        (generate_selfplay_games, ("--num-games", "1"), "--num-games 1: "),
-        (generate_selfplay_games, ("--games-per-state", "1"), "one game's pair has one reward, and so advantage zero"),
-        (generate_selfplay_games, ("--game", "chess"), "--game chess: "),
-        (generate_selfplay_games, ("--games", "1"), "unknown flag --games: did you mean"),
-        (generate_selfplay_games, ("--server", "sglang"), "--server needs --model NAME or FOLDER"),
-        (generate_selfplay_games, ("--server", "ollama"), "--server ollama: "),
-        (convert_selfplay_to_verl, (), "selfplay_games.jsonl: no games; run_selfplay_generation.sh plays them"),
+        (generate_games, ("--temperature", "11"), "--temperature 11: "),
+        (generate_games, ("--num-games", "1"), "--num-games 1: "),
+        (generate_games, ("--games-per-state", "1"), "one game's pair has one reward, and so advantage zero"),
+        (generate_games, ("--game", "chess"), "--game chess: "),
+        (generate_games, ("--games", "1"), "unknown flag --games: did you mean"),
+        (generate_games, ("--server", "sglang"), "--server needs --model NAME or FOLDER"),
+        (generate_games, ("--server", "ollama"), "--server ollama: "),
+        (convert_games, (), "selfplay_games.jsonl: no games; run_selfplay_generation.sh plays them"),
         (train_dialogue, (), "no data to train on; run_selfplay_generation.sh makes it"),
         (train_dialogue, ("--kl", "much"), "--kl much: "),
         (train_dialogue, ("--lora-rank", "0"), "--lora-rank 0: "),
@@ -147,7 +147,7 @@ def test_one_game_is_printed_with_its_masks(tmp_path, monkeypatch, capsys):
     assert told[0].startswith("game 0-0-0-0 of kuhn_text, state 0: ended by ")
     assert "attention position label reward  log-prob" in next(line for line in told if "place" in line)
     where = ("--folder", tmp_path / "out", "--model", model, "--game", "kuhn_text", "--num-games", 4)
-    assert call(monkeypatch, generate_selfplay_games, *where) == 0
+    assert call(monkeypatch, generate_games, *where) == 0
     capsys.readouterr()
     games = tmp_path / "out" / "selfplay_games.jsonl"
     assert call(monkeypatch, inspect_dialogue, "--games", games, "--game-id", "0-0-1-1") == 0

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from scripts import train_self_play
 from selfplay import load_checkpoint, load_policy
 from selfplay.checkpoint import RunDir, load_latest_learner
+from selfplay.commands.cli import train
 from selfplay.league.ledger import read_records
 from tests.scripts.commands import children_of, is_alive, mistake, read_until, run, run_process, start, wait_for
 from tests.train.runs import assert_equal_runs, hashes, rows
@@ -47,7 +47,7 @@ def path(first, folder):
 def call(monkeypatch, *arguments):
     """The script in this process; its exit code."""
     monkeypatch.setattr(sys, "argv", [SCRIPT, *map(str, arguments)])
-    return train_self_play.main()
+    return train.main()
 
 
 # ---- the main command

@@ -104,7 +104,7 @@ def run(options: argparse.Namespace) -> int:
 def main() -> int:
     try:
         from selfplay.config.command_line import run_command
-    except ImportError:  # an old Python, or packages that are missing: that much can be checked without them
+    except ImportError:  # packages are missing: that much can be checked without them
         print("\n".join(check().line() for check in (software.system, software.python, software.packages)))
         return 1
     return run_command(parser, run)
