@@ -41,8 +41,8 @@ BIN := .venv/bin
 # ends a session in which no test has finished for ten minutes
 PYTEST := $(BIN)/python -m tests.support.watchdog
 PIP := $(BIN)/python -m pip --disable-pip-version-check
-# uv where it is installed, else pip. Both read constraints.txt, the only list of versions: pip cannot read a uv.lock, and
-# a uv.lock fixes the index of each package, so that TORCH_INDEX would have no effect.
+# uv where it is installed, else pip. Both read constraints.txt, the only list of versions: pip cannot read a uv.lock,
+# and a uv.lock fixes the index of each package, so that TORCH_INDEX would have no effect.
 UV := $(shell command -v uv 2>/dev/null)
 # without byte code, as uv installs: it takes 200 MB, most of it for modules that are never imported
 INSTALL := $(if $(UV),$(UV) pip install --python $(BIN)/python,$(PIP) install --no-compile) --quiet
@@ -71,7 +71,7 @@ ifneq ($(TORCH_INDEX),)
 	@echo "== torch from $(TORCH_INDEX)"
 	@$(INSTALL) --no-deps --index-url $(TORCH_INDEX) $(TORCH)
 else ifeq ($(shell uname 2>/dev/null),Linux)
-	@echo "   gigabytes more if torch comes with CUDA; without a GPU: make train TORCH_INDEX=https://download.pytorch.org/whl/cpu"
+	@echo "== gigabytes more if torch has CUDA; without a GPU: make train TORCH_INDEX=https://download.pytorch.org/whl/cpu"
 endif
 	@$(INSTALL) $(EXTRA_INDEX) -c constraints.txt -e .
 	@touch $@
