@@ -72,7 +72,7 @@ ifneq ($(TORCH_INDEX),)
 	@echo "== torch from $(TORCH_INDEX)"
 	@$(INSTALL) --no-deps --index-url $(TORCH_INDEX) $(TORCH)
 else ifeq ($(shell uname 2>/dev/null),Linux)
-	@echo "   gigabytes more if torch brings CUDA; without a GPU: make train TORCH_INDEX=https://download.pytorch.org/whl/cpu"
+	@echo "== gigabytes more if torch has CUDA; without a GPU: make train TORCH_INDEX=https://download.pytorch.org/whl/cpu"
 endif
 	@$(INSTALL) $(EXTRA_INDEX) -c constraints.txt -e .
 	@touch $@

@@ -30,10 +30,7 @@ SMALLER = (
 LEFT_OUT = {  # by the start of a line
     "make ": "tests of the make file: a person's own .venv",
     "git ": "the network",
-    "cd ": "the network",
     "pip ": "the network",
-    "uv ": "the network",
-    "source ": "an environment",
     "selfplay selfcheck": "tests/commands/test_selfcheck.py",
     "selfplay train --game-type pettingzoo:": "tests/envs/test_pettingzoo_games.py",
     "selfplay train --game-type matching": "tests/train/dialogue",
