@@ -51,6 +51,10 @@ SENTENCES: Final = {
 """Error messages by pydantic's error type; the names in braces are keys of the error's context."""
 
 
+NO_PRESET: Final = "none"
+"""Name of the plain defaults for ``--preset``."""
+
+
 @dataclass(frozen=True, slots=True)
 class Invocation(Generic[Settings]):
     """Parsed command line of a program."""
@@ -59,6 +63,7 @@ class Invocation(Generic[Settings]):
     resume: bool
     preset: str | None
     explicit: dict[str, Any]  # values given by the user, by dotted name; with --resume those of the preset, too
+    notice: str | None = None  # to be printed before work starts
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +205,9 @@ def make_parser(program: Program[Settings]) -> Parser:
 def _add_sources(section: argparse._ArgumentGroup, program: Program[Any]) -> None:
     """Add the flags that give values to many settings, or to any."""
     path, value = program.example
-    section.add_argument("--preset", metavar="NAME", help=f"Values to start from: {', '.join(program.presets)}")
+    section.add_argument(
+        "--preset", metavar="NAME", help=f"Values to start from: {', '.join([*program.presets, NO_PRESET])}"
+    )
     section.add_argument("--resume", action="store_true", help=program.resume)
     section.add_argument("--config", metavar="FILE", help="Settings by group, in TOML")
     section.add_argument(
@@ -277,13 +284,23 @@ def parse(program: Program[Settings], arguments: Sequence[str]) -> Invocation[Se
         ConfigError: with one line that names the flag, the value and what is valid.
         SystemExit: after ``--help``, or with code 2 where a flag lacks its value.
     """
+    explicit, preset, resume = read(program, arguments)
+    return invoke(program, explicit, preset, resume=resume)
+
+
+def read(program: Program[Settings], arguments: Sequence[str]) -> tuple[dict[str, Any], str | None, bool]:
+    """The values that the arguments give, by dotted name; the name of the preset; and whether a run is resumed.
+
+    Raises:
+        ConfigError: see ``parse``.
+    """
     parser = make_parser(program)
     found, unknown = parser.parse_known_args(arguments)
     if unknown:
         raise ConfigError(parser.unknown(unknown))
     given = vars(found)
     preset, resume = given.pop("preset", None), bool(given.pop("resume", False))
-    return invoke(program, _explicit(program, given), preset, resume=resume)
+    return _explicit(program, given), preset, resume
 
 
 def invoke(
@@ -294,20 +311,26 @@ def invoke(
     Raises:
         ConfigError: see ``parse``.
     """
-    chosen = _preset(program, preset)
+    chosen = preset_values(program, preset)
     program.imply(explicit)
     config = _validate(program, chosen | explicit, PARTIAL if resume else None)
     program.check(config)
     paths = explicit
     if resume:  # a preset is no default here: where it differs from the run, the user has to know
         paths = explicit | chosen
-    return Invocation(config, resume, preset, {path: value_of(config, path) for path in paths})
+    shown_preset = None if preset == NO_PRESET else preset
+    return Invocation(config, resume, shown_preset, {path: value_of(config, path) for path in paths})
 
 
-def _preset(program: Program[Settings], name: str | None) -> dict[str, Any]:
-    if name is None:
+def preset_values(program: Program[Settings], name: str | None) -> dict[str, Any]:
+    """The values of a preset, by dotted name.
+
+    Raises:
+        ConfigError: there is none of that name.
+    """
+    if name in (None, NO_PRESET):
         return {}
-    check_name("--preset", name, list(program.presets))
+    check_name("--preset", name, [*program.presets, NO_PRESET])
     groups = program.presets[name].items()
     return {f"{group}.{setting}": value for group, part in groups for setting, value in part.items()}
 

@@ -32,7 +32,7 @@ def refusal(*arguments):
 @pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.flag)
 def test_every_flag_sets_its_setting_and_nothing_else(option):
     arguments = [option.flag] if option.is_switch else [option.flag, OTHER[option.flag]]
-    invocation = parse(arguments)
+    invocation = parse(["--preset", "none", *arguments])
     before, after = values(Config()), values(invocation.config)
     changed = {name for name in before if before[name] != after[name]}
     assert changed == {option.path} | ({"run.timesteps"} if option.flag == "--max-minutes" else set())
@@ -73,9 +73,44 @@ def test_numbers_as_people_write_them(text, path, value):
 
 
 def test_time_alone_ends_a_run_unless_both_are_given():
-    assert parse(["--max-minutes", "3"]).config.run.timesteps is None
+    assert parse(["--preset", "none", "--max-minutes", "3"]).config.run.timesteps is None
     assert parse(["--preset", "laptop", "--max-minutes", "3"]).config.run.timesteps is None
     assert parse(["--max-minutes", "3", "--timesteps", "5"]).config.run.timesteps == 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "preset"),
+    [
+        ([], "laptop"),
+        (["--game-type", "mock", "--seed", "3", "--character", "fox"], "laptop"),
+        (["--max-minutes", "3"], "laptop"),
+        (["--pretrained", "none"], "laptop"),
+        (["--game-type", "kuhn"], "board"),
+        (["--game-type", "docs.examples.tic_tac_toe:TicTacToe"], "board"),
+        (["--game-type", "dolphin"], None),
+        (["--preset", "none"], None),
+        (["--preset", "board"], "board"),
+        (["--resume"], None),
+        (["--timesteps", "1000"], None),
+        (["--set", "reward.stalling=0"], None),
+        (["--game-type", "kuhn", "--num-games", "64"], None),
+    ],
+)
+def test_a_bare_call_has_the_preset_of_its_game(arguments, preset):
+    call = parse(arguments)
+    assert call.preset == preset
+    of_preset = presets.FIGHTING[preset]["run"]["num_games"] if preset else 64 if "64" in arguments else 4
+    assert call.config.run.num_games == of_preset
+    assert call.config.league.track_elo == (preset == "laptop")
+    assert (call.notice is not None) == (preset is not None and "--preset" not in arguments)
+
+
+def test_a_bare_call_says_its_limits_and_how_to_get_the_plain_defaults():
+    assert parse(["--no-track-elo"]).notice == (
+        "Preset laptop: 12,000,000 steps, 256 games at once. "
+        "--preset none has the plain defaults: 100,000 steps, 4 games"
+    )
+    assert parse(["--max-minutes", "3"]).notice.startswith("Preset laptop with ratings: 3 min, 256 games at once. ")
 
 
 def test_who_wins(tmp_path):
