@@ -101,6 +101,11 @@ def train(
     """
     refuse_in_import("selfplay.train")
     check_address_space(usable_cores())
+    if not isinstance(config, (Config, Mapping, type(None))):
+        raise ConfigError(
+            f"config: settings by group are needed, such as {{'run': {{'timesteps': 100_000}}}}, not {config!r}; "
+            "the game is named by game=, a preset by preset="
+        )
     given = config.model_dump(exclude_unset=True) if isinstance(config, Config) else config or {}
     explicit = flatten(PROGRAM, given, "config")
     named = {

@@ -88,6 +88,8 @@ def test_of_a_config_only_what_was_set_counts_as_given(tmp_path):
     ("settings", "named", "words"),
     [
         ({"run": {"steps": 1}}, {}, "config: unknown setting 'run.steps'"),
+        ({"timesteps": 500}, {}, r"config: 'timesteps' stands outside a group .*, did you mean run\.timesteps\?"),
+        ("kuhn", {}, r"config: settings by group are needed, .* not 'kuhn'; the game is named by game="),
         ({"run": 3}, {}, r"config: 'run' stands outside a group such as \[ppo\]"),
         ({"run": {"num_games": 0}}, {}, "--num-games 0: at least 1 is needed"),
         ({}, {"game": "khun"}, "--game-type khun: unknown, did you mean kuhn"),

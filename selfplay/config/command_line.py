@@ -23,7 +23,7 @@ from envs.spelling import nearest
 from selfplay import console, verbs
 from selfplay.config.base import PARTIAL, Group
 from selfplay.config.options import Option, field_of, flag_of, moved, paths, shown, value_of
-from selfplay.config.words import meant, setting_meant
+from selfplay.config.words import by_word, meant, setting_meant
 from selfplay.errors import ConfigError, SelfPlayError, out_of_memory
 
 if TYPE_CHECKING:
@@ -120,7 +120,9 @@ class Parser(argparse.ArgumentParser):
         if instead := self._moved.get(flag):
             return f"{flag} is now {instead}{_value(instead, value, arguments[arguments.index(word) + 1 :])}"
         if flag in self._elsewhere:
-            return f"{flag} is a flag of {self._elsewhere[flag]}"
+            other = f"{flag} is a flag of {self._elsewhere[flag]}"
+            here = by_word(flag, self._option_string_actions)
+            return f"unknown flag {flag}: did you mean {here}? {other}" if here else other
         instead = self._words.get(flag.lstrip("-"))
         if not flag.startswith("-"):
             return f"{word!r} is not a flag{f': did you mean {instead}?' if instead else '; see --help'}"
@@ -166,6 +168,8 @@ _ONE_OF: Final = re.compile(r"one of the arguments (?P<names>.*) is required")
 _NO_NUMBER: Final = re.compile(r"argument (?P<flag>\S+): invalid (?P<kind>int|float) value: '(?P<value>.*)'")
 _NO_CHOICE: Final = re.compile(r"argument (?P<flag>\S+): invalid choice: '(?P<value>.*)' \(choose from (?P<valid>.*)\)")
 _NO_VALUE: Final = re.compile(r"argument (?P<flag>\S+): expected one argument")
+_SHORT_NUMBER: Final = re.compile(r"(?P<digits>-?\d+(?:\.\d+)?)(?P<power>e\+?\d{1,3}|k|m)")
+_POWERS: Final = {"k": "e3", "m": "e6"}
 _NUMBERS: Final = {"int": "whole number", "float": "number"}
 
 
@@ -351,23 +355,23 @@ def _explicit(program: Program[Settings], given: dict[str, Any]) -> dict[str, An
 def _split(value: Any, field: FieldInfo) -> Any:  # noqa: ANN401
     if not isinstance(value, str):
         return value
-    if any(get_origin(kind) is tuple for kind in (field.annotation, *get_args(field.annotation))):
+    kinds = (field.annotation, *get_args(field.annotation))
+    if any(get_origin(kind) is tuple for kind in kinds):
         return tuple(part for part in value.split(",") if part)
     if value.replace("_", "").replace(",", "").isdigit():
         return value.replace("_", "").replace(",", "")
-    if isinstance(field.default, int) or field.default is None:
+    if str not in kinds and (isinstance(field.default, int) or field.default is None):
         whole = _whole(value)
         return value if whole is None else whole
     return value
 
 
 def _whole(text: str) -> int | None:
-    """12e6 as a whole number."""
-    try:
-        number = float(text)
-    except ValueError:
+    """12e6, 12M or 500k as a whole number."""
+    if not (found := _SHORT_NUMBER.fullmatch(text.lower())):
         return None
-    return int(number) if number.is_integer() and "e" in text.lower() else None
+    number = float(found["digits"] + _POWERS.get(found["power"], found["power"]))
+    return int(number) if number.is_integer() else None
 
 
 def _from_file(program: Program[Settings], path: Path) -> dict[str, Any]:
@@ -389,8 +393,9 @@ def flatten(program: Program[Any], document: Mapping[str, object], where: str) -
     flat: dict[str, Any] = {}
     for group, part in document.items():
         if not isinstance(part, Mapping):
-            example = program.example[0].partition(".")[0]
-            raise ConfigError(f"{where}: {group!r} stands outside a group such as [{example}]")
+            example, flags = program.example[0].partition(".")[0], {one.flag: one.path for one in program.options}
+            near = setting_meant(group, paths(program.settings), flags)
+            raise ConfigError(f"{where}: {group!r} stands outside a group such as [{example}]{near}")
         flat |= {_known(program, f"{group}.{name}", where): value for name, value in part.items()}
     return flat
 

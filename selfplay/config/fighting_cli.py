@@ -18,9 +18,11 @@ from selfplay.config.options import moved
 from selfplay.errors import ConfigError
 from selfplay.league.modes import MODES
 
-EPILOG: Final = """examples:
-  selfplay train --character fox
-  selfplay train --resume --timesteps 20000000
+EPILOG: Final = f"""modes: {", ".join(sorted(MODES)[:-1])},
+  {max(MODES)}; --character list and --stage list show the others of these names
+Without settings of a preset: laptop with --track-elo for fights, else board
+examples:
+  selfplay train --resume --timesteps 20M
   selfplay train --game-type matching --help  # dialogue games
 """
 

@@ -170,6 +170,9 @@ def _start(session: Session, preset: str | None, stream: TextIO, notices: Sequen
 
 def _header(session: Session, preset: str | None, at: str | None) -> list[tuple[str, object]]:
     config = session.config
+    hidden = HIDDEN if session.game.fighter else (*HIDDEN, *marked(Config, Mark.FIGHTS_ONLY))
+    if not config.ppo.teacher_kl_reverse:  # without an effect, as by default
+        hidden = (*hidden, "ppo.teacher_kl_reverse")
     outsider = config.emulator.outsider or (session.hooks.opponents and "chosen by a function")
     return [
         ("Mode", None if outsider else config.league.mode),
@@ -184,5 +187,5 @@ def _header(session: Session, preset: str | None, at: str | None) -> list[tuple[
         ("Run folder", session.run.path),
         ("Resume", None if session.game.repeats else "games in progress begin anew: this game does not repeat itself"),
         ("Resumed at", at),
-        *listed(config, HIDDEN if session.game.fighter else (*HIDDEN, *marked(Config, Mark.FIGHTS_ONLY))),
+        *listed(config, hidden),
     ]

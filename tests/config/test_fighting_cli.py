@@ -8,6 +8,7 @@ from selfplay.config.command_line import make_parser
 from selfplay.config.fighting import OPTIONS, Config
 from selfplay.config.fighting_cli import parse
 from selfplay.errors import ConfigError
+from selfplay.league.modes import MODES
 from tests.config.samples import OTHER
 
 
@@ -64,6 +65,9 @@ def test_the_guides_defaults():
         ("--hidden=64", "net.hidden", (64,)),
         ("--no-track-elo", "league.track_elo", False),
         ("--set=ppo.anneal=true", "ppo.anneal", True),
+        ("--timesteps=1.5M", "run.timesteps", 1_500_000),
+        ("--num-games=1k", "run.num_games", 1000),
+        ("--pretrained=5M", "run.pretrained", "5M"),
         ("--set=league.current=0.7", "league.current", 0.7),
         ("--set=net.hidden=32,16", "net.hidden", (32, 16)),
     ],
@@ -142,7 +146,7 @@ def test_help_fits_on_two_screens(capsys, monkeypatch):
         parse(["--help"])
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "usage: selfplay train [flags]"
-    assert len(lines) <= 70
+    assert len(lines) <= 72
     assert max(map(len, lines)) <= 80
     assert [option.flag for option in OPTIONS if not any(shows(line, option) for line in lines)] == []
     assert any("--set NAME=VALUE" in line and "docs/guide.md" in line for line in lines)
@@ -161,6 +165,9 @@ def test_help_shows_defaults_and_examples(capsys):
     text = " ".join(capsys.readouterr().out.split())
     assert "(default 0.0003)" in text
     assert "examples:" in text
+    assert [mode for mode in MODES if mode not in text.partition("modes:")[2]] == []
+    assert "--character list" in text
+    assert "valid: bowser, " in refusal("--character", "list")
 
 
 # ---- mistakes
@@ -169,6 +176,12 @@ def test_help_shows_defaults_and_examples(capsys):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
+        (["--epochs", "3"], ["did you mean --ppo-epochs?", "--epochs is a flag of the dialogue games"]),
+        (["--policy", "x"], ["did you mean --pretrained (a policy to start from) or --backbone (a network)?"]),
+        (["--num-gpus", "1"], ["did you mean --device cuda?"]),
+        (["--num-workers", "2"], ["did you mean --runners?"]),
+        (["--net-arch", "64"], ["did you mean --hidden?"]),
+        (["--eval-freq", "10"], ["did you mean --save-interval with --track-elo?"]),
         (["--timestep", "5"], ["--timestep", "did you mean --timesteps?"]),
         (["--lerning-rate=3e-4"], ["did you mean --learning-rate?"]),
         (["--num-game", "4"], ["did you mean --num-games?"]),
