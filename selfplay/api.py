@@ -128,11 +128,10 @@ def train(
             resume=resume,
             explicit=call.explicit,
             preset=call.preset,
+            notice=call.notice,
             stream=stream,
             hooks=hooks,
         )
-        if call.notice is not None:
-            stream.write(f"{call.notice}\n")
         code = _beside_a_loop(work, stopped) if _in_a_loop() else work()
     if code == 128 + signal.SIGINT:
         raise KeyboardInterrupt

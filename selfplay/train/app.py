@@ -57,6 +57,7 @@ def train(
     resume: bool = False,
     explicit: Mapping[str, Any] | None = None,
     preset: str | None = None,
+    notice: str | None = None,
     stream: TextIO | None = None,
     hooks: Hooks | None = None,
 ) -> int:
@@ -67,6 +68,7 @@ def train(
         resume: Continue the run of ``--checkpoint``, or the newest.
         explicit: Values that the user gave, by dotted name.
         preset: Its name, for the header.
+        notice: To be printed before a new run starts.
         stream: Where a person looks; by default standard output.
         hooks: Functions of the caller's.
 
@@ -101,6 +103,8 @@ def train(
         config.league.opponents, config.game, None if pretrained == SCRIPTED else pretrained
     )
     check_new_run(folder, is_default=not named)
+    if notice is not None:
+        lines.notice(notice)
     compile_rules(config.game.entry, lines.notice)
     if pretrained == SCRIPTED:  # games of the mock are recorded, whatever the run plays
         compile_rules(find_game(GAME), lines.notice)

@@ -18,11 +18,9 @@ def run(family: str) -> int:
     """Parse the arguments, then load torch and train; the exit code."""
     call = import_module(f"selfplay.config.{family}_cli").parse(sys.argv[1:])
     import_module("selfplay.config.call").check_call(call)
-    if call.notice is not None:
-        sys.stdout.write(f"{call.notice}\n")
-        sys.stdout.flush()
     train = import_module(APPS[family]).train
-    code: int = train(call.config, resume=call.resume, explicit=call.explicit, preset=call.preset)
+    more = {} if call.notice is None else {"notice": call.notice}
+    code: int = train(call.config, resume=call.resume, explicit=call.explicit, preset=call.preset, **more)
     return code
 
 
