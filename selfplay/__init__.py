@@ -4,6 +4,8 @@ import concurrent.futures.thread  # noqa: F401  (after the main thread has ended
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    __version__: str
+
     from envs.plugins import allow as allow
     from selfplay.api import Run as Run
     from selfplay.api import evaluate as evaluate
@@ -31,6 +33,10 @@ __all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401
+    if name == "__version__":
+        from envs.distribution import version
+
+        return version()
     if name not in _HOMES:
         raise AttributeError(f"module 'selfplay' has no attribute {name!r}")
     from importlib import import_module

@@ -20,27 +20,31 @@ def _main() -> int:
 
     command = COMMANDS[Path(sys.argv[0]).name == "__main__.py"]
     verb, *arguments = sys.argv[1:] or ["--help"]
+    if verb == "help":
+        verb, arguments = (arguments[0], ["--help"]) if arguments else ("--help", [])
     if verb in ("--help", "-h"):
         width = max(map(len, VERBS))
         verbs = "\n".join(f"  {name:<{width}}  {text}" for name, text in VERBS.items())
         more = f"{command} VERB --help lists the flags of a verb, {command} --version the version."
         sys.stdout.write(f"usage: {command} VERB ...\n\n{verbs}\n\n{more}\n")
         return 0
-    if verb == "--version":
+    if verb in ("--version", "version"):
         sys.stdout.write(f"selfplay {version()}\n")
         return 0
     if verb not in VERBS:
-        sys.stderr.write(f"{command}: {verb!r} is no verb{_nearest(verb)}\n")
+        sys.stderr.write(f"{command}: {verb!r} is no verb{_nearest(verb, command)}\n")
         return 2
     sys.argv = [f"{command} {verb}", *arguments]
     return run(verb)
 
 
-def _nearest(name: str) -> str:
+def _nearest(name: str, command: str) -> str:
     """End of the error message for an unknown verb: the verb for that word or script, or the nearest verb."""
     from envs.spelling import nearest
-    from selfplay.verbs import VERBS, WORDS
+    from selfplay.verbs import LISTS, VERBS, WORDS
 
+    if name in ("list", "ls"):
+        return f": {LISTS.format(command)}"
     stem = Path(name).stem
     near = WORDS.get(stem) or nearest(stem.replace("_", "-"), VERBS)
     return f", did you mean {near}?" if near else "; see --help"

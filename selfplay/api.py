@@ -20,9 +20,9 @@ from envs.plugins import refuse_in_import
 from selfplay.commands import evaluation
 from selfplay.commands.named_players import game_for, home_game
 from selfplay.commands.players import contender, home_rules
-from selfplay.config.command_line import flatten, invoke
+from selfplay.config.command_line import NO_PRESET, flatten
 from selfplay.config.fighting import Config
-from selfplay.config.fighting_cli import PROGRAM, check_game
+from selfplay.config.fighting_cli import PROGRAM, check_game, invoke
 from selfplay.errors import ConfigError
 from selfplay.machine import usable_cores
 from selfplay.memory_limits import check_address_space
@@ -76,14 +76,17 @@ def train(
     """Train a run to its end. Blocks; also where an event loop runs, as in notebooks.
 
     Args:
-        config: Settings by group, such as ``{"run": {"timesteps": 100_000}}``; others have their defaults.
+        config: Settings by group, such as ``{"run": {"timesteps": 100_000}}``; others have their defaults. A ``Config``
+            has a value for all of them.
         game: ``game.type``, or the class or function itself; it must lie at the top level of a module.
         network: Makes what stands before the layer of logits and value, see ``policy.network.make_body``; or its name
             ``module:attribute``. Like ``game`` it must lie in a module.
         opponents: Chooses the opponents of new games, see ``selfplay.league.matchmaker.Choose``; asked before each
             iteration. To be given again with ``resume``.
         callbacks: Called after each iteration with its ``IterationReport``; one that returns False ends the run.
-        preset: Name of a set of values, which ``config`` overrides.
+        preset: Name of a set of values, which ``config`` overrides; "none" has the plain defaults. By default, as with
+            the command, that of the game (``laptop`` with ratings for fights, else ``board``) if ``config`` gives
+            none of its settings but ``run.pretrained``.
         checkpoint: ``run.checkpoint``, the folder of the run.
         resume: Continue the run of ``checkpoint``, or the newest; settings that are given must be those of the run, or
             may change within one. A game or network of one's own is given again.
@@ -98,6 +101,11 @@ def train(
     """
     refuse_in_import("selfplay.train")
     check_address_space(usable_cores())
+    if not isinstance(config, (Config, Mapping, type(None))):
+        raise ConfigError(
+            f"config: settings by group are needed, such as {{'run': {{'timesteps': 100_000}}}}, not {config!r}; "
+            "the game is named by game=, a preset by preset="
+        )
     given = config.model_dump(exclude_unset=True) if isinstance(config, Config) else config or {}
     explicit = flatten(PROGRAM, given, "config")
     named = {
@@ -106,14 +114,23 @@ def train(
         "run.checkpoint": None if checkpoint is None else str(checkpoint),
     }
     explicit |= {path: value for path, value in named.items() if value is not None}
-    call = invoke(PROGRAM, explicit, preset, resume=resume)
+    if isinstance(config, Config):  # complete as it is: its defaults are those of the class
+        preset = preset or NO_PRESET
+    call = invoke(explicit, preset, resume=resume)
     runs: list[RunDir] = []
     stopped = threading.Event()
     hooks = Hooks(opponents, (*callbacks, lambda _: not stopped.is_set()), runs.append)
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
         stream = nowhere if quiet else sys.stdout
         work = partial(
-            app.train, call.config, resume=resume, explicit=call.explicit, preset=preset, stream=stream, hooks=hooks
+            app.train,
+            call.config,
+            resume=resume,
+            explicit=call.explicit,
+            preset=call.preset,
+            notice=call.notice,
+            stream=stream,
+            hooks=hooks,
         )
         code = _beside_a_loop(work, stopped) if _in_a_loop() else work()
     if code == 128 + signal.SIGINT:

@@ -29,7 +29,8 @@ def check_device(name: str) -> None:
     if name in ("auto", "cpu"):
         return
     if not re.fullmatch(r"cuda(:\d+)?", name):
-        raise ConfigError(f"--device {name}: unknown (valid: auto, cpu, cuda, cuda:N)")
+        near = ", did you mean cuda?" if name.lower().startswith(("gpu", "cuda", "nvidia")) else ""
+        raise ConfigError(f"--device {name}: unknown{near} (valid: auto, cpu, cuda, cuda:N)")
     if not any(Path(path).exists() for path in DRIVERS):
         raise ConfigError(f"--device {name}: not on this machine (valid: auto, cpu)")
 

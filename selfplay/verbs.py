@@ -51,8 +51,15 @@ WORDS: Final = {
     "generate_selfplay_games": "generate-games",
     "convert_selfplay_to_verl": "convert-games",
     "dialop_game_init": "initial-states",
+    "resume": "train --resume",
+    "continue": "train --resume",
 }
 """Verbs by words that other programs, or scripts, have for them."""
+LISTS: Final = (
+    "{0} --help lists the verbs, ls checkpoints the runs, {0} leaderboard RUN the policies of a run, and "
+    "{0} train --character list the characters"
+)
+"""What to type in place of a verb ``list``; {0} is the command."""
 COMMANDS: Final = ("selfplay", "python -m selfplay")
 _IN_TEXT: Final = re.compile(rf"(?<![\w/-])(?<!python -m )selfplay (?=(?:{'|'.join(VERBS)})\b)")
 

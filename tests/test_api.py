@@ -66,6 +66,16 @@ def test_nothing_is_printed_unless_asked_for(tmp_path, capsys):
     assert "Finished after 2 iterations" in capsys.readouterr().out
 
 
+def test_a_bare_call_has_the_preset_that_the_command_has(tmp_path, monkeypatch):
+    called = []
+    monkeypatch.setattr(api.app, "train", lambda config, **given: called.append((config, given)) or 1)
+    for config, named in ((None, {}), ({}, {"preset": "none"}), (Config(), {}), ({"run": {"timesteps": 5}}, {})):
+        with pytest.raises(SystemExit):
+            selfplay.train(config, checkpoint=tmp_path / "run", **named)
+    assert [given["preset"] for _, given in called] == ["laptop", None, None, None]
+    assert [config.run.num_games for config, _ in called] == [256, 4, 4, 4]
+
+
 def test_of_a_config_only_what_was_set_counts_as_given(tmp_path):
     config = Config.model_validate(small(game={"type": "kuhn"}))
     run = selfplay.train(config, checkpoint=tmp_path / "run")
@@ -78,6 +88,8 @@ def test_of_a_config_only_what_was_set_counts_as_given(tmp_path):
     ("settings", "named", "words"),
     [
         ({"run": {"steps": 1}}, {}, "config: unknown setting 'run.steps'"),
+        ({"timesteps": 500}, {}, r"config: 'timesteps' stands outside a group .*, did you mean run\.timesteps\?"),
+        ("kuhn", {}, r"config: settings by group are needed, .* not 'kuhn'; the game is named by game="),
         ({"run": 3}, {}, r"config: 'run' stands outside a group such as \[ppo\]"),
         ({"run": {"num_games": 0}}, {}, "--num-games 0: at least 1 is needed"),
         ({}, {"game": "khun"}, "--game-type khun: unknown, did you mean kuhn"),

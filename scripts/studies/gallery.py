@@ -43,7 +43,8 @@ def build(name: str | None, out: Path) -> list[Path]:
     """Write the pages and ``index.html``; their paths, the index last."""
     from selfplay.checkpoint import RunDir, read_policy_meta
     from selfplay.checkpoint.run_dir import named_run
-    from selfplay.commands.play.content import find_home, write_play_pages
+    from selfplay.commands.play.content import write_play_pages
+    from selfplay.commands.play.home import find_home
     from selfplay.report.fight.saving import save_text
     from selfplay.report.standalone_page import standalone_page
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
@@ -31,13 +32,15 @@ if TYPE_CHECKING:
     from selfplay.league.leaderboard import LeaderboardAnalysis
     from selfplay.league.records import MatchRecord
 
+Added = Callable[[list[PageReplay]], object]  # called with the games so far
+NOT_ALL: Final = "Games are still being played again: load this page anew to see more."
 PATIENCE: Final = 4  # games that are tried in vain before it is clear that this version plays none of the run's again
 
 
 def write_run(
     folder: Path, study: LeaderboardAnalysis, path: Path, notify: Callable[[str], None], *, play: bool = False
 ) -> str:
-    """Write the page of a run; a line that says so.
+    """Write the page of a run at once, and again with each game that was played again; a line that says so.
 
     Args:
         folder: of the run.
@@ -58,20 +61,33 @@ def write_run(
         talks = read_transcripts(folder)
         if talks or records.is_dialogue:
             return _written(PageContent(name, study, records, transcripts=talks), path, notify)
-        replays, notes = steps_of(RunDir(folder), study, notify)
         unused = marked(Config, Mark.FIGHTS_ONLY, Mark.REAL_GAMES_ONLY)
-        content = PageContent(name, study, records, replays, notes, stepped=True, unused=unused)
-        return _written(content, path, notify)
-    run, links, about = RunDir(folder), {}, ""
+        content = PageContent(name, study, records, stepped=True, unused=unused)
+        found = steps_of(RunDir(folder), study, notify, _growing(content, path))
+        return _written(replace(content, replays=found[0], notes=found[1]), path, notify)
+    run, about = RunDir(folder), ""
+    content = PageContent(
+        name, study, records, unused=marked(Config, Mark.REAL_GAMES_ONLY) if records.game == MOCK else ()
+    )
     if play:
+        _growing(content, path)
         pages = _play_pages(run, study, path.with_name(f"{path.stem}_play"), notify)
         links = {player: quote(str(page.relative_to(path.parent))) for player, page in pages.items()}
+        content = replace(content, play=links)
         size = sum(page.stat().st_size for page in pages.values())
         about = f", and {counted(len(pages), 'play page')} in {path.stem}_play ({size / 1e6:.1f} MB)"
-    replays, notes = replays_of(run, study, notify)
-    unused = marked(Config, Mark.REAL_GAMES_ONLY) if records.game == MOCK else ()
-    content = PageContent(name, study, records, replays, notes, play=links, unused=unused)
-    return _written(content, path, notify) + about
+    replays, notes = replays_of(run, study, notify, _growing(content, path))
+    return _written(replace(content, replays=replays, notes=notes), path, notify) + about
+
+
+def _growing(content: PageContent, path: Path) -> Added:
+    """Write the page without games, and return what writes it with the games so far."""
+
+    def added(replays: list[PageReplay]) -> None:
+        write_page(replace(content, replays=replays, notes=(NOT_ALL,)), path)
+
+    added([])
+    return added
 
 
 def _written(content: PageContent, path: Path, notify: Callable[[str], None]) -> str:
@@ -95,7 +111,7 @@ def _play_pages(
 
 
 def replays_of(
-    run: RunDir, study: LeaderboardAnalysis, notify: Callable[[str], None]
+    run: RunDir, study: LeaderboardAnalysis, notify: Callable[[str], None], added: Added = lambda _: None
 ) -> tuple[list[PageReplay], list[str]]:
     """The most notable game of each kind that plays as its row says, and what is to be said about the others."""
     board = study.board
@@ -112,11 +128,11 @@ def replays_of(
         command = respelled("selfplay watch") + f" {quoted(run.path)} --game {one.game.match}"
         return PageReplay(one.kind, one.why, command, *end_document(replayer.film(one.game), LONGEST_S))
 
-    return _played_again(kinds, show, notify, "and stocks, percents and length at its end agree")
+    return _played_again(kinds, show, notify, added, "and stocks, percents and length at its end agree")
 
 
 def steps_of(
-    run: RunDir, study: LeaderboardAnalysis, notify: Callable[[str], None]
+    run: RunDir, study: LeaderboardAnalysis, notify: Callable[[str], None], added: Added = lambda _: None
 ) -> tuple[list[PageReplay], list[str]]:
     """``replays_of`` a run of a game that is no fight, step by step."""
     rows = list(read_records(run.ledger, RewardRecord)) if run.ledger.exists() else []
@@ -133,13 +149,14 @@ def steps_of(
         left_out = f" The first {counted(game['first'], 'step')} are left out here."
         return PageReplay(one.kind, one.why + left_out * (game["first"] > 0), "", game)
 
-    return _played_again(notable(games, study.ratings), show, notify, "and the result agrees")
+    return _played_again(notable(games, study.ratings), show, notify, added, "and the result agrees")
 
 
 def _played_again(
     kinds: list[list[Notable[Row]]],
     show: Callable[[Notable[Row]], PageReplay],
     notify: Callable[[str], None],
+    added: Added,
     agreed: str,
 ) -> tuple[list[PageReplay], list[str]]:
     """The first game of each kind that ``show`` can show, and what is to be said about the others."""
@@ -158,6 +175,7 @@ def _played_again(
             except IncompatibleError as error:
                 failed[match] = str(error)
                 continue
+            added(list(found.values()))
             break
     missing = [kind[0].kind for kind in kinds if kind[0].kind not in {replay.kind for replay in found.values()}]
     return list(found.values()), _notes(failed, missing, agreed if found else "")

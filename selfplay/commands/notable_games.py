@@ -1,18 +1,42 @@
-"""Which of the rated games are worth watching, the best of each kind first."""
+"""Which of the rated games are worth watching, the best of each kind first, and games by their match id."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
+from selfplay.errors import ConfigError
+from selfplay.league.ledger import read_records
 from selfplay.league.ratings import Ratings, expected_score
 from selfplay.league.records import FINISHED, MatchRecord, ResultRule, generation_number, score
 from selfplay.league.rewards import RewardRecord, counters
 from selfplay.report.tree import counted
 
+if TYPE_CHECKING:
+    from selfplay.checkpoint import RunDir
+
 Row = TypeVar("Row", MatchRecord, RewardRecord)
+
+
+def rated_game(run: RunDir, match: str) -> MatchRecord:
+    """The game in the run's ledger with this match id, or the only one whose id starts with it.
+
+    Raises:
+        ConfigError: there is none, or several.
+        LeagueError: the ledger cannot be read.
+    """
+    if not run.ledger.is_file():
+        raise ConfigError(f"{run.path} has no rating games; train it with --track-elo")
+    found = [game for game in read_records(run.ledger) if game.match.startswith(match)] if match else []
+    exact = [game for game in found if game.match == match]
+    if len(exact or found) == 1:
+        return (exact or found)[0]
+    if not found:
+        raise ConfigError(f"{run.ledger} has no game {match!r}")
+    ids = ", ".join(game.match for game in found[:4])
+    raise ConfigError(f"{match!r} is the start of {len(found)} games: {ids}{', ...' if len(found) > 4 else ''}")
 
 
 @dataclass(frozen=True, slots=True)

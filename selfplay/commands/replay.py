@@ -18,10 +18,9 @@ from PIL import Image
 from envs.vector import SyncVectorGame
 from selfplay.commands.players import contender
 from selfplay.commands.watch import recorded
-from selfplay.errors import ConfigError, IncompatibleError, SelfPlayError, boundary
-from selfplay.league.ledger import read_records
+from selfplay.errors import IncompatibleError, SelfPlayError, boundary
 from selfplay.league.schedule import Matchup
-from selfplay.runner.match import Contender, play, play_in
+from selfplay.runner.match import Contender, play_in
 from selfplay.train.fighting.rating import config_of, settings_of
 
 if TYPE_CHECKING:
@@ -66,8 +65,6 @@ class Replayer:
         players, rules = self.players_of(game), self.settings.rules
         first, second = game.seats
         matchup = Matchup((first.player, second.player), (first.character, second.character), game.seed)
-        # without pictures first, which take longer than the game
-        _compare(game, play([matchup], players, rules)[0].stats)
         film, stats = recorded(matchup, players, rules, f"rated game {game.match}", matchup.players)
         _compare(game, stats)
         return film
@@ -109,25 +106,6 @@ def _compare(game: MatchRecord, stats: NDArray[np.void]) -> None:
             f"played again it ends {one}-{other} after {frames:,} frames, not {game.stocks[0]}-{game.stocks[1]} after "
             f"{game.frames:,}: {BECAUSE}"
         )
-
-
-def rated_game(run: RunDir, match: str) -> MatchRecord:
-    """The game in the run's ledger with this match id, or the only one whose id starts with it.
-
-    Raises:
-        ConfigError: there is none, or several.
-        LeagueError: the ledger cannot be read.
-    """
-    if not run.ledger.is_file():
-        raise ConfigError(f"{run.path} has no rating games; train it with --track-elo")
-    found = [game for game in read_records(run.ledger) if game.match.startswith(match)] if match else []
-    exact = [game for game in found if game.match == match]
-    if len(exact or found) == 1:
-        return (exact or found)[0]
-    if not found:
-        raise ConfigError(f"{run.ledger} has no game {match!r}")
-    ids = ", ".join(game.match for game in found[:4])
-    raise ConfigError(f"{match!r} is the start of {len(found)} games: {ids}{', ...' if len(found) > 4 else ''}")
 
 
 class StepReplayer(Replayer):

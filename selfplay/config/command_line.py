@@ -23,7 +23,7 @@ from envs.spelling import nearest
 from selfplay import console, verbs
 from selfplay.config.base import PARTIAL, Group
 from selfplay.config.options import Option, field_of, flag_of, moved, paths, shown, value_of
-from selfplay.config.words import meant, setting_meant
+from selfplay.config.words import by_word, meant, setting_meant
 from selfplay.errors import ConfigError, SelfPlayError, out_of_memory
 
 if TYPE_CHECKING:
@@ -51,6 +51,10 @@ SENTENCES: Final = {
 """Error messages by pydantic's error type; the names in braces are keys of the error's context."""
 
 
+NO_PRESET: Final = "none"
+"""Name of the plain defaults for ``--preset``."""
+
+
 @dataclass(frozen=True, slots=True)
 class Invocation(Generic[Settings]):
     """Parsed command line of a program."""
@@ -59,6 +63,7 @@ class Invocation(Generic[Settings]):
     resume: bool
     preset: str | None
     explicit: dict[str, Any]  # values given by the user, by dotted name; with --resume those of the preset, too
+    notice: str | None = None  # to be printed before work starts
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +120,9 @@ class Parser(argparse.ArgumentParser):
         if instead := self._moved.get(flag):
             return f"{flag} is now {instead}{_value(instead, value, arguments[arguments.index(word) + 1 :])}"
         if flag in self._elsewhere:
-            return f"{flag} is a flag of {self._elsewhere[flag]}"
+            other = f"{flag} is a flag of {self._elsewhere[flag]}"
+            here = by_word(flag, self._option_string_actions)
+            return f"unknown flag {flag}: did you mean {here}? {other}" if here else other
         instead = self._words.get(flag.lstrip("-"))
         if not flag.startswith("-"):
             return f"{word!r} is not a flag{f': did you mean {instead}?' if instead else '; see --help'}"
@@ -161,6 +168,8 @@ _ONE_OF: Final = re.compile(r"one of the arguments (?P<names>.*) is required")
 _NO_NUMBER: Final = re.compile(r"argument (?P<flag>\S+): invalid (?P<kind>int|float) value: '(?P<value>.*)'")
 _NO_CHOICE: Final = re.compile(r"argument (?P<flag>\S+): invalid choice: '(?P<value>.*)' \(choose from (?P<valid>.*)\)")
 _NO_VALUE: Final = re.compile(r"argument (?P<flag>\S+): expected one argument")
+_SHORT_NUMBER: Final = re.compile(r"(?P<digits>-?\d+(?:\.\d+)?)(?P<power>e\+?\d{1,3}|k|m)")
+_POWERS: Final = {"k": "e3", "m": "e6"}
 _NUMBERS: Final = {"int": "whole number", "float": "number"}
 
 
@@ -200,7 +209,9 @@ def make_parser(program: Program[Settings]) -> Parser:
 def _add_sources(section: argparse._ArgumentGroup, program: Program[Any]) -> None:
     """Add the flags that give values to many settings, or to any."""
     path, value = program.example
-    section.add_argument("--preset", metavar="NAME", help=f"Values to start from: {', '.join(program.presets)}")
+    section.add_argument(
+        "--preset", metavar="NAME", help=f"Values to start from: {', '.join([*program.presets, NO_PRESET])}"
+    )
     section.add_argument("--resume", action="store_true", help=program.resume)
     section.add_argument("--config", metavar="FILE", help="Settings by group, in TOML")
     section.add_argument(
@@ -282,13 +293,23 @@ def parse(program: Program[Settings], arguments: Sequence[str]) -> Invocation[Se
         ConfigError: with one line that names the flag, the value and what is valid.
         SystemExit: after ``--help``, or with code 2 where a flag lacks its value.
     """
+    explicit, preset, resume = read(program, arguments)
+    return invoke(program, explicit, preset, resume=resume)
+
+
+def read(program: Program[Settings], arguments: Sequence[str]) -> tuple[dict[str, Any], str | None, bool]:
+    """The values that the arguments give, by dotted name; the name of the preset; and whether a run is resumed.
+
+    Raises:
+        ConfigError: see ``parse``.
+    """
     parser = make_parser(program)
     found, unknown = parser.parse_known_args(arguments)
     if unknown:
         raise ConfigError(parser.unknown(unknown))
     given = vars(found)
     preset, resume = given.pop("preset", None), bool(given.pop("resume", False))
-    return invoke(program, _explicit(program, given), preset, resume=resume)
+    return _explicit(program, given), preset, resume
 
 
 def invoke(
@@ -299,20 +320,26 @@ def invoke(
     Raises:
         ConfigError: see ``parse``.
     """
-    chosen = _preset(program, preset)
+    chosen = preset_values(program, preset)
     program.imply(explicit)
     config = _validate(program, chosen | explicit, PARTIAL if resume else None)
     program.check(config)
     paths = explicit
     if resume:  # a preset is no default here: where it differs from the run, the user has to know
         paths = explicit | chosen
-    return Invocation(config, resume, preset, {path: value_of(config, path) for path in paths})
+    shown_preset = None if preset == NO_PRESET else preset
+    return Invocation(config, resume, shown_preset, {path: value_of(config, path) for path in paths})
 
 
-def _preset(program: Program[Settings], name: str | None) -> dict[str, Any]:
-    if name is None:
+def preset_values(program: Program[Settings], name: str | None) -> dict[str, Any]:
+    """The values of a preset, by dotted name.
+
+    Raises:
+        ConfigError: there is none of that name.
+    """
+    if name in (None, NO_PRESET):
         return {}
-    check_name("--preset", name, list(program.presets))
+    check_name("--preset", name, [*program.presets, NO_PRESET])
     groups = program.presets[name].items()
     return {f"{group}.{setting}": value for group, part in groups for setting, value in part.items()}
 
@@ -333,23 +360,23 @@ def _explicit(program: Program[Settings], given: dict[str, Any]) -> dict[str, An
 def _split(value: Any, field: FieldInfo) -> Any:  # noqa: ANN401
     if not isinstance(value, str):
         return value
-    if any(get_origin(kind) is tuple for kind in (field.annotation, *get_args(field.annotation))):
+    kinds = (field.annotation, *get_args(field.annotation))
+    if any(get_origin(kind) is tuple for kind in kinds):
         return tuple(part for part in value.split(",") if part)
     if value.replace("_", "").replace(",", "").isdigit():
         return value.replace("_", "").replace(",", "")
-    if isinstance(field.default, int) or field.default is None:
+    if str not in kinds and (isinstance(field.default, int) or field.default is None):
         whole = _whole(value)
         return value if whole is None else whole
     return value
 
 
 def _whole(text: str) -> int | None:
-    """12e6 as a whole number."""
-    try:
-        number = float(text)
-    except ValueError:
+    """12e6, 12M or 500k as a whole number."""
+    if not (found := _SHORT_NUMBER.fullmatch(text.lower())):
         return None
-    return int(number) if number.is_integer() and "e" in text.lower() else None
+    number = float(found["digits"] + _POWERS.get(found["power"], found["power"]))
+    return int(number) if number.is_integer() else None
 
 
 def _from_file(program: Program[Settings], path: Path) -> dict[str, Any]:
@@ -371,8 +398,9 @@ def flatten(program: Program[Any], document: Mapping[str, object], where: str) -
     flat: dict[str, Any] = {}
     for group, part in document.items():
         if not isinstance(part, Mapping):
-            example = program.example[0].partition(".")[0]
-            raise ConfigError(f"{where}: {group!r} stands outside a group such as [{example}]")
+            example, flags = program.example[0].partition(".")[0], {one.flag: one.path for one in program.options}
+            near = setting_meant(group, paths(program.settings), flags)
+            raise ConfigError(f"{where}: {group!r} stands outside a group such as [{example}]{near}")
         flat |= {_known(program, f"{group}.{name}", where): value for name, value in part.items()}
     return flat
 

@@ -180,8 +180,8 @@ class PPOConfig(Group):
     entropy_coefficient: Annotated[float, Field(ge=0)] = Field(0.003, description="Weight of the entropy bonus")
     entropy_floor: Annotated[float, Field(ge=0)] = Field(
         0.0,
-        description="Entropy in nats a decision above which there is no bonus; its weight rises to the full one at 90% "
-        "of it. 0: the bonus has its full weight always",
+        description="Entropy per decision, in nats, above which there is no bonus; its weight rises to the full one at "
+        "90% of it. 0: the bonus has its full weight always",
     )
     max_grad_norm: Annotated[float, Field(gt=0)] = Field(0.5, description="Clip of the gradient's norm")
     target_kl: Annotated[float, Field(ge=0)] = Field(0.0, description="End an update at this mean KL; 0 = never")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from envs.errors import GameError, UnknownNameError
@@ -12,18 +13,22 @@ from envs.registry import DIALOGUE, GAMES, GameEntry, find_character, find_game,
 from envs.spelling import nearest
 from selfplay.config import command_line, dialogue, presets
 from selfplay.config.command_line import Invocation, Program, check_name
-from selfplay.config.fighting import OPTIONS, RANDOM, Config
+from selfplay.config.fighting import OPTIONS, RANDOM, Config, RunConfig
 from selfplay.config.options import moved
 from selfplay.errors import ConfigError
 from selfplay.league.modes import MODES
 
-EPILOG: Final = """examples:
-  selfplay train --preset laptop --track-elo
-  selfplay train --resume --timesteps 20000000
+EPILOG: Final = f"""modes: {", ".join(sorted(MODES)[:-1])},
+  {max(MODES)}; --character list and --stage list show the others of these names
+Without settings of a preset: laptop with --track-elo for fights, else board
+examples:
+  selfplay train --resume --timesteps 20M
   selfplay train --game-type matching --help  # dialogue games
 """
 
 
+FIGHTS_PRESET: Final = "laptop"
+GAMES_PRESET: Final = "board"
 MELEE: Final = "--game-type mock, or dolphin for the real game"
 
 
@@ -65,7 +70,6 @@ def check_own_code(explicit: dict[str, Any], game: str = "game.type") -> None:
 
 def _imply(explicit: dict[str, Any]) -> None:
     """A time limit alone ends a run."""
-    check_own_code(explicit)
     if "run.max_minutes" in explicit and "run.timesteps" not in explicit:
         explicit["run.timesteps"] = None
 
@@ -115,4 +119,46 @@ PROGRAM: Final = Program(
 
 
 def parse(arguments: Sequence[str]) -> Invocation[Config]:
-    return command_line.parse(PROGRAM, arguments)
+    """The configuration that the arguments ask for; errors as of ``command_line.parse``."""
+    explicit, preset, resume = command_line.read(PROGRAM, arguments)
+    return invoke(explicit, preset, resume=resume)
+
+
+def invoke(explicit: dict[str, Any], preset: str | None = None, *, resume: bool = False) -> Invocation[Config]:
+    """The same of values by dotted name, which are added to. A bare call gets the preset of its game.
+
+    A call is bare if it gives neither a preset nor a setting that the preset has, except what the run starts from: a
+    few values of one's own among those of a preset that was not asked for are settings that nobody has tried.
+    """
+    check_own_code(explicit)
+    implied = None if preset or resume else _preset_of(explicit)
+    settings = command_line.preset_values(PROGRAM, implied).keys() - {"run.pretrained"}
+    if implied is None or settings & explicit.keys():
+        return command_line.invoke(PROGRAM, explicit, preset, resume=resume)
+    if implied == FIGHTS_PRESET:
+        explicit.setdefault("league.track_elo", True)
+    call = command_line.invoke(PROGRAM, explicit, implied)
+    return replace(call, notice=_limits(call))
+
+
+def _preset_of(explicit: Mapping[str, Any]) -> str | None:
+    """The preset for a game; None for games in real time, and names that the checks of the settings refuse."""
+    name = explicit.get("game.type", Config().game.type)
+    if not (isinstance(name, str) and (name in GAMES or is_plugin(name))):
+        return None
+    game = find_game(name)
+    if game.real_time:
+        return None
+    return FIGHTS_PRESET if game.fighter else GAMES_PRESET
+
+
+def _limits(call: Invocation[Config]) -> str:
+    """One line about a run whose preset was not named."""
+    run, plain = call.config.run, RunConfig()
+    ends = [f"{run.timesteps:,} steps"] if run.timesteps is not None else []
+    ends += [f"{run.max_minutes:g} min"] if run.max_minutes is not None else []
+    rated = " with ratings" if call.config.league.track_elo else ""
+    return (
+        f"Preset {call.preset}{rated}: {', '.join(ends)}, {run.num_games} games at once. "
+        f"--preset none has the plain defaults: {plain.timesteps:,} steps, {plain.num_games} games"
+    )

@@ -95,7 +95,7 @@ class LearnConfig(Group):
         5, description="Stop after N epochs without a better loss; that of validation counts; 0 = never"
     )
     min_delta: Changeable[Annotated[float, Field(ge=0)]] = Field(
-        0.0, description="Minimum improvement, in nats a decision"
+        0.0, description="Minimum improvement of the loss per decision, in nats"
     )
 
 

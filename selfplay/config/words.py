@@ -12,7 +12,7 @@ WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(("lr", "alpha", "step_size"), ("--learning-rate",)),
     **dict.fromkeys(("n_steps", "num_steps", "rollout_steps", "horizon", "unroll_length"), ("--rollout-length",)),
     **dict.fromkeys(("clip", "clip_range", "clip_coef", "clip_param", "clip_epsilon", "clip_ratio"), ("--ppo-clip",)),
-    **dict.fromkeys(("n_epochs", "num_epochs", "update_epochs"), ("--ppo-epochs", "--epochs")),
+    **dict.fromkeys(("epochs", "n_epochs", "num_epochs", "update_epochs"), ("--ppo-epochs", "--epochs")),
     **dict.fromkeys(("ent_coef", "entropy_coef", "entropy_coeff"), ("--entropy",)),
     **dict.fromkeys(("minibatch_size", "batch"), ("--batch-size", "--batch-rows")),
     **dict.fromkeys(("discount", "gamma"), ("--gamma",)),
@@ -22,17 +22,21 @@ WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(("num_envs", "n_envs", "envs", "n_games"), ("--num-games", "--games")),
     **dict.fromkeys(("total_timesteps", "total_steps", "num_timesteps", "steps"), ("--timesteps", "--steps")),
     **dict.fromkeys(("episodes", "num_episodes", "n_episodes", "matches"), ("--games", "--num-games")),
-    **dict.fromkeys(("gpu", "cuda"), ("--device cuda",)),
+    **dict.fromkeys(("gpu", "gpus", "num_gpus", "n_gpus", "cuda"), ("--device cuda",)),
+    **dict.fromkeys(("num_workers", "n_workers", "num_env_runners", "num_cpu"), ("--runners",)),
     "cpu": ("--device cpu",),
     **dict.fromkeys(("log_dir", "logdir", "output", "output_dir", "save_dir", "save_path", "out", "dir"), FOLDERS),
     **dict.fromkeys(("run", "run_name", "name", "exp_name"), FOLDERS),
-    **dict.fromkeys(("load", "load_model", "pretrain", "init_from", "policy", "model"), ("--pretrained", "--policy")),
+    **dict.fromkeys(("load", "load_model", "pretrain", "init_from", "model"), ("--pretrained", "--policy")),
+    "policy": ("--pretrained (a policy to start from) or --backbone (a network)",),
     **dict.fromkeys(("restore", "continue"), ("--resume",)),
     **dict.fromkeys(("arch", "network"), ("--backbone",)),
-    **dict.fromkeys(("hidden_size", "hidden_sizes", "layers"), ("--hidden",)),
+    **dict.fromkeys(("net_arch", "hidden_size", "hidden_sizes", "layers"), ("--hidden",)),
     **dict.fromkeys(("char", "fighter"), ("--character",)),
     **dict.fromkeys(("map", "level"), ("--stage",)),
     **dict.fromkeys(("elo", "rate", "eval"), ("--track-elo",)),
+    **dict.fromkeys(("eval_freq", "eval_interval", "evaluation_interval"), ("--save-interval with --track-elo",)),
+    **dict.fromkeys(("save_freq", "checkpoint_freq", "checkpoint_interval"), ("--save-interval",)),
     **dict.fromkeys(("max_time", "minutes", "time_limit"), ("--max-minutes",)),
     **dict.fromkeys(("render", "human", "show"), ("--terminal",)),
 }
@@ -54,10 +58,15 @@ ABSENT: Final[Mapping[str, str]] = {
 """Advice for flags that no command has."""
 
 
+def by_word(word: str, flags: Collection[str]) -> str | None:
+    """The flag that a word of other programs stands for; None if it is none or the command has no such flag."""
+    return next((flag for flag in WORDS.get(plain(word), ()) if flag.split()[0] in flags), None)
+
+
 def meant(word: str, flags: Collection[str]) -> str:
     """End of the error message for an unknown flag: ``: did you mean ...?``, advice, or ``; see --help``."""
     name = plain(word)
-    found = next((flag for flag in WORDS.get(name, ()) if flag.split()[0] in flags), None) or nearest(word, flags)
+    found = by_word(word, flags) or nearest(word, flags)
     if found is not None:
         return f": did you mean {found}?"
     return f": {ABSENT[name]}" if name in ABSENT else "; see --help"

@@ -24,6 +24,10 @@ ANCHORS: Final = {
     "run": "anchors: scripted players pinned by this run's own calibration",
     None: "anchors: only random is pinned; selfplay rate RUN --calibrate measures the other scripted players",
 }
+_AT_THE_LIMIT: Final = {
+    "stocks_percent": "at the time limit more stocks win, then less damage",
+    "stocks": "at the time limit more stocks win",
+}
 PEOPLE: Final = "their games rate the people alone, with all other players held at their ratings"
 TITLE: Final = "═══ Elo Leaderboard ═══"
 _HEAD: Final = ("Rank", "Policy", "Elo", "95% interval", "W", "L", "D", "Games")
@@ -250,9 +254,9 @@ def _markdown(cells: Row, head: Row, widths: Sequence[int]) -> str:
 def _notes(board: Leaderboard, show_all: bool) -> list[str]:
     method = "batch Bradley-Terry" if board.method == "batch" else "sequential Elo (depends on the order of the games)"
     how = {
-        "fights": f"{board.finished or 0:.0%} finished; rule {board.rule}, settings {board.settings}",
-        "games": f"the larger sum of rewards wins; settings {board.settings}",
-        REWARDS: f"the higher reward wins; settings {board.settings}",
+        "fights": f"{board.finished or 0:.0%} finished; {_AT_THE_LIMIT[board.rule]}",
+        "games": "the larger sum of rewards wins",
+        REWARDS: "the higher reward wins",
         "foreign": f"from {board.settings}",
     }
     notes = [f"{method}, {board.anchor} = 1500; {board.games} games, {board.draw_share:.0%} draws, {how[board.kind]}"]

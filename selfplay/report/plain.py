@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 EVERY_S = 15.0
 FIRST = 10  # iterations of a session whose lines are all written
 SHORT = 100  # planned iterations of a run whose lines are all written
-BOTH_SEATS = "Experiences: one for each step and seat that learns, so a game against itself gives two a step"
+BOTH_SEATS = "An experience is a decision of a seat that learns: a step of a game of the policy against itself has two"
 LOG_BYTES = 5_000_000
 LOG_FILES = 3
 
@@ -78,8 +78,6 @@ class PlainReporter:
         short = report.iterations is not None and report.iterations <= SHORT
         if due or short or self._verbose or self._iterations <= FIRST:
             self._write_iteration(report, now)
-        if self._iterations == 1 and report.experiences > report.steps:
-            self._sink.write(f"{_stamp(now)}   {BOTH_SEATS}")
         if due:
             self._next_progress = now + timedelta(seconds=EVERY_S)
             self._sink.write(f"{_stamp(now)} {progress_line(report, self._recent)}")
@@ -93,6 +91,8 @@ class PlainReporter:
         after_update = timedelta(seconds=sum(report.phase_s.get(phase, 0.0) for phase in PHASES[2:]))
         updated = now - after_update
         collected = updated - timedelta(seconds=report.phase_s.get("update", 0.0))
+        if self._iterations == 1 and report.experiences > report.steps:
+            self._sink.write(f"{_stamp(collected)} {BOTH_SEATS}")
         line = f"Collected {report.experiences} experiences ({report.total_steps} total steps)"
         self._sink.write(f"{_stamp(collected)} Iter {report.iteration}: {line}")
         self._sink.write(f"{_stamp(updated)}   {update_line(report)}")

@@ -71,7 +71,7 @@ class Tee(Forwarding):
     """Forwards events to several reporters in order. If some raise, the first error is raised at the end.
 
     A reporter that failed ``FAILURES`` times in a row is dropped. A DiskError does not count, since the disk may have
-    space again later; it is reported once as a notice.
+    space again later; the first is reported as a notice, the next one after all have written again.
     """
 
     def __init__(self, reporters: Sequence[Reporter]) -> None:
@@ -92,9 +92,9 @@ class Tee(Forwarding):
                 getattr(reporter, event)(*content)
             except DiskError as error:
                 self._failures[reporter] = 0
-                if reporter not in self._refused:
-                    self._refused.add(reporter)
+                if not self._refused:
                     notices.append(f"DISK: {error}; training goes on, and it is tried again")
+                self._refused.add(reporter)
             except Exception as error:
                 first = first or error
             else:

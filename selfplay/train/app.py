@@ -56,6 +56,7 @@ def train(
     resume: bool = False,
     explicit: Mapping[str, Any] | None = None,
     preset: str | None = None,
+    notice: str | None = None,
     stream: TextIO | None = None,
     hooks: Hooks | None = None,
 ) -> int:
@@ -66,6 +67,7 @@ def train(
         resume: Continue the run of ``--checkpoint``, or the newest.
         explicit: Values that the user gave, by dotted name.
         preset: Its name, for the header.
+        notice: To be printed before a new run starts.
         stream: Where a person looks; by default standard output.
         hooks: Functions of the caller's.
 
@@ -100,6 +102,8 @@ def train(
         config.league.opponents, config.game, None if pretrained == SCRIPTED else pretrained
     )
     check_new_run(folder, is_default=not named)
+    if notice is not None:
+        lines.notice(notice)
     compile_rules(config.game.entry, lines.notice)
     if pretrained == SCRIPTED:  # games of the mock are recorded, whatever the run plays
         compile_rules(find_game(GAME), lines.notice)
@@ -164,6 +168,9 @@ def _start(session: Session, preset: str | None, stream: TextIO, notices: Sequen
 
 def _header(session: Session, preset: str | None, at: str | None) -> list[tuple[str, object]]:
     config = session.config
+    hidden = HIDDEN if session.game.fighter else (*HIDDEN, *marked(Config, Mark.FIGHTS_ONLY))
+    if not config.ppo.teacher_kl_reverse:  # without an effect, as by default
+        hidden = (*hidden, "ppo.teacher_kl_reverse")
     outsider = config.emulator.outsider or (session.hooks.opponents and "chosen by a function")
     return [
         ("Mode", None if outsider else config.league.mode),
@@ -178,5 +185,5 @@ def _header(session: Session, preset: str | None, at: str | None) -> list[tuple[
         ("Run folder", session.run.path),
         ("Resume", None if session.game.repeats else "games in progress begin anew: this game does not repeat itself"),
         ("Resumed at", at),
-        *listed(config, HIDDEN if session.game.fighter else (*HIDDEN, *marked(Config, Mark.FIGHTS_ONLY))),
+        *listed(config, hidden),
     ]

@@ -23,7 +23,7 @@ class DiskWatch:
     """Remembers what could not be saved until it could.
 
     Args:
-        notify: Called with a line for every failure, and when what failed is saved after all.
+        notify: Called with a line for what could not be saved, once, and when it is saved after all.
     """
 
     def __init__(self, notify: Callable[[str], object]) -> None:
@@ -42,8 +42,10 @@ class DiskWatch:
         try:
             yield
         except (DiskError, CorruptError) as error:
+            first = what not in self.unsaved
             self.unsaved[what] = str(error)
-            self._notify(f"DISK: {what} could not be saved: {error}{then}")
+            if first:
+                self._notify(f"DISK: {what} could not be saved: {error}{then}")
         else:
             if settles and self.unsaved.pop(what, None) is not None:
                 self._notify(f"Disk: {what} could be saved again")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import selfplay
 from selfplay.__main__ import main
 from selfplay.commands.doctor import software
 from selfplay.verbs import VERBS, respelled
@@ -24,7 +25,7 @@ def call(monkeypatch, *arguments, command="/venv/bin/selfplay"):
     return main()
 
 
-@pytest.mark.parametrize("arguments", [(), ("--help",)])
+@pytest.mark.parametrize("arguments", [(), ("--help",), ("help",)])
 def test_verbs_are_listed(monkeypatch, capsys, arguments):
     assert call(monkeypatch, *arguments) == 0
     text = capsys.readouterr().out
@@ -37,6 +38,8 @@ def test_verbs_are_listed(monkeypatch, capsys, arguments):
     [
         ("leaderbord", ", did you mean leaderboard?"),
         ("train_from_replays.py", ", did you mean imitate?"),
+        ("resume", ", did you mean train --resume?"),
+        ("list", ": selfplay --help lists the verbs, ls checkpoints the runs, selfplay leaderboard RUN"),
         ("check_game.py", ", did you mean check-game?"),
         ("x", "; see"),
     ],
@@ -45,6 +48,18 @@ def test_an_unknown_verb_is_one_line(monkeypatch, capsys, verb, words):
     assert call(monkeypatch, verb) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"selfplay: {verb!r} is no verb{words}")
+
+
+@pytest.mark.parametrize("argument", ["version", "--version"])
+def test_the_version_is_printed(monkeypatch, capsys, argument):
+    assert call(monkeypatch, argument) == 0
+    assert capsys.readouterr().out == f"selfplay {selfplay.__version__}\n"
+
+
+def test_help_with_a_verb_is_that_of_the_verb(monkeypatch, capsys):
+    with pytest.raises(SystemExit):
+        call(monkeypatch, "help", "tree")
+    assert capsys.readouterr().out.startswith("usage: selfplay tree ")
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -103,7 +103,11 @@ def test_a_budget_is_spent_and_the_ledger_keeps_it(run):
 
 @pytest.mark.parametrize(
     "arguments",
-    [(), ("--preset", "laptop"), ("--preset", "laptop", "--character", "fox", "--opponent-character", "fox")],
+    [
+        ("--preset", "none"),
+        ("--preset", "laptop"),
+        ("--preset", "laptop", "--character", "fox", "--opponent-character", "fox"),
+    ],
 )
 def test_the_main_jobs_have_a_table(arguments):
     config = parse(["--game-type", "mock", *arguments]).config

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from selfplay.commands.leaderboard_page import replays_of, write_run
-from selfplay.commands.notable_games import DEPTH, KINDS, UPSET, notable, rated
+from selfplay.commands.notable_games import DEPTH, KINDS, UPSET, notable, rated, rated_game
 from selfplay.commands.players import contender
-from selfplay.commands.replay import Replayer, rated_game
+from selfplay.commands.replay import Replayer
 from selfplay.config.fighting import Config
 from selfplay.errors import ConfigError, IncompatibleError
 from selfplay.league.games import GameTable

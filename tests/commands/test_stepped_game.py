@@ -10,7 +10,7 @@ from envs.errors import GameError
 from envs.plugins import allow
 from selfplay.checkpoint import RunDir
 from selfplay.commands import replay
-from selfplay.commands.leaderboard_page import steps_of, write_run
+from selfplay.commands.leaderboard_page import NOT_ALL, steps_of, write_run
 from selfplay.commands.notable_games import UPSET, notable, rated
 from selfplay.commands.replay import WIDTH, Recorder, StepReplayer
 from selfplay.config.fighting import Config
@@ -86,8 +86,13 @@ def test_a_page_shows_notable_games_and_says_where_they_are_from(run, tmp_path):
     by_kind = {replay.kind: len(replay.film["moments"]) for replay in replays}
     assert by_kind["Fastest win"] < by_kind["Longest game"]
     path = tmp_path / "page.html"
-    assert write_run(run.path, of, path, told.append) == f"{path} ({path.stat().st_size / 1e6:.1f} MB)"
+    pages = []
+    written = write_run(run.path, of, path, lambda _: pages.append(path.read_text()))
+    assert written == f"{path} ({path.stat().st_size / 1e6:.1f} MB)"
+    assert [sum(replay.why in page for replay in replays) for page in pages] == [*range(len(replays))]
+    assert all(NOT_ALL in page for page in pages)
     text = path.read_text()
+    assert NOT_ALL not in text
     assert 'id="stepper"' in text
     assert [name for name in ("rollout length", "gamma") if name not in text] == []
     assert [name for name in ("Emulator", "stage", "stock", "frame skip") if f"{name}</" in text] == []

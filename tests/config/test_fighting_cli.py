@@ -8,6 +8,7 @@ from selfplay.config.command_line import make_parser
 from selfplay.config.fighting import OPTIONS, Config
 from selfplay.config.fighting_cli import parse
 from selfplay.errors import ConfigError
+from selfplay.league.modes import MODES
 from tests.config.samples import OTHER
 
 
@@ -32,7 +33,7 @@ def refusal(*arguments):
 @pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.flag)
 def test_every_flag_sets_its_setting_and_nothing_else(option):
     arguments = [option.flag] if option.is_switch else [option.flag, OTHER[option.flag]]
-    invocation = parse(arguments)
+    invocation = parse(["--preset", "none", *arguments])
     before, after = values(Config()), values(invocation.config)
     changed = {name for name in before if before[name] != after[name]}
     assert changed == {option.path} | ({"run.timesteps"} if option.flag == "--max-minutes" else set())
@@ -64,6 +65,9 @@ def test_the_guides_defaults():
         ("--hidden=64", "net.hidden", (64,)),
         ("--no-track-elo", "league.track_elo", False),
         ("--set=ppo.anneal=true", "ppo.anneal", True),
+        ("--timesteps=1.5M", "run.timesteps", 1_500_000),
+        ("--num-games=1k", "run.num_games", 1000),
+        ("--pretrained=5M", "run.pretrained", "5M"),
         ("--set=league.current=0.7", "league.current", 0.7),
         ("--set=net.hidden=32,16", "net.hidden", (32, 16)),
     ],
@@ -73,9 +77,44 @@ def test_numbers_as_people_write_them(text, path, value):
 
 
 def test_time_alone_ends_a_run_unless_both_are_given():
-    assert parse(["--max-minutes", "3"]).config.run.timesteps is None
+    assert parse(["--preset", "none", "--max-minutes", "3"]).config.run.timesteps is None
     assert parse(["--preset", "laptop", "--max-minutes", "3"]).config.run.timesteps is None
     assert parse(["--max-minutes", "3", "--timesteps", "5"]).config.run.timesteps == 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "preset"),
+    [
+        ([], "laptop"),
+        (["--game-type", "mock", "--seed", "3", "--character", "fox"], "laptop"),
+        (["--max-minutes", "3"], "laptop"),
+        (["--pretrained", "none"], "laptop"),
+        (["--game-type", "kuhn"], "board"),
+        (["--game-type", "docs.examples.tic_tac_toe:TicTacToe"], "board"),
+        (["--game-type", "dolphin"], None),
+        (["--preset", "none"], None),
+        (["--preset", "board"], "board"),
+        (["--resume"], None),
+        (["--timesteps", "1000"], None),
+        (["--set", "reward.stalling=0"], None),
+        (["--game-type", "kuhn", "--num-games", "64"], None),
+    ],
+)
+def test_a_bare_call_has_the_preset_of_its_game(arguments, preset):
+    call = parse(arguments)
+    assert call.preset == preset
+    of_preset = presets.FIGHTING[preset]["run"]["num_games"] if preset else 64 if "64" in arguments else 4
+    assert call.config.run.num_games == of_preset
+    assert call.config.league.track_elo == (preset == "laptop")
+    assert (call.notice is not None) == (preset is not None and "--preset" not in arguments)
+
+
+def test_a_bare_call_says_its_limits_and_how_to_get_the_plain_defaults():
+    assert parse(["--no-track-elo"]).notice == (
+        "Preset laptop: 12,000,000 steps, 256 games at once. "
+        "--preset none has the plain defaults: 100,000 steps, 4 games"
+    )
+    assert parse(["--max-minutes", "3"]).notice.startswith("Preset laptop with ratings: 3 min, 256 games at once. ")
 
 
 def test_who_wins(tmp_path):
@@ -107,7 +146,7 @@ def test_help_fits_on_two_screens(capsys, monkeypatch):
         parse(["--help"])
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "usage: selfplay train [flags]"
-    assert len(lines) <= 70
+    assert len(lines) <= 72
     assert max(map(len, lines)) <= 80
     assert [option.flag for option in OPTIONS if not any(shows(line, option) for line in lines)] == []
     assert any("--set NAME=VALUE" in line and "docs/guide.md" in line for line in lines)
@@ -126,6 +165,9 @@ def test_help_shows_defaults_and_examples(capsys):
     text = " ".join(capsys.readouterr().out.split())
     assert "(default 0.0003)" in text
     assert "examples:" in text
+    assert [mode for mode in MODES if mode not in text.partition("modes:")[2]] == []
+    assert "--character list" in text
+    assert "valid: bowser, " in refusal("--character", "list")
 
 
 # ---- mistakes
@@ -134,6 +176,12 @@ def test_help_shows_defaults_and_examples(capsys):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
+        (["--epochs", "3"], ["did you mean --ppo-epochs?", "--epochs is a flag of the dialogue games"]),
+        (["--policy", "x"], ["did you mean --pretrained (a policy to start from) or --backbone (a network)?"]),
+        (["--num-gpus", "1"], ["did you mean --device cuda?"]),
+        (["--num-workers", "2"], ["did you mean --runners?"]),
+        (["--net-arch", "64"], ["did you mean --hidden?"]),
+        (["--eval-freq", "10"], ["did you mean --save-interval with --track-elo?"]),
         (["--timestep", "5"], ["--timestep", "did you mean --timesteps?"]),
         (["--lerning-rate=3e-4"], ["did you mean --learning-rate?"]),
         (["--num-game", "4"], ["did you mean --num-games?"]),

@@ -47,7 +47,7 @@ depends on what else the machine does."""
 
 
 def config_of(*arguments):
-    return with_defaults(parse([str(argument) for argument in arguments]).config)
+    return with_defaults(parse(["--preset", "none", *map(str, arguments)]).config)
 
 
 @pytest.fixture(autouse=True)

@@ -22,7 +22,7 @@ STARTED = marked(DialogueConfig, Mark.STARTS_PROGRAM, Mark.JOINS_CLUSTER)
 
 
 def state_of(*arguments):
-    config = parse(arguments).config.model_dump(mode="json")
+    config = parse(["--preset", "none", *arguments]).config.model_dump(mode="json")
     meta = LearnerMeta(iteration=3, total_steps=99, elapsed_s=1.0, created=datetime.now(UTC), config=config)
     return LearnerState(meta, {}, Path("learner/iter_3"), ())
 
@@ -35,14 +35,14 @@ def resumed(state, *arguments):
 def test_each_setting_may_change_or_names_both_values(option):
     group, _, name = option.path.partition(".")
     flags = [option.flag] if option.is_switch else [option.flag, OTHER[option.flag]]
-    before = getattr(getattr(parse([]).config, group), name)
+    before = getattr(getattr(Config(), group), name)
     if option.path in MAY_CHANGE:
         config = resumed(state_of(), *flags)
         assert getattr(getattr(config, group), name) not in (before, None)
     else:
         with pytest.raises(ConfigError) as caught:
             resumed(state_of(), *flags)
-        now = getattr(getattr(parse(flags).config, group), name)
+        now = getattr(getattr(parse(["--preset", "none", *flags]).config, group), name)
         assert option.flag in str(caught.value)
         assert f" is {shown(now)}, " in str(caught.value)
         assert f" with {shown(before)}; " in str(caught.value)

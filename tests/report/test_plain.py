@@ -32,9 +32,9 @@ def test_two_lines_an_iteration_stamped_when_things_happened():
     reporter = PlainReporter(StreamSink(stream), clock)
     reporter.iteration(report(1, rating=rating(1)))
     lines = stream.getvalue().splitlines()
-    assert lines[0] == "[03:05:02] Iter 1: Collected 2048 experiences (1024 total steps)"
-    assert lines[1] == "[03:05:04]   PPO update: loss=0.1234, policy=0.0456, value=0.0789, entropy=0.0123"
-    assert lines[2] == f"[03:05:05]   {plain.BOTH_SEATS}"
+    assert lines[0] == f"[03:05:02] {plain.BOTH_SEATS}"
+    assert lines[1] == "[03:05:02] Iter 1: Collected 2048 experiences (1024 total steps)"
+    assert lines[2] == "[03:05:04]   PPO update: loss=0.1234, policy=0.0456, value=0.0789, entropy=0.0123"
     assert lines[3:] == [f"[03:05:05] {PROGRESS}"]
 
 

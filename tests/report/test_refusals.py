@@ -140,8 +140,8 @@ class Full(Recorder):
 
 
 def test_all_are_told_of_a_full_disk_once_and_it_is_tried_for_ever():
-    file, terminal = Full(), Recorder()
-    tee = Tee([file, terminal])
+    file, other, terminal = Full(), Full(), Recorder()
+    tee = Tee([file, other, terminal])
     for number in range(3 * FAILURES):
         tee.iteration(report(number + 1))
     assert len([call for call in file.calls if call[0] == "iteration"]) == 3 * FAILURES
@@ -150,7 +150,7 @@ def test_all_are_told_of_a_full_disk_once_and_it_is_tried_for_ever():
     ]
     told = ("notice", "DISK: cannot write metrics.jsonl: no room; training goes on, and it is tried again")
     assert [call for call in terminal.calls if call[0] == "notice"] == [told]
-    file.full = False
+    file.full = other.full = False
     tee.iteration(report(40))
     file.full = True
     tee.iteration(report(41))

@@ -116,6 +116,13 @@ def test_it_ends_with_the_leaderboard_and_what_to_do_next(first, path):
     assert not {seat.player for game in games for seat in game.seats} & {"current", "idle"}
 
 
+def test_a_bare_call_begins_with_its_limits(monkeypatch, capsys, tmp_path):
+    assert call(monkeypatch, "--game-type", "kuhn", "--max-minutes", 0.001, "--checkpoint", tmp_path / "run") == 0
+    first = capsys.readouterr().out.partition("\n")[0]
+    assert re.fullmatch(TIME + " Preset board: 0.001 min, 256 games at once. --preset none has .*", first)
+    assert load_checkpoint(tmp_path / "run").config["net"]["hidden"] == [256, 256]
+
+
 def test_what_to_do_next_can_be_pasted_into_a_shell(tmp_path):
     done = run(
         "train_self_play.py", "--game-type", "kuhn", "--timesteps", 512, "--checkpoint", "my run (1)", cwd=tmp_path
@@ -181,7 +188,7 @@ def test_the_newest_run_is_resumed_by_default(first, folder, path, monkeypatch, 
         (["--iso", "melee.iso"], ["--iso goes with --game-type dolphin", "--game-type mock has no use for it"]),
         (["--set", "emulator.frame_timeout=3"], ["--set emulator.frame_timeout goes with --game-type dolphin"]),
         (["--device", "cuda:77"], ["--device cuda:77", "valid: auto, cpu"]),
-        (["--device", "gpu"], ["--device gpu", "valid: auto, cpu"]),
+        (["--device", "gpu"], ["--device gpu", "did you mean cuda?", "valid: auto, cpu"]),
         (["--deterministic", "--max-minutes", "1"], ["--deterministic refuses --max-minutes"]),
         (["--pretrained", "old/self_play.bin"], ["self_play.bin", "checkpoints/self_play/generations/gen_8"]),
         (["--pretrained", "self_play.axon"], ["self_play.axon", "checkpoints/self_play/generations/gen_8"]),

@@ -19,6 +19,8 @@ def test_a_refusal_is_told_and_remembered_until_it_is_over(kind):
     watch = DiskWatch(told.append)
     with watch.tolerate(STATE):
         raise kind("cannot write it: no room")
+    with watch.tolerate(STATE):  # tried again, and not said again
+        raise kind("cannot write it: no room")
     assert told == [
         f"DISK: {STATE} could not be saved: cannot write it: no room; training goes on, and it is tried again"
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -38,21 +39,27 @@ class Recording:
 
     def __init__(self, game: int = 0) -> None:
         self._game = game
-        self._frames: list[tuple[NDArray[np.void], NDArray[np.void], NDArray[np.void]]] = []
+        self._frames: list[tuple[bytes, bytes, bytes]] = []  # NumPy takes long to join many records of many fields
 
     def __len__(self) -> int:
         return len(self._frames)
 
     def take(self, state: GameState) -> None:
         b = slice(self._game, self._game + 1)
-        self._frames.append((state.game[b].copy(), state.players[b].copy(), state.controllers[b].copy()))
+        self._frames.append((state.game[b].tobytes(), state.players[b].tobytes(), state.controllers[b].tobytes()))
 
     def state(self) -> GameState:
         """Everything recorded: game [T], players [T, 2], controllers [T, 2]."""
         if not self._frames:
             return GameState.zeros(0)
-        game, players, controllers = (np.concatenate(part) for part in zip(*self._frames, strict=True))
-        return GameState(as_records(game), as_records(players), as_records(controllers))
+        empty = GameState.zeros(0)
+        parts = zip((empty.game, empty.players, empty.controllers), zip(*self._frames, strict=True), strict=True)
+        return GameState(*(_joined(kind, frames) for kind, frames in parts))
+
+
+def _joined(kind: NDArray[np.void], frames: Sequence[bytes]) -> NDArray[np.void]:
+    found = np.frombuffer(bytearray().join(frames), kind.dtype)
+    return as_records(found.reshape(len(frames), *kind.shape[1:]))
 
 
 def seat_of(port: int, character: int, *, human: bool = False, name: str = "") -> Seat:

@@ -22,7 +22,7 @@ from selfplay.errors import ConfigError, CorruptError, LeagueError, SelfPlayErro
 from selfplay.verbs import program, respelled
 
 if TYPE_CHECKING:
-    from selfplay.commands.play.content import Home
+    from selfplay.commands.play.home import Home
     from selfplay.report.play_page.page import PlayContent
 
 _FOR_PAGES: Final = ("generations", "characters", "max_episode_frames", "out", "no_open", "name", "serve", "port")
@@ -81,12 +81,14 @@ def check(options: argparse.Namespace) -> tuple[Path | None, str]:
 
     Raises:
         ConfigError: says which.
+        GameError: an unknown character.
         NotARunError: there is no such run or policy.
         CheckpointError: the policy file is damaged.
     """
     from envs.registry import find_game
     from selfplay.checkpoint.policies import SHIPPED
-    from selfplay.commands.named_players import check_game_type
+    from selfplay.commands.named_players import check_game_type, check_seed
+    from selfplay.commands.play.home import check_choices, find_home
     from selfplay.report.fight.saving import check_writable
 
     given = _given(options, _FOR_PAGES)
@@ -100,12 +102,16 @@ def check(options: argparse.Namespace) -> tuple[Path | None, str]:
         raise ConfigError(f"--port {options.port}: 0 to {2**16 - 1} are possible")
     if options.name is not None:
         check_name(options.name)
+    check_seed(options.seed)
     folder, game = played_game(options.what)
     check_game_type(options.what or str(folder or SHIPPED), game, options.game_type)
     fight = folder is None or find_game(game).fighter
     if wrong := _given(options, _FOR_THE_TERMINAL if fight else (*_FOR_PAGES, "add")):
         where = "on a page, where all is chosen" if fight else "in the terminal"
         raise ConfigError(f"{wrong[0]} has no use here: {game} is played {where}")
+    if fight and not options.add:
+        find_home(options.what, options.generations)
+        check_choices(_characters(options), options.max_episode_frames)
     if fight and not options.serve and not options.add:
         check_writable(page_path(options, folder))
     return None if fight else folder, game
@@ -168,19 +174,22 @@ def played_game(what: str | None) -> tuple[Path | None, str]:
     return folder, game_in(folder)
 
 
+def _characters(options: argparse.Namespace) -> list[str]:
+    return options.characters.split(",") if options.characters else []
+
+
 def content_of(options: argparse.Namespace, home: Home) -> PlayContent:
     from dataclasses import replace
 
     from selfplay.commands.play.content import play_content
 
-    characters = options.characters.split(",") if options.characters else ()
-    content = play_content(home, characters, options.max_episode_frames, served=options.serve)
+    content = play_content(home, _characters(options), options.max_episode_frames, served=options.serve)
     return replace(content, person=options.name or login_name())
 
 
 def write_page(options: argparse.Namespace) -> None:
     """Write the page and open it."""
-    from selfplay.commands.play.content import find_home
+    from selfplay.commands.play.home import find_home
     from selfplay.report.fight.saving import save_text
     from selfplay.report.play_page.page import play_page
 
@@ -197,7 +206,7 @@ def serve(options: argparse.Namespace) -> None:
     """Host the page until Ctrl-C."""
     from contextlib import ExitStack
 
-    from selfplay.commands.play.content import find_home
+    from selfplay.commands.play.home import find_home
     from selfplay.commands.play.hosting import host, opening_file
     from selfplay.commands.play.people import games_folder
     from selfplay.commands.play.server import PORT
@@ -235,8 +244,8 @@ def add(options: argparse.Namespace) -> int:
     from selfplay.files import read_file
 
     documents = {path: read_file(path, MAX_TEXT_BYTES, ConfigError, follow=True) for path in options.add}
-    from selfplay.commands.play.content import find_home
     from selfplay.commands.play.games import PlayedGame
+    from selfplay.commands.play.home import find_home
     from selfplay.commands.play.people import add_game
 
     for path, document in documents.items():

@@ -19,7 +19,8 @@ def run(family: str) -> int:
     call = import_module(f"selfplay.config.{family}_cli").parse(sys.argv[1:])
     import_module("selfplay.config.call").check_call(call)
     train = import_module(APPS[family]).train
-    code: int = train(call.config, resume=call.resume, explicit=call.explicit, preset=call.preset)
+    more = {} if call.notice is None else {"notice": call.notice}
+    code: int = train(call.config, resume=call.resume, explicit=call.explicit, preset=call.preset, **more)
     return code
 
 

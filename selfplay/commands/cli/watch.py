@@ -15,6 +15,7 @@ from selfplay.errors import ConfigError, IncompatibleError
 
 if TYPE_CHECKING:
     from envs.melee.drawing.film import Film
+    from selfplay.league.records import MatchRecord
 
 
 def parser() -> argparse.ArgumentParser:
@@ -61,10 +62,11 @@ def film_and_path(options: argparse.Namespace) -> tuple[Film, Path, list[str]]:
     from selfplay.checkpoint.generations import POLICY_FILE
     from selfplay.checkpoint.policies import NO_RUN_YET, SHIPPED
     from selfplay.checkpoint.run_dir import RUN_FILE, named_run, runs_under
-    from selfplay.commands.named_players import MOCK, check_fight, check_game_type, game_in
+    from selfplay.commands.named_players import MOCK, check_fight, check_game_type, check_seed, game_in
     from selfplay.report.fight.saving import MOMENT_S, check_options, check_writable, is_game, is_replay, seconds_for
 
     check_options(options.what, options.out, options.start, options.seconds, terminal=options.terminal)
+    check_seed(options.seed)
     if options.out is not None:
         check_writable(options.out)
     seconds = seconds_for(None if options.terminal else options.out, options.seconds)
@@ -80,6 +82,7 @@ def film_and_path(options: argparse.Namespace) -> tuple[Film, Path, list[str]]:
     folder = shipped_policies().get(what or "") or named_run(what, (RUN_FILE, POLICY_FILE))
     check_game_type(what or str(folder), game_in(folder), options.game_type)
     check_fight(folder, options.players)
+    rated = None if options.game is None else _rated(folder, options)
     place = Path() if is_policy(folder) else folder  # nothing is added to a policy
     if options.out is None and not options.terminal:
         check_writable(place / "fight.html")
@@ -87,8 +90,8 @@ def film_and_path(options: argparse.Namespace) -> tuple[Film, Path, list[str]]:
     from selfplay.commands.watch import fixture, highlight
 
     length = seconds or MOMENT_S
-    if options.game is not None:
-        film = _rated(folder, options)
+    if rated is not None:
+        film = _again(folder, rated)
         moment = best_moment(film, length)
         name = f"game-{film.title.rpartition(' ')[2]}.html"
     else:
@@ -125,16 +128,21 @@ def _free(path: Path) -> Path:
     return next(name for name in names if not os.path.lexists(name))
 
 
-def _rated(folder: Path, options: argparse.Namespace) -> Film:
+def _rated(folder: Path, options: argparse.Namespace) -> MatchRecord:
     from selfplay.checkpoint import RunDir
-    from selfplay.commands.replay import Replayer, rated_game
+    from selfplay.commands.notable_games import rated_game
 
     if options.players:
         raise ConfigError("--game names who plays: leave the players out")
-    run = RunDir(folder)
-    game = rated_game(run, options.game)
+    return rated_game(RunDir(folder), options.game)
+
+
+def _again(folder: Path, game: MatchRecord) -> Film:
+    from selfplay.checkpoint import RunDir
+    from selfplay.commands.replay import Replayer
+
     try:
-        return Replayer(run).film(game)
+        return Replayer(RunDir(folder)).film(game)
     except IncompatibleError as error:
         raise ConfigError(f"the game {game.match} cannot be played again: {error}") from error
 

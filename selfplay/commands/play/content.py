@@ -1,24 +1,19 @@
-"""Play pages of a run, a policy or a shipped policy: their content, and a page for each of several generations."""
+"""Content of the play page of a run, a policy or a shipped policy, and a page for each of several generations."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from envs.melee.arrays import StepOptions
 from envs.melee.state import FPS
 from envs.melee.tables import STAGES
 from envs.registry import find_character, find_game
-from selfplay.checkpoint import RunDir, is_policy, list_generations, shipped_policies
-from selfplay.checkpoint.generations import POLICY_FILE
-from selfplay.checkpoint.policies import NO_RUN_YET, SHIPPED
-from selfplay.checkpoint.run_dir import RUN_FILE, named_run, runs_under
-from selfplay.commands.named_players import MOCK, policy_folder
+from selfplay.commands.named_players import MOCK
+from selfplay.commands.play.home import LONGEST, Home, check_choices
 from selfplay.commands.players import home_rules
-from selfplay.errors import ConfigError, NotARunError
 from selfplay.league.anchors import find_table
 from selfplay.league.leaderboard import analyse
 from selfplay.league.people import run_games
@@ -32,10 +27,11 @@ from selfplay.report.standalone_page import read_modules
 from selfplay.runner.match import Contender, Rules
 from selfplay.train.fighting.rating import RatingSettings
 
+if TYPE_CHECKING:
+    from selfplay.checkpoint import RunDir
+
 OTHERS: Final = ("fox", "marth", "mewtwo", "falco", "sheik")  # beside the characters that a policy was trained with
 CHARACTERS: Final = 3  # on a page, if no more are asked for
-GENERATIONS: Final = 2
-LONGEST: Final = 8 * 60 * FPS  # frames that a page can film
 SCRIPTED: Final = {
     "idle": "stands still",
     "random": "presses anything",
@@ -47,60 +43,6 @@ SCRIPTED: Final = {
     "all_rounder": "the strongest, never looks away",
 }
 """Scripted players in a few words; see ``docs/bots.md``."""
-
-
-@dataclass(frozen=True, slots=True)
-class Home:
-    """Subject of a page: a run with its generations, or one policy."""
-
-    title: str
-    run: RunDir | None
-    policies: Mapping[str, Path]  # by name, the oldest first
-    hint: str = ""  # a line for the user
-
-    @property
-    def newest(self) -> str:
-        return list(self.policies)[-1]
-
-
-def find_home(what: str | None, generations: str | None = None) -> Home:
-    """The run or policy that was named; by default the newest run, and without a run ``SHIPPED``.
-
-    Args:
-        what: A run or policy: its folder, its name in ``checkpoints``, or a shipped policy.
-        generations: Of a run, how many, spread evenly from the first to the newest; or the names of players.
-
-    Raises:
-        NotARunError: there is no such run, or it has no generation yet.
-        ConfigError: a player is unknown, or ``generations`` is neither a number nor names.
-        CheckpointError: a policy is damaged.
-    """
-    shipped, hint = shipped_policies(), ""
-    if what is None and not runs_under():
-        what, hint = SHIPPED, NO_RUN_YET
-    if what in shipped:
-        return Home(str(what), None, _named(generations, {str(what): shipped[str(what)]}, None), hint)
-    folder = named_run(what, (RUN_FILE, POLICY_FILE))
-    if is_policy(folder):
-        return Home(folder.name, None, _named(generations, {folder.name: folder}, None))
-    run = RunDir(folder)
-    there = {generation.id: generation.path for generation in list_generations(run)}
-    if not there:
-        raise NotARunError(f"{folder} has no generation yet")
-    return Home(folder.name, run, _named(generations, there, run))
-
-
-def _named(generations: str | None, there: Mapping[str, Path], run: RunDir | None) -> dict[str, Path]:
-    names = list(there)
-    if generations is None or generations.isdecimal():
-        count = min(int(generations or GENERATIONS), len(names))
-        if count < 1:
-            raise ConfigError(f"--generations {generations}: at least 1 is needed")
-        chosen = [names[-1 - (len(names) - 1) * i // max(count - 1, 1)] for i in reversed(range(count))]
-        return {name: there[name] for name in chosen}
-    found = {name: there.get(name) or policy_folder(name, run) for name in generations.split(",")}
-    policies = {name: path for name, path in found.items() if path is not None}  # scripted players are there anyway
-    return {**policies, names[-1]: there[names[-1]]}
 
 
 def play_content(
@@ -130,9 +72,8 @@ def play_content(
     policies = {name: load_fighter(path) for name, path in home.policies.items()}
     newest = policies[home.newest]
     (mine, other), rules = home_rules([Contender(home.newest, newest)])
-    cap = max_episode_frames or min(rules.max_episode_frames, LONGEST)
-    if not 1 <= cap <= LONGEST:
-        raise ConfigError(f"--max-episode-frames {cap}: 1 to {LONGEST} are possible")
+    cap = min(rules.max_episode_frames, LONGEST) if max_episode_frames is None else max_episode_frames
+    check_choices(characters, cap)
     entry = find_game(MOCK)
     cast = {mine, other, *(find_character(entry, name) for name in characters)}
     for name in OTHERS:

@@ -18,7 +18,7 @@ from selfplay.report.play_page.page import play_page
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import RunDir
-    from selfplay.commands.play.content import Home
+    from selfplay.commands.play.home import Home
     from selfplay.report.play_page.page import PlayContent
 
 

@@ -97,7 +97,8 @@ def table(found: ImitationMetrics, which: str, *, validated: bool) -> str:
     where = "validation games" if validated else "games that it learned from"
     lines = [
         f"═══ The {which} policy on the {where} ═══",
-        f"{found.rows:,} decisions, {found.changed_rows:,} of them change the controller; losses in nats a decision",
+        f"{found.rows:,} decisions, {found.changed_rows:,} of them change the controller; "
+        "losses are -log likelihoods per decision",
         "",
         f"{'':<24}{'all':>10}{'changed':>10}",
     ]

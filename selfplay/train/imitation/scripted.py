@@ -192,7 +192,7 @@ def imitate_scripted(
     config["imitation"] = {**config["imitation"], "scripted": document}
     characters = tuple(dict.fromkeys(recipe.characters))
     meta = policy.meta.model_copy(update={"id": f"scripted_{key}", "characters": characters, "config": config})
-    notify(f"Imitated scripted players in {progress.seconds:.0f} s: validation loss {loss:.3f} nats a decision")
+    notify(f"Imitated scripted players in {progress.seconds:.0f} s: validation loss {loss:.3f}")
     try:
         save_policy(place, meta, parameters_of(policy.network), replace=True)
     except CheckpointError as error:

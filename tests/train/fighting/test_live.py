@@ -154,9 +154,9 @@ def test_what_belongs_to_the_machine_may_change_when_a_run_is_resumed(emulators,
 
 
 def test_runs_of_before_there_were_emulators_load():
-    old = parse([]).config.model_dump(mode="json")
+    old = parse(["--preset", "none"]).config.model_dump(mode="json")
     del old["emulator"]
-    assert Config.model_validate(old) == parse([]).config
+    assert Config.model_validate(old) == parse(["--preset", "none"]).config
 
 
 def test_rating_games_have_the_slots_behind_those_of_training():
@@ -244,7 +244,7 @@ def test_rating_games_are_played_in_emulators_of_their_own(emulators, tmp_path, 
 
 
 def test_ratings_of_real_games_are_no_ratings_of_the_mock(emulators):
-    mock, real = settings_of(parse([]).config), settings_of(live())
+    mock, real = settings_of(parse(["--preset", "none"]).config), settings_of(live())
     assert mock.settings != real.settings
     assert real.described["game"] == "dolphin"
     assert "rules" not in real.described  # which are those of the mock
@@ -267,7 +267,7 @@ def test_rating_games_outside_training_are_real_ones_too(emulators, tmp_path, mo
     before = len(emulators.opened)
     assert rate_run(folder, settings_of(config), ["gen_0", "gen_1"], 4, 0, match_player=match_player) == 4
     assert {options["slot"] for _, options, _ in emulators.opened[before:]} <= set(range(GAMES, 2 * GAMES))
-    assert match_player_of(parse([]).config, folder, print) == MatchPlayer()
+    assert match_player_of(parse(["--preset", "none"]).config, folder, print) == MatchPlayer()
     named = config.model_copy(update={"game": config.game.model_copy(update={"dolphin": "x", "iso": "y"})})
     with pytest.raises(ConfigError, match="add --dolphin=x --iso=y"):
         match_player_of(named, folder, print, {"game.dolphin": "mine"})

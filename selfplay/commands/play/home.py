@@ -1,0 +1,87 @@
+"""What a play page is about, and what a person chose for it, checked before torch is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from envs.melee.state import FPS
+from envs.registry import find_character, find_game
+from selfplay.checkpoint import RunDir, is_policy, list_generations, shipped_policies
+from selfplay.checkpoint.generations import POLICY_FILE
+from selfplay.checkpoint.policies import NO_RUN_YET, SHIPPED
+from selfplay.checkpoint.run_dir import RUN_FILE, named_run, runs_under
+from selfplay.commands.named_players import MOCK, policy_folder
+from selfplay.errors import ConfigError, NotARunError
+
+GENERATIONS: Final = 2
+LONGEST: Final = 8 * 60 * FPS  # frames that a page can film
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Subject of a page: a run with its generations, or one policy."""
+
+    title: str
+    run: RunDir | None
+    policies: Mapping[str, Path]  # by name, the oldest first
+    hint: str = ""  # a line for the user
+
+    @property
+    def newest(self) -> str:
+        return list(self.policies)[-1]
+
+
+def find_home(what: str | None, generations: str | None = None) -> Home:
+    """The run or policy that was named; by default the newest run, and without a run ``SHIPPED``.
+
+    Args:
+        what: A run or policy: its folder, its name in ``checkpoints``, or a shipped policy.
+        generations: Of a run, how many, spread evenly from the first to the newest; or the names of players.
+
+    Raises:
+        NotARunError: there is no such run, or it has no generation yet.
+        ConfigError: a player is unknown, or ``generations`` is neither a number nor names.
+        CheckpointError: a policy is damaged.
+    """
+    shipped, hint = shipped_policies(), ""
+    if what is None and not runs_under():
+        what, hint = SHIPPED, NO_RUN_YET
+    if what in shipped:
+        return Home(str(what), None, _named(generations, {str(what): shipped[str(what)]}, None), hint)
+    folder = named_run(what, (RUN_FILE, POLICY_FILE))
+    if is_policy(folder):
+        return Home(folder.name, None, _named(generations, {folder.name: folder}, None))
+    run = RunDir(folder)
+    there = {generation.id: generation.path for generation in list_generations(run)}
+    if not there:
+        raise NotARunError(f"{folder} has no generation yet")
+    return Home(folder.name, run, _named(generations, there, run))
+
+
+def _named(generations: str | None, there: Mapping[str, Path], run: RunDir | None) -> dict[str, Path]:
+    names = list(there)
+    if generations is None or generations.isdecimal():
+        count = min(int(generations or GENERATIONS), len(names))
+        if count < 1:
+            raise ConfigError(f"--generations {generations}: at least 1 is needed")
+        chosen = [names[-1 - (len(names) - 1) * i // max(count - 1, 1)] for i in reversed(range(count))]
+        return {name: there[name] for name in chosen}
+    found = {name: there.get(name) or policy_folder(name, run) for name in generations.split(",")}
+    policies = {name: path for name, path in found.items() if path is not None}  # scripted players are there anyway
+    return {**policies, names[-1]: there[names[-1]]}
+
+
+def check_choices(characters: Sequence[str], max_episode_frames: int | None) -> None:
+    """Refuse characters and a longest game that a page cannot have.
+
+    Raises:
+        ConfigError: such a longest game is not possible.
+        GameError: an unknown character.
+    """
+    if max_episode_frames is not None and not 1 <= max_episode_frames <= LONGEST:
+        raise ConfigError(f"--max-episode-frames {max_episode_frames}: 1 to {LONGEST} are possible")
+    for name in characters:
+        find_character(find_game(MOCK), name)
