@@ -84,7 +84,7 @@ $(TESTS): $(STAMP)
 	@touch $@
 
 train: .venv
-	$(BIN)/python scripts/train_self_play.py --game-type mock --max-minutes $(MINUTES) $(ARGS)
+	$(BIN)/python scripts/train_self_play.py --game-type mock --preset laptop --track-elo --max-minutes $(MINUTES) $(ARGS)
 	@echo "Before typing these commands: source .venv/bin/activate"
 
 test: $(TESTS)

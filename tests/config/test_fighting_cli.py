@@ -90,7 +90,7 @@ def test_time_alone_ends_a_run_unless_both_are_given():
         (["--max-minutes", "3"], "laptop"),
         (["--pretrained", "none"], "laptop"),
         (["--game-type", "kuhn"], "board"),
-        (["--game-type", "docs.examples.tic_tac_toe:TicTacToe"], "board"),
+        (["--game-type", "selfplay.examples.tic_tac_toe:TicTacToe"], "board"),
         (["--game-type", "dolphin"], None),
         (["--preset", "none"], None),
         (["--preset", "board"], "board"),

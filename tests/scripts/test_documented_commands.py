@@ -13,7 +13,10 @@ from tests.scripts.commands import ROOT, run
 
 BLOCK = re.compile(r"^```bash\n(?P<lines>.*?)^```", re.DOTALL | re.MULTILINE)
 SMALLER = (
-    (r"^selfplay train$", "selfplay train --num-games 4 --timesteps 1024 --save-interval 2"),
+    (
+        r"^selfplay train$",
+        "selfplay train --preset laptop --track-elo --num-games 4 --timesteps 1024 --save-interval 2",
+    ),
     (r"--timesteps 1000000", "--num-games 4 --rollout-length 8 --timesteps 256 --save-interval 4"),
     (r"--max-minutes 30", "--timesteps 1536"),
     (r"--budget 1000", "--budget 4"),
