@@ -55,6 +55,7 @@ SHIPPED: Final = Path(__file__).with_name("start")
 VERSION: Final = 1  # raise it when the same recipe gives another policy, for causes that are not in the key
 THREADS: Final = 2  # the last bits depend on it
 EPOCHS, EPOCHS_OF_WINDOWS = 6, 3  # a pass over windows, which a network with memory learns from, takes longer
+TAKES: Final = "10 to 60 s"  # with the defaults, on two cores; docs/data/first_hour.json has what was measured
 MOST_WORK, MOST_WORK_OF_WINDOWS = 7_500_000, 200_000  # weights times epochs: one or two minutes on two cores
 
 
@@ -154,7 +155,7 @@ def epochs_for(network: StructureConfig) -> int:
 def imitate_scripted(
     recipe: Recipe, cache: Path, notify: Callable[[str], object], stop: Callable[[], bool] = lambda: False
 ) -> Policy | None:
-    """The policy of a recipe, from the cache or made now, which takes 10 to 60 s with the defaults. Blocks.
+    """The policy of a recipe, from the cache or made now, which takes ``TAKES`` with the defaults. Blocks.
 
     Args:
         recipe: What to imitate, and how.
@@ -177,7 +178,7 @@ def imitate_scripted(
             return policy
     except CheckpointError as error:
         notify(f"Imitating scripted players again: {error}")
-    takes = "one to three minutes" if recipe.network.remembers else "10 to 60 s"
+    takes = "one to three minutes" if recipe.network.remembers else TAKES
     notify(
         f"Imitating scripted players first: {recipe.games} games, {recipe.epochs} epochs, {takes}; "
         "--pretrained none starts from scratch"
