@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 
 from envs import code_cache
 from envs import compile as compiling
-from tests.support.processes import finish
+from tests.support.processes import Process, finish
 
 ROOT = Path(__file__).parents[2]
 
@@ -227,8 +228,10 @@ def test_processes_that_start_together_compile_once(first, tmp_path):
     )
     command = [sys.executable, "-c", code, first, tmp_path / "cache"]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    starts = [subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) for _ in range(2)]
-    assert sorted(int(start.communicate(timeout=120)[0]) for start in starts) == [0, 1]
+    with ExitStack() as stack:
+        pipes = {"stdout": subprocess.PIPE, "env": environment}
+        starts = [stack.enter_context(Process(command, **pipes)) for _ in range(2)]
+        assert sorted(int(start.communicate()[0]) for start in starts) == [0, 1]
 
 
 def test_is_compiled_tells_whether_a_first_call_would_wait(first, tmp_path):

@@ -32,7 +32,8 @@ def run(built, tmp_path):
     (packages,) = (tmp_path / "environment").glob("lib/python*/site-packages")
     (wheel,) = built.glob("*-cp*.whl")
     with zipfile.ZipFile(wheel) as content:
-        content.extractall(packages)
+        for name in content.namelist():
+            content.extract(name, packages)
     (packages / "needed.pth").write_text(sysconfig.get_paths()["purelib"])
     home = tmp_path / "home"
     home.mkdir()

@@ -222,7 +222,7 @@ READING = {
 OWN = {
     "envs.files": "what they all read with",
     "envs.melee.dolphin.console": "what libmelee itself wrote",
-    "envs.compile": "hashes the project's sources",
+    "envs.code_cache": "hashes the project's sources",
     "envs.distribution": "the project's own file",
     "envs.melee.browser.figures": "the same, which tests/envs/melee/browser/test_figure_cache.py damages",
     "envs.wasm.build": "hashes the project's sources; its cache, which tests/envs/wasm/test_build.py damages",

@@ -14,6 +14,7 @@ WALL = {("time", "time"), ("time", "time_ns"), ("time", "localtime"), ("time", "
         ("datetime", "utcnow"), ("datetime", "today"), ("date", "today")}  # fmt: skip
 DATED = {
     "envs/melee/slp/encode.py": "encode",
+    "selfplay/examples/minimal.py": "freeze",
     "selfplay/report/leaderboard_page/page.py": "page",
     "selfplay/report/files.py": "__init__ _write write_ratings",
     "selfplay/report/outputs.py": "reporters",

@@ -8,7 +8,8 @@ from selfplay.train.fighting.session import Session
 
 
 def session(*arguments):
-    return Session(parse([str(argument) for argument in arguments]).config, RunDir("run"), "cpu")
+    words = ("--preset", "none", *map(str, arguments))
+    return Session(parse(words).config, RunDir("run"), "cpu")
 
 
 @pytest.mark.parametrize(
