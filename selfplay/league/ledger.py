@@ -16,12 +16,13 @@ from typing import Final, Self, TypeVar, final
 
 from pydantic import ValidationError
 
-from envs.files import read_plain
+from envs.files import parse_json, read_plain
 from selfplay.appending import Appender
 from selfplay.errors import LeagueError, boundary, first_problem
 from selfplay.files import sync
 from selfplay.league.games import GameTable, TableBuilder
 from selfplay.league.records import MatchRecord
+from selfplay.league.rewards import FORMAT as REWARDS
 from selfplay.league.rewards import RewardRecord
 
 FILE_NAME: Final = "ledger.jsonl"
@@ -89,7 +90,7 @@ def _fold(path: Path, data: bytes, columns: TableBuilder) -> list[int]:
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
             if number == last and isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
                 break
-            raise LeagueError(f"{path}:{number + 1}: not a game record: {_reason(error)}") from error
+            raise LeagueError(f"{path}:{number + 1}: not a game record: {_reason(line, error)}") from error
         if new:
             offsets.append(position)
         else:
@@ -97,8 +98,17 @@ def _fold(path: Path, data: bytes, columns: TableBuilder) -> list[int]:
     return offsets
 
 
-def _reason(error: Exception) -> str:
-    return f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
+def _reason(line: bytes, error: Exception) -> str:
+    """What is wrong with a row: the field, unless the error of reading it tells more than its type does."""
+    if isinstance(error, ValueError):
+        return str(error)
+    try:
+        row = parse_json(line)
+        kind = RewardRecord if isinstance(row, dict) and row.get("format") == REWARDS else MatchRecord
+        kind.model_validate(row)
+    except ValidationError as invalid:
+        return first_problem(invalid, "row")
+    return str(error)
 
 
 @final

@@ -9,12 +9,14 @@ from pydantic import BaseModel
 from selfplay.checkpoint.documents import Count, parse
 from selfplay.checkpoint.learner_state import LEARNER_FILE
 from selfplay.errors import IncompatibleError
+from selfplay.league.anchors import own_table
 from selfplay.league.gate import GateState
+from selfplay.league.ledger import read_games
 from selfplay.league.matchmaker import MatchmakerState
 from selfplay.league.modes import Kind
 
 if TYPE_CHECKING:
-    from selfplay.checkpoint import LearnerState
+    from selfplay.checkpoint import LearnerState, RunDir
 
 
 class _Saved(BaseModel, frozen=True, extra="ignore", allow_inf_nan=False):
@@ -83,3 +85,14 @@ def check_state(state: LearnerState, kind: type[FightingState | DialogueState]) 
     """
     document = state.meta.model_dump(include=set(kind.model_fields))
     parse(kind, document, str(state.path / LEARNER_FILE), IncompatibleError)
+
+
+def check_ratings(run: RunDir) -> None:
+    """Refuse games or ratings that the run could not read when it goes on: a second for each 100,000 games.
+
+    Raises:
+        LeagueError: a file is invalid; names it.
+    """
+    if run.ledger.exists():
+        read_games(run.ledger)
+    own_table(run.path)
