@@ -66,6 +66,16 @@ def read_records(path: Path, kind: type[AnyRecord] = MatchRecord) -> Iterator[An
             yield record
 
 
+def check_rows(path: Path, rows: int, written: int) -> None:
+    """Refuse a ledger with fewer rows than were written.
+
+    Raises:
+        LeagueError: names both numbers.
+    """
+    if written > rows:
+        raise LeagueError(f"{path} has {rows} rows, but {written} were written: another program changed it")
+
+
 def _content(path: Path) -> bytes:
     with boundary(LeagueError, f"cannot read the ledger {path}"):
         return read_plain(path, MAX_BYTES)
@@ -99,7 +109,9 @@ def _fold(path: Path, data: bytes, columns: TableBuilder) -> list[int]:
 
 
 def _reason(line: bytes, error: Exception) -> str:
-    """What is wrong with a row: the field, unless the error of reading it tells more than its type does."""
+    """What is wrong with a row; where only Python's words for a type are known, the field instead."""
+    if isinstance(error, KeyError):
+        return f"{error.args[0]!r} is missing"
     if isinstance(error, ValueError):
         return str(error)
     try:
@@ -142,9 +154,8 @@ class Ledger:
             columns = TableBuilder()
             offsets = _fold(path, data, columns)
             rows = len(offsets) - 1
-            if keep_rows is not None and keep_rows > rows:
-                raise LeagueError(f"{path} has {rows} rows, but {keep_rows} were written: another program changed it")
             keep = rows if keep_rows is None else keep_rows
+            check_rows(path, rows, keep)
             if keep < rows:
                 columns = TableBuilder()
                 _fold(path, data[: offsets[keep]], columns)

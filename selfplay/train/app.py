@@ -85,7 +85,7 @@ def train(
             resolved = resolve_fighting(config, explicit, state)
             config = resolved.config
             if config.league.track_elo:
-                check_ratings(run)
+                check_ratings(run, state.meta.ledger_position if config.run.deterministic else 0)
             _check_encoder(run, config)
             if config.net.is_own:  # its code may have changed
                 load_policy(list_generations(run)[-1].path)

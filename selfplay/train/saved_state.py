@@ -11,7 +11,7 @@ from selfplay.checkpoint.learner_state import LEARNER_FILE
 from selfplay.errors import IncompatibleError
 from selfplay.league.anchors import own_table
 from selfplay.league.gate import GateState
-from selfplay.league.ledger import read_games
+from selfplay.league.ledger import check_rows, read_games
 from selfplay.league.matchmaker import MatchmakerState
 from selfplay.league.modes import Kind
 
@@ -87,12 +87,15 @@ def check_state(state: LearnerState, kind: type[FightingState | DialogueState]) 
     parse(kind, document, str(state.path / LEARNER_FILE), IncompatibleError)
 
 
-def check_ratings(run: RunDir) -> None:
-    """Refuse games or ratings that the run could not read when it goes on: a second for each 100,000 games.
+def check_ratings(run: RunDir, written: int = 0) -> None:
+    """Refuse games or ratings with which the run could not go on: a second for each 100,000 games.
+
+    Args:
+        run: That is resumed.
+        written: Rating games that it must have.
 
     Raises:
-        LeagueError: a file is invalid; names it.
+        LeagueError: a file is invalid, or has fewer games; names it.
     """
-    if run.ledger.exists():
-        read_games(run.ledger)
+    check_rows(run.ledger, len(read_games(run.ledger)) if run.ledger.exists() else 0, written)
     own_table(run.path)
