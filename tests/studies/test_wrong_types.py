@@ -5,9 +5,10 @@ from shutil import copytree
 
 import pytest
 
+from scripts.studies.wrong_types.__main__ import DATA, PAGE, sentence, total
 from scripts.studies.wrong_types.calls import call
 from scripts.studies.wrong_types.mutate import ABSENT, LONG, VALUES, mutations, places, replaced
-from scripts.studies.wrong_types.worlds import Document
+from scripts.studies.wrong_types.worlds import IMITATION, LEAGUE, WORLDS, Document
 from tests.train.runs import train
 
 STATE, POLICY = "learner/iter_1/learner.json", "generations/gen_1/policy.json"
@@ -88,3 +89,29 @@ def test_every_value_of_a_document_is_replaced_by_each_other():
 )
 def test_tables_are_mutated_as_what_they_are(form, data, words):
     assert words in [content for _, _, content in mutations(data, form)]
+
+
+def test_the_page_shows_the_counts_of_the_newest_run():
+    kept = json.loads(DATA.read_text("utf-8"))
+    assert sentence(kept["documents"]) in PAGE.read_text("utf-8")
+    assert kept["total"] == total(kept["documents"])
+    assert {row["document"] for row in kept["documents"]} == {one.path for world in WORLDS for one in world.documents}
+
+
+@pytest.mark.parametrize(
+    ("world", "field", "value", "words"),
+    [
+        (LEAGUE, "extra", ABSENT, "it has no main_exploiter"),
+        (IMITATION, "extra.standing.sums.skipped", HUGE, "is no state of imitation: sums.skipped: "),
+    ],
+    ids=["league", "imitation"],
+)
+def test_a_state_of_another_kind_of_run_is_checked_as_well(world, field, value, words, tmp_path):
+    world.make(tmp_path / "world")
+    state = next(one for one in world.documents if one.path.endswith("learner.json"))
+    sound = json.loads((tmp_path / "world" / state.path).read_bytes())
+    state.put(tmp_path / "world", json.dumps(replaced(sound, tuple(field.split(".")), value)).encode())
+    ended = call(tuple(state.reads[0].split()), tmp_path / "world")
+    assert ended.fault == ""
+    assert ended.code == 2
+    assert words in ended.said

@@ -195,6 +195,8 @@ IMITATION: Final = World(
     (
         Document("games.jsonl",
                  ("imitate --game-type kuhn --replays games.jsonl --epochs 1 --checkpoint other --hidden 8",), "rows"),
+        Document("made/imitation/learner/iter_1/learner.json", ("imitate --resume --checkpoint made --epochs 2",),
+                 signed=True),
     ),
 )  # fmt: skip
 FILES: Final = World(
