@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from selfplay.checkpoint.documents import Count, parse
+from selfplay.checkpoint.documents import Count, Name, parse
 from selfplay.checkpoint.learner_state import LEARNER_FILE
 from selfplay.errors import IncompatibleError
 from selfplay.league.anchors import own_table
@@ -56,9 +56,22 @@ class _Block(_Saved):
     opponents: tuple[tuple[Kind, str, str], ...] = ()
 
 
+class _Game(_Saved):
+    """Names that every policy repeats; those of a fight are compared with its lists as well."""
+
+    character: Name = ""
+    opponent_character: Name | None = None
+    stage: Name = ""
+
+
+class _Config(_Saved):
+    game: _Game = _Game()
+
+
 class FightingState(_Saved):
     """Of fights and other games with rewards."""
 
+    config: _Config
     matchmaker: MatchmakerState
     opponents: dict[str, _Block]
     extra: _FightingExtra

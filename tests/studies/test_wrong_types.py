@@ -36,6 +36,7 @@ CASES = [
     ("ledger.jsonl", "seats.0", "x", RESUME, "ledger.jsonl:1: not a game record: seats.0: "),
     ("ledger.jsonl", "match", 1.5, "leaderboard run", "ledger.jsonl:1: not a game record: match: "),
     ("ledger.jsonl", "payoffs", ["x", 1], "leaderboard run", "ledger.jsonl:1: not a game record: payoffs.0: "),
+    (STATE, "config.game.stage", LONG_TEXT, RESUME, "learner.json: config.game.stage: "),
     (STATE, "ledger_position", 10**6, RESUME, "ledger.jsonl has "),
     ("anchors.json", "elo", "x", RESUME, "anchors.json: elo: "),
     (STATE, "generations", [], RESUME, "iter_1 cannot be used: "),
