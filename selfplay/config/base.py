@@ -12,8 +12,10 @@ from envs.plugins import is_code
 if TYPE_CHECKING:
     from selfplay.checkpoint import NetworkSpec
 
-Positive = Annotated[int, Field(ge=1)]
-Natural = Annotated[int, Field(ge=0)]
+MOST: Final = 2**53
+"""Above it no float holds every whole number, and products of settings would overflow."""
+Positive = Annotated[int, Field(ge=1, le=MOST)]
+Natural = Annotated[int, Field(ge=0, le=MOST)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Seconds = Annotated[float, Field(gt=0)]
 Layer = Annotated[int, Field(ge=1, le=8192)]

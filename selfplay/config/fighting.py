@@ -13,6 +13,7 @@ from envs.plugins import is_plugin
 from envs.rated import LEDGE_GRAB_LIMIT, MAX_DELAY
 from envs.registry import GAMES, SOLVED, GameEntry, find_game
 from selfplay.config.base import (
+    MOST,
     Changeable,
     FightsOnly,
     Fraction,
@@ -226,7 +227,7 @@ class LeagueConfig(Group):
     opponent_share: Fraction = Field(
         0.2, description="Share of --opponent in training; the others of the mode share the rest"
     )
-    population: Changeable[Annotated[int, Field(ge=4)]] = Field(
+    population: Changeable[Annotated[int, Field(ge=4, le=MOST)]] = Field(
         100, description="Generations, and exploiters, to keep; redundant ones are deleted"
     )
     patience: Positive = Field(4, description="Saves after which an exploiter of a league is frozen, won or not")

@@ -89,8 +89,10 @@ def find_table(settings: str, run: Path | None = None) -> tuple[AnchorTable, Ori
     shipped = FOLDER / f"{settings}.json"
     if shipped.is_file():
         return read_table(shipped), "shipped"
-    if run is not None and (run / FILE_NAME).is_file():
-        own = read_table(run / FILE_NAME)
-        if own.settings == settings:
-            return own, "run"
-    return None
+    own = None if run is None else own_table(run)
+    return (own, "run") if own is not None and own.settings == settings else None
+
+
+def own_table(run: Path) -> AnchorTable | None:
+    """The table of a run's own; errors as of ``find_table``."""
+    return read_table(run / FILE_NAME) if (run / FILE_NAME).is_file() else None

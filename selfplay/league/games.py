@@ -251,6 +251,8 @@ class TableBuilder:
             self.rewards.append((row["rewards"][0], row["rewards"][1]))
             self.scored |= rewards.ENDED in row["reasons"]
             for score, payoff in zip(row["rewards"], row.get("payoffs") or (), strict=False):
+                if not math.isfinite(payoff):
+                    raise ValueError(f"payoffs {row['payoffs']!r}")
                 self.payoffs.add(score, payoff)
         self.numbers.extend(numbers)
         self.percents.extend(percents)

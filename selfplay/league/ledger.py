@@ -16,12 +16,13 @@ from typing import Final, Self, TypeVar, final
 
 from pydantic import ValidationError
 
-from envs.files import read_plain
+from envs.files import parse_json, read_plain
 from selfplay.appending import Appender
 from selfplay.errors import LeagueError, boundary, first_problem
 from selfplay.files import sync
 from selfplay.league.games import GameTable, TableBuilder
 from selfplay.league.records import MatchRecord
+from selfplay.league.rewards import FORMAT as REWARDS
 from selfplay.league.rewards import RewardRecord
 
 FILE_NAME: Final = "ledger.jsonl"
@@ -65,6 +66,16 @@ def read_records(path: Path, kind: type[AnyRecord] = MatchRecord) -> Iterator[An
             yield record
 
 
+def check_rows(path: Path, rows: int, written: int) -> None:
+    """Refuse a ledger with fewer rows than were written.
+
+    Raises:
+        LeagueError: names both numbers.
+    """
+    if written > rows:
+        raise LeagueError(f"{path} has {rows} rows, but {written} were written: another program changed it")
+
+
 def _content(path: Path) -> bytes:
     with boundary(LeagueError, f"cannot read the ledger {path}"):
         return read_plain(path, MAX_BYTES)
@@ -89,7 +100,7 @@ def _fold(path: Path, data: bytes, columns: TableBuilder) -> list[int]:
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
             if number == last and isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
                 break
-            raise LeagueError(f"{path}:{number + 1}: not a game record: {_reason(error)}") from error
+            raise LeagueError(f"{path}:{number + 1}: not a game record: {_reason(line, error)}") from error
         if new:
             offsets.append(position)
         else:
@@ -97,8 +108,19 @@ def _fold(path: Path, data: bytes, columns: TableBuilder) -> list[int]:
     return offsets
 
 
-def _reason(error: Exception) -> str:
-    return f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
+def _reason(line: bytes, error: Exception) -> str:
+    """What is wrong with a row; where only Python's words for a type are known, the field instead."""
+    if isinstance(error, KeyError):
+        return f"{error.args[0]!r} is missing"
+    if isinstance(error, ValueError):
+        return str(error)
+    try:
+        row = parse_json(line)
+        kind = RewardRecord if isinstance(row, dict) and row.get("format") == REWARDS else MatchRecord
+        kind.model_validate(row)
+    except ValidationError as invalid:
+        return first_problem(invalid, "row")
+    return str(error)
 
 
 @final
@@ -132,9 +154,8 @@ class Ledger:
             columns = TableBuilder()
             offsets = _fold(path, data, columns)
             rows = len(offsets) - 1
-            if keep_rows is not None and keep_rows > rows:
-                raise LeagueError(f"{path} has {rows} rows, but {keep_rows} were written: another program changed it")
             keep = rows if keep_rows is None else keep_rows
+            check_rows(path, rows, keep)
             if keep < rows:
                 columns = TableBuilder()
                 _fold(path, data[: offsets[keep]], columns)

@@ -241,7 +241,7 @@ class Matchmaker:
         try:
             saved = MatchmakerState.model_validate(state)
             self._rng.bit_generator.state = saved.rng
-        except (ValidationError, ValueError, KeyError, TypeError) as error:
+        except (ValidationError, ValueError, KeyError, TypeError, OverflowError) as error:
             raise LeagueError(f"not a matchmaker's state: {describe(error)}") from error
         self._pool = replace(
             self._pool, generations=saved.generations, exploiters=saved.exploiters, external_opponents=saved.guests

@@ -38,7 +38,7 @@ from selfplay.train.imitation.export import GAME
 from selfplay.train.progress import resumed_at
 from selfplay.train.rater import prepare_best
 from selfplay.train.run import cluster_for, run_to_end, stop_signal
-from selfplay.train.saved_state import FightingState, check_state
+from selfplay.train.saved_state import FightingState, check_ratings, check_state
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import RunDir
@@ -85,6 +85,8 @@ def train(
             check_state(state, FightingState)
             resolved = resolve_fighting(config, explicit, state)
             config = resolved.config
+            if config.league.track_elo:
+                check_ratings(run, state.meta.ledger_position if config.run.deterministic else 0)
             _check_encoder(run, config)
             if config.net.is_own:  # its code may have changed
                 load_policy(list_generations(run)[-1].path)

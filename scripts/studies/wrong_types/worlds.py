@@ -135,7 +135,7 @@ SOLVED: Final = World(
             signed=True,
         ),
         Document("run/generations/gen_4/policy.json", ("export run --format torch --out policy.pt2 --check 2",),
-                 signed=True, every=20),
+                 signed=True, every=19),
         Document(f"run/generations/gen_4/{MANIFEST}", (_RESUME, "evaluate run random --games 2")),
         Document("run/learner/iter_4/learner.json", (_RESUME,), signed=True),
         Document("run/ledger.jsonl", (*_BOARD, _RATE, _RESUME), "rows"),
@@ -178,11 +178,11 @@ DIALOGUE: Final = World(
     (f"train --game-type kuhn_text --games 8 --set run.save_interval=1 {_DIALOGUE} --checkpoint run",
      "rate run --budget 4"),
     (
-        Document("run/run.json", (_GO_ON, _RATE, *_BOARD, "tree run"), every=5),
-        Document("run/learner/iter_1/learner.json", (_GO_ON,), signed=True, every=5),
+        Document("run/run.json", (_GO_ON, _RATE, *_BOARD, "tree run"), every=7),
+        Document("run/learner/iter_1/learner.json", (_GO_ON,), signed=True, every=7),
         Document("run/generations/gen_1/selfplay.json", (_GO_ON, _RATE, "inspect-dialogue --model run/generations/gen_1"
-                                                         " --game kuhn_text"), signed=True, every=5),
-        Document("run/generations/gen_1/config.json", (_GO_ON, _RATE), signed=True, every=5),
+                                                         " --game kuhn_text"), signed=True, every=7),
+        Document("run/generations/gen_1/config.json", (_GO_ON, _RATE), signed=True, every=7),
         Document("run/ledger.jsonl", (_GO_ON, _RATE, *_BOARD), "rows"),
         Document("run/transcripts.jsonl", (_BOARD[2],), "rows"),
     ),
@@ -195,6 +195,8 @@ IMITATION: Final = World(
     (
         Document("games.jsonl",
                  ("imitate --game-type kuhn --replays games.jsonl --epochs 1 --checkpoint other --hidden 8",), "rows"),
+        Document("made/imitation/learner/iter_1/learner.json", ("imitate --resume --checkpoint made --epochs 2",),
+                 signed=True),
     ),
 )  # fmt: skip
 FILES: Final = World(

@@ -146,7 +146,7 @@ def _shown(pairs: Iterable[tuple[str, Any]]) -> Pairs:
 def _time(value: Any) -> str | None:  # noqa: ANN401
     try:
         return f"{datetime.fromisoformat(value).astimezone(UTC):%Y-%m-%d %H:%M} UTC"
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 

@@ -25,7 +25,7 @@ from selfplay.train.dialogue.players import check_opening, endpoint_of, open_mod
 from selfplay.train.dialogue.session import DialogueSession, runners
 from selfplay.train.progress import resumed_at
 from selfplay.train.run import cluster_for, run_to_end
-from selfplay.train.saved_state import DialogueState, check_state
+from selfplay.train.saved_state import DialogueState, check_ratings, check_state
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import LearnerState, RunDir
@@ -60,6 +60,8 @@ def train(
             newest = run.generations / state.meta.generations[-1]
             resolved = resolve_dialogue(config, explicit, state, newest)
             config, device = resolved.config, resolved.device
+            if config.league.track_elo:
+                check_ratings(run)
             model = reopen(config, str(newest), device)
             with cluster_for(config.run, runners(config, device)) as cluster:
                 return _start(config, run, (model, base), state, preset, stream, cluster)

@@ -12,7 +12,7 @@ import torch
 from selfplay.checkpoint.models import ModelMeta, is_model, read_model, save_model
 from selfplay.config.dialogue import TINY
 from selfplay.config.dialogue_rules import default_rate_and_kl, is_embedded
-from selfplay.errors import RunnerError
+from selfplay.errors import IncompatibleError, RunnerError
 from selfplay.league.records import generation_id
 from selfplay.learner.grpo import GRPOLearner
 from selfplay.learner.grpo_loss import GRPOSettings
@@ -74,6 +74,8 @@ class DialogueLearner(Learners):
         progress.generations, progress.newest = list(state.meta.generations), state.meta.generations[-1]
         progress.games, progress.lost = extra["games"], extra["lost"]
         if self.grpo.baseline is not None:
+            if "baseline" not in extra:
+                raise IncompatibleError(f"{state.path}: it has no baseline")
             self.grpo.baseline.restore(extra["baseline"])
 
     async def freeze(self) -> None:

@@ -83,7 +83,7 @@ class Population(Learners):
         extra: Mapping[str, Any] = meta.extra
         for role, agent in self.agents.items():
             arrays = state.arrays if role == MAIN else group(state.arrays, role)
-            saved = {"matchmaker": meta.matchmaker} if role == MAIN else extra["agents"].get(role)
+            saved = {"matchmaker": meta.matchmaker} if role == MAIN else extra.get("agents", {}).get(role)
             if saved is None:
                 raise IncompatibleError(f"{state.path}: it has no {role}")
             await self.worker.submit(agent.learner.restore, arrays)

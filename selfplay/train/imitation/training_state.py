@@ -16,7 +16,7 @@ import torch
 from pydantic import BaseModel, Field
 
 from selfplay.checkpoint import LearnerMeta, LearnerState, RunDir, create_run, group, has_state, save_learner
-from selfplay.checkpoint.documents import encode_json
+from selfplay.checkpoint.documents import Count, encode_json
 from selfplay.checkpoint.run_dir import modified_ns
 from selfplay.checkpoint.store import make_folder, write_file
 from selfplay.errors import IncompatibleError, NotARunError, boundary
@@ -37,11 +37,11 @@ class Sums(BaseModel, frozen=True, extra="forbid"):
 
     loss: float = 0.0
     changed: float = 0.0
-    changed_rows: int = 0
-    rows: int = 0  # without skipped minibatches
-    seen: int = 0  # rows, with skipped minibatches
-    minibatches: int = 0
-    skipped: int = 0
+    changed_rows: Count = 0
+    rows: Count = 0  # without skipped minibatches
+    seen: Count = 0  # rows, with skipped minibatches
+    minibatches: Count = 0
+    skipped: Count = 0
     grad_norm: float = 0.0  # of minibatches that were not skipped
     seconds: float = 0.0  # of learning
 
@@ -64,15 +64,15 @@ class Sums(BaseModel, frozen=True, extra="forbid"):
 class TrainingProgress(BaseModel, frozen=True, extra="forbid"):
     """Progress of a training: ``epoch`` whole passes, and ``sums`` of the next."""
 
-    epoch: int = Field(0, ge=0)
+    epoch: Count = 0
     sums: Sums = Sums()
-    minibatches: int = Field(0, ge=0)  # of all epochs
-    rows: int = Field(0, ge=0)  # of all epochs
+    minibatches: Count = 0  # of all epochs
+    rows: Count = 0  # of all epochs
     elapsed_s: float = Field(0.0, ge=0)
     best: float | None = None  # lowest loss
-    best_epoch: int = Field(0, ge=0)
+    best_epoch: Count = 0
     bar: float | None = None  # losses below it count as better
-    stale: int = Field(0, ge=0)  # epochs since the last better one
+    stale: Count = 0  # epochs since the last better one
     ended: str = ""  # why the training has ended, "" before
 
 

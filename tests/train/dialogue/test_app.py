@@ -8,8 +8,9 @@ import pytest
 from safetensors.numpy import load_file
 
 from selfplay.checkpoint.models import read_model_meta
+from selfplay.checkpoint.store import open_folder, write_folder
 from selfplay.config.dialogue_cli import parse
-from selfplay.errors import ConfigError
+from selfplay.errors import ConfigError, IncompatibleError
 from selfplay.league.ledger import read_games
 from selfplay.report.transcripts import read_transcripts
 from selfplay.train.dialogue.app import train
@@ -154,6 +155,18 @@ def test_a_resumed_run_ends_as_one_that_was_not_interrupted(whole, kuhn_start, t
     expected, found = weights(folder, "gen_4"), weights(tmp_path / "run", "gen_4")
     for name in expected:
         np.testing.assert_array_equal(expected[name], found[name])
+
+
+def test_a_state_without_its_baseline_is_refused(kuhn_start, tmp_path):
+    folder = tmp_path / "run"
+    assert run(folder, kuhn_start, "--games", 32, "--baseline", "role-ema")[0] == 0
+    state = open_folder(folder / "learner" / "iter_1")
+    files = {name: state.read(name) for name in state.manifest.files}
+    document = json.loads(files["learner.json"])
+    del document["extra"]["baseline"]
+    write_folder(state.path, files | {"learner.json": json.dumps(document).encode()}, replace=True)
+    with pytest.raises(IncompatibleError, match="it has no baseline"):
+        resume(folder, "--games", 64)
 
 
 def test_a_resumed_run_is_the_same_although_its_model_came_from_a_folder_that_is_gone(kuhn_start, tmp_path):
