@@ -166,10 +166,17 @@ def _short(value: object) -> str:
     return printable(reprlib.repr(value))
 
 
+def _constant(name: str) -> float:
+    """Such files may say Infinity."""
+    if name == "NaN":
+        raise ValueError("NaN is no value of a setting")
+    return float(name)
+
+
 def _document(place: Path) -> dict[str, Any]:
     data = read_file(place, MAX_TEXT_BYTES, ConfigError, follow=True)
     try:
-        found = json.loads(data.decode())  # such files may say Infinity
+        found = json.loads(data.decode(), parse_constant=_constant)
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{place}: cannot be loaded: not JSON: {' '.join(str(error).split())}") from error
     if not isinstance(found, dict):

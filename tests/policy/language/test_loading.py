@@ -328,6 +328,9 @@ def test_a_pipe_or_nested_json_in_a_folder_is_refused(folder):
     (folder / "config.json").write_text("[" * 100_000)
     with pytest.raises(ConfigError, match="cannot be loaded"):
         load_model(str(folder))
+    (folder / "config.json").write_text('{"rms_norm_eps": NaN}')
+    with pytest.raises(ConfigError, match="NaN is no value of a setting"):
+        load_model(str(folder))
     (folder / "config.json").unlink()
     os.mkfifo(folder / "config.json")
     with pytest.raises(ConfigError, match=r"config\.json is no plain file"):
