@@ -55,7 +55,7 @@ def measure(folder: Path) -> dict[str, float]:
         "compile_s": train.seconds(r"Compiled the game rules in (\d+) s"),
         "first_iteration_s": train.at("Iter 1:"),
         "train_s": end,
-        "second_first_iteration_s": again.at("Iter 1:") - again.at("== ready"),
+        "second_first_iteration_s": round(again.at("Iter 1:") - again.at("== ready"), 1),
         "play_s": play.at(""),
         "imitation_s": other.seconds(r"Imitated scripted players in (\d+) s"),
     }

@@ -277,7 +277,7 @@ class RunConfig(SelfPlaySettings):
     pretrained: str | None = Field(
         None,
         description="Policy to start from: a folder, `scripted` or `none`; `scripted` imitates scripted players first, "
-        "10 to 60 s, `none` starts from scratch",
+        "5 to 60 s, `none` starts from scratch",
     )
 
     @field_validator("pretrained")

@@ -55,7 +55,7 @@ SHIPPED: Final = Path(__file__).with_name("start")
 VERSION: Final = 1  # raise it when the same recipe gives another policy, for causes that are not in the key
 THREADS: Final = 2  # the last bits depend on it
 EPOCHS, EPOCHS_OF_WINDOWS = 6, 3  # a pass over windows, which a network with memory learns from, takes longer
-TAKES: Final = "10 to 60 s"  # with the defaults, on two cores; docs/data/first_hour.json has what was measured
+TAKES: Final = "5 to 60 s"  # with the defaults, on two cores; docs/data/first_hour.json has what was measured
 MOST_WORK, MOST_WORK_OF_WINDOWS = 7_500_000, 200_000  # weights times epochs: one or two minutes on two cores
 
 

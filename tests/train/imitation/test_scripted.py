@@ -54,7 +54,7 @@ def test_it_says_what_it_does_and_what_it_made(tmp_path):
     told = []
     policy = imitate_scripted(SMALL, tmp_path / "cache", told.append)
     first, last = told
-    assert first.startswith("Imitating scripted players first: 4 games, 2 epochs, 10 to 60 s; ")
+    assert first.startswith("Imitating scripted players first: 4 games, 2 epochs, 5 to 60 s; ")
     assert first.endswith("--pretrained none starts from scratch")
     assert last.startswith("Imitated scripted players in ")
     assert ": validation loss " in last

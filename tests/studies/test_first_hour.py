@@ -1,0 +1,37 @@
+"""The first hour as measured: what notices and pages promise must hold for it."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from envs import compilation
+from envs.wasm import build
+from scripts.studies import first_hour
+from selfplay.train.imitation import scripted
+
+ROOT = Path(__file__).parents[2]
+RUNS = json.loads(first_hour.DOCUMENT.read_text(encoding="utf-8"))["runs"]
+
+
+@pytest.mark.parametrize(
+    ("figure", "promise"),
+    [
+        ("compile_s", compilation.RANGE),
+        ("play_s", build.USUALLY),
+        ("imitation_s", scripted.TAKES),
+    ],
+)
+def test_notices_promise_what_was_measured(figure, promise):
+    least, most = map(float, re.search(r"(\d+) to (\d+) s", promise).groups())
+    assert all(least <= run[figure] <= most for run in RUNS), [run[figure] for run in RUNS]
+
+
+def test_the_page_shows_the_document(tmp_path):
+    page = first_hour.PAGE.relative_to(ROOT)
+    for path in (page, first_hour.DOCUMENT.relative_to(ROOT)):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_bytes((ROOT / path).read_bytes())
+    first_hour.write(tmp_path)
+    assert (tmp_path / page).read_text() == (ROOT / page).read_text()
