@@ -45,8 +45,10 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 # uv where it is installed, else pip. Both read constraints.txt, the only list of versions: pip cannot read a uv.lock,
 # and a uv.lock fixes the index of each package, so that TORCH_INDEX would have no effect.
 UV := $(shell command -v uv 2>/dev/null)
-# without byte code, as uv installs: it takes 200 MB, most of it for modules that are never imported
-INSTALL := $(if $(UV),$(UV) pip install --python $(BIN)/python,$(PIP) install --no-compile) --quiet
+# Without byte code, as uv installs: it takes 200 MB, most of it for modules that are never imported, and the first import
+# writes the rest. Where that is turned off it is written here, or every process would compile torch: 2 s and more.
+BYTECODE := $(if $(PYTHONDONTWRITEBYTECODE),$(if $(UV),--compile-bytecode),$(if $(UV),,--no-compile))
+INSTALL := $(if $(UV),$(UV) pip install --python $(BIN)/python,$(PIP) install) $(BYTECODE) --quiet
 # without its last option uv takes a package from the first index that has any version of it
 EXTRA_INDEX := $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX) $(if $(UV),--index-strategy unsafe-best-match))
 STAMP := .venv/.installed

@@ -39,6 +39,13 @@ def test_training_installs_the_program_alone(clone):
     assert TESTS not in commands
 
 
+@pytest.mark.parametrize(("imports_write", "written"), [("", False), ("1", True)])
+def test_byte_code_is_written_where_imports_write_none(clone, monkeypatch, imports_write, written):
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", imports_write)
+    for words, flag in ((("UV=",), "--no-compile"), (("UV=uv",), "--compile-bytecode")):
+        assert (flag in planned(clone, "train", *words)) is (written == (flag == "--compile-bytecode"))
+
+
 @pytest.mark.parametrize("target", ["test", "test-all", "check"])
 def test_tests_need_more(clone, target):
     installed(clone, ".installed")

@@ -66,7 +66,8 @@ class Timed:
 
     def __init__(self, command: Sequence[str], folder: Path) -> None:
         environment = os.environ | {"XDG_CACHE_HOME": str(folder.parent / "cache"), "PYTHONUNBUFFERED": "1"}
-        environment.pop("NUMBA_CACHE_DIR", None)
+        for name in ("NUMBA_CACHE_DIR", "PYTHONDONTWRITEBYTECODE"):  # a new account has neither
+            environment.pop(name, None)
         began = time.monotonic()
         self._lines: list[tuple[float, str]] = []
         with subprocess.Popen(
