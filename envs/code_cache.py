@@ -103,8 +103,11 @@ def _is_private(folder: Path) -> bool:
     return stat.S_ISDIR(found.st_mode) and not found.st_mode & 0o022 and found.st_uid == os.getuid()
 
 
+@cache
 def shipped_folder() -> Path | None:
     """Folder of the machine code that came with the package; None: none came, or it is of other sources or versions."""
+    if not SHIPPED.is_dir():  # in a checkout nothing need be hashed for it
+        return None
     folder = SHIPPED / code_name()
     return folder if folder.is_dir() else None
 

@@ -68,7 +68,7 @@ class Library(JITCodeLibrary):
 
 
 class _RuleLibrary(JITCodeLibrary):
-    """Code of a rule, for libraries to link: it is neither optimised by itself nor made machine code of."""
+    """Code of a rule, for libraries to link. Numba neither optimises it alone nor makes machine code of it."""
 
     def finalize(self) -> None:
         self._finalized = True
@@ -110,12 +110,12 @@ class _Compiler(Compiler):
 class _RuleCompiler(_Compiler):
     def _library(self) -> CodeLibrary:
         context = self.state.targetctx  # of this compilation alone
-        context.get_executable = _placeholder
+        context.get_executable = placeholder
         return _RuleLibrary(context.codegen(), self.state.func_id.func_qualname)
 
 
-def _placeholder(*_arguments: object) -> object:
-    """What Numba takes for the machine code of a rule: a key of its own for each."""
+def placeholder(*_arguments: object) -> object:
+    """What Numba takes for the machine code of a function that has none: a key of its own for each."""
     return [].append  # it must be a built-in function
 
 
@@ -187,7 +187,7 @@ class _Implementation(CompileResultCacheImpl):
 class _FunctionCache(FunctionCache):
     """The cache of a function: code that came with the package, then what this user has compiled.
 
-    Code is compiled anew where a file is damaged, and kept only in the process where the disk is full.
+    A damaged file is compiled again. If the disk is full, the code is kept in this process only.
     """
 
     _impl_class = _Implementation

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from llvmlite import ir
-from numba import _dynfunc, typeof, types  # type: ignore[attr-defined] # of its stubs
+from numba import typeof, types
 from numba.core import codegen, cpu
 from numba.core.compiler_lock import global_compiler_lock
 
@@ -34,18 +34,12 @@ def only_lower() -> None:
     libraries.CPUCodeLibrary._optimize_final_module = _nothing
     libraries.JITCodeLibrary._finalize_specific = _nothing
     libraries.JITCPUCodegen._add_module = _nothing
-    contexts.CPUContext.get_executable = _placeholder
+    contexts.CPUContext.get_executable = compiling.placeholder
     compiling.compiled = compiling.rule
 
 
 def _nothing(*_arguments: object) -> None:
     pass
-
-
-def _placeholder(_context: object, library: object, description: Any, environment: object) -> object:
-    """What Numba takes for the compiled function: one object for each, which nothing calls."""
-    name = description.qualname.rpartition(".")[2]
-    return _dynfunc.make_function(description.lookup_module(), name, "", 1, environment, (library,))
 
 
 def lower(program: Program, addresses: dict[str, int]) -> str:

@@ -26,8 +26,9 @@ from typing import Final
 from envs.code_cache import SHIPPED
 from envs.melee.browser.assets import PROGRAM
 from envs.wasm.build import file_name
+from scripts.studies import ROOT
+from scripts.studies.command_line import notify
 
-ROOT: Final = Path(__file__).resolve().parents[2]
 SOURCES: Final = ("LICENSE", "README.md", "pyproject.toml", "envs", "scripts", "selfplay", "tests")
 X86_64_V3: Final = (
     "64bit avx avx2 bmi bmi2 cmov cx16 cx8 f16c fma fxsr lzcnt mmx movbe popcnt sahf sse sse2 sse3 sse4.1 sse4.2 ssse3 "
@@ -57,7 +58,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         _build(Path(name), out)
     for path in sorted(out.iterdir()):
-        _say(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
+        notify(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
     return 0
 
 
@@ -68,19 +69,19 @@ def _build(folder: Path, out: Path) -> None:
     shipped = tree / SHIPPED.relative_to(ROOT)
     shutil.rmtree(shipped, ignore_errors=True)
     shipped.mkdir()
-    _say("the rules as WebAssembly")
+    notify("the rules as WebAssembly")
     _run(tree, "-m", "envs.wasm", PROGRAM, str(shipped / file_name(PROGRAM)))
     target = TARGETS.get(platform.machine())
     code = _compiled(tree, folder, *target) if target else None
     if code:
         _copy(code, shipped / code.name)
-    _say("comparison with the uncompiled rules")
+    notify("comparison with the uncompiled rules")
     _compare(tree, shipped, folder / "empty")
     if code:
-        _say("wheel with machine code")
+        notify("wheel with machine code")
         _setuptools(tree, "build_wheel", out, *_tags())
         shutil.rmtree(shipped / code.name)
-    _say("wheel for any machine, and source distribution")
+    notify("wheel for any machine, and source distribution")
     _setuptools(tree, "build_wheel", out)
     _setuptools(tree, "build_sdist", out)
 
@@ -93,7 +94,7 @@ def _compiled(tree: Path, folder: Path, processor: str, features: str) -> Path:
         "NUMBA_CACHE_DIR": str(folder / "compiled"),
     }
     for words in USES:
-        _say(f"machine code for {processor}: selfplay {words[0]}")
+        notify(f"machine code for {processor}: selfplay {words[0]}")
         _run(folder, "-m", "selfplay", *words, PYTHONPATH=str(tree), **target)
     (code,) = (folder / "compiled").glob("rules-*")
     return code
@@ -141,11 +142,6 @@ def _run(folder: Path, *words: str, **environment: str) -> str:
     if done.returncode:
         raise SystemExit(f"{' '.join(words)} ended with exit code {done.returncode}:\n{done.stdout}")
     return done.stdout
-
-
-def _say(words: str) -> None:
-    sys.stdout.write(f"{words}\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from selfplay.league.records import MatchRecord
 
 Added = Callable[[list[PageReplay]], object]  # called with the games so far
-NOT_ALL: Final = "Games are still being played again: load this page anew to see more."
+NOT_ALL: Final = "Games are still being replayed. Reload this page to see more."
 PATIENCE: Final = 4  # games that are tried in vain before it is clear that this version plays none of the run's again
 
 

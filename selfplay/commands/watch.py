@@ -92,8 +92,8 @@ def fixture(folder: Path, named: Sequence[str]) -> Fixture:
 def opponent_of(run: RunDir, newest: str) -> tuple[str, str]:
     """The strongest scripted player or shipped policy that the newest generation beats, and why it was chosen.
 
-    If the newest generation has no rated game, the newest that has one decides. If it beats nobody, see
-    ``Ratings.beaten_by``, the weakest player is returned. Without rated games the result is ``newest`` itself.
+    If the newest generation has no rated game, the newest with one is used. If it beats no player
+    (``Ratings.beaten_by``), the weakest player is returned. Without rated games the result is ``newest`` itself.
 
     Raises:
         LeagueError: the ledger cannot be read.

@@ -127,8 +127,8 @@ def parse(arguments: Sequence[str]) -> Invocation[Config]:
 def invoke(explicit: dict[str, Any], preset: str | None = None, *, resume: bool = False) -> Invocation[Config]:
     """The same of values by dotted name, which are added to. A bare call gets the preset of its game.
 
-    A call is bare if it gives neither a preset nor a setting that the preset has, except what the run starts from: a
-    few values of one's own among those of a preset that was not asked for are settings that nobody has tried.
+    A call is bare if it gives neither a preset nor a setting that the preset has, except what the run starts from. A
+    call with some of these settings keeps the plain defaults: it would mix them with values that were not asked for.
     """
     check_own_code(explicit)
     implied = None if preset or resume else _preset_of(explicit)
