@@ -1,4 +1,4 @@
-"""Supervised self-play training. ``import selfplay`` does not import torch; attributes are loaded lazily."""
+"""Fault-tolerant self-play training. ``import selfplay`` does not import torch; attributes are loaded lazily."""
 
 import concurrent.futures.thread  # noqa: F401  (after the main thread has ended it cannot be imported, and torch does)
 from typing import TYPE_CHECKING, Any
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
     from selfplay.api import train as train
     from selfplay.checkpoint import Checkpoint as Checkpoint
     from selfplay.checkpoint import load_checkpoint as load_checkpoint
-    from selfplay.config.fighting import Config as Config
+    from selfplay.config.ppo import Config as Config
     from selfplay.league.matchmaker import Candidate as Candidate
     from selfplay.policy.policy import Policy as Policy
     from selfplay.policy.policy import load_policy as load_policy
 
 _HOMES = {
     "Candidate": "selfplay.league.matchmaker",
-    "Config": "selfplay.config.fighting",
+    "Config": "selfplay.config.ppo",
     "Run": "selfplay.api",
     "allow": "envs.plugins",
     "evaluate": "selfplay.api",
-    "train": "selfplay.train",  # a package that can be called
+    "train": "selfplay.api",
     "Checkpoint": "selfplay.checkpoint",
     "load_checkpoint": "selfplay.checkpoint",
     "Policy": "selfplay.policy.policy",
@@ -41,5 +41,4 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401
         raise AttributeError(f"module 'selfplay' has no attribute {name!r}")
     from importlib import import_module
 
-    home = import_module(_HOMES[name])
-    return getattr(home, name, home)
+    return getattr(import_module(_HOMES[name]), name)

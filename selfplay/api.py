@@ -17,29 +17,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from envs.plugins import refuse_in_import
-from selfplay.commands import evaluation
-from selfplay.commands.named_players import game_for, home_game
-from selfplay.commands.players import contender, home_rules
+from selfplay.evaluation import evaluate as evaluation
 from selfplay.config.command_line import NO_PRESET, flatten
-from selfplay.config.fighting import Config
-from selfplay.config.fighting_cli import PROGRAM, check_game, invoke
+from selfplay.config.ppo import Config
+from selfplay.config.ppo_cli import PROGRAM, check_game, invoke
 from selfplay.errors import ConfigError
+from selfplay.evaluation.named_players import game_for, home_game
+from selfplay.evaluation.players import contender, home_rules
 from selfplay.machine import usable_cores
 from selfplay.memory_limits import check_address_space
 from selfplay.policy.played_game import can_play, game_of
 from selfplay.policy.policy import Policy, load_policy
+from selfplay.ppo import app
+from selfplay.ppo.session import Hooks
 from selfplay.runner.match import Contender
 from selfplay.threads import ThreadPool
-from selfplay.train import app
-from selfplay.train.fighting.session import Hooks
 
 if TYPE_CHECKING:
     from torch import nn
 
     from selfplay.checkpoint import RunDir
-    from selfplay.commands.evaluation import Evaluation
+    from selfplay.evaluation.evaluate import Evaluation
     from selfplay.league.matchmaker import Choose
-    from selfplay.train.fighting.session import Callback
+    from selfplay.ppo.session import Callback
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,8 +32,8 @@ SETUP_S = 540.0  # limit for fixtures: the first that compiles the rules may tak
 PLAYS_GAMES = tuple(  # whose tests run the rules
     Path(__file__).parent / name
     for name in (
-        "commands", "envs", "hostile", "policy/browser", "report/play_page", "report/test_wasm_page.py", "runner",
-        "scripts", "studies", "support", "train",
+        "commands", "dialogue", "envs", "evaluation", "hostile", "imitation", "policy/browser", "ppo",
+        "report/play_page", "report/test_wasm_page.py", "run", "runner", "scripts", "studies", "support",
     )
 )  # fmt: skip
 COVERS = tuple(Path(__file__).parent / name for name in ("league", "learner", "rollout", "supervision"))

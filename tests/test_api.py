@@ -17,8 +17,8 @@ from selfplay.errors import CheckpointError, ConfigError, IncompatibleError, Lea
 from tests.envs.games import Duel, Nim
 from tests.policy import bodies
 from tests.policy.bodies import TwoLayers, wide
+from tests.run.runs import assert_equal_runs
 from tests.support.processes import finish
-from tests.train.runs import assert_equal_runs
 
 STEPS = 8 * 32  # of an iteration
 SIZE = {
@@ -50,13 +50,6 @@ def test_a_run_of_a_game_and_a_network_of_ones_own(nim):
     assert policy.meta.network.kind == "tests.policy.bodies:TwoLayers"
     assert policy.meta.config["game"]["type"] == "tests.envs.games:Nim"
     assert [row["charts/iteration"] for row in metrics(nim)] == [1, 2]
-
-
-def test_the_package_of_the_trainer_can_be_called_under_its_name():
-    import selfplay.train.app
-
-    assert callable(selfplay.train)
-    assert selfplay.train.app.train is not selfplay.train
 
 
 def test_nothing_is_printed_unless_asked_for(tmp_path, capsys):

@@ -11,9 +11,9 @@ import torch
 
 from selfplay.checkpoint import RunDir, list_generations, load_checkpoint
 from selfplay.commands.exploit import exploit
+from tests.dialogue.models import model_folder
+from tests.run.runs import ITERATION, assert_equal_runs, rows, train
 from tests.scripts.commands import run
-from tests.train.dialogue.models import model_folder
-from tests.train.runs import ITERATION, assert_equal_runs, rows, train
 
 DEVICE = os.environ.get("SELFPLAY_TEST_DEVICE", "cuda")
 ON_CUDA = DEVICE != "cpu"

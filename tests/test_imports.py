@@ -61,7 +61,7 @@ def test_the_trainer_loads_the_fighting_game_only_where_scripted_players_are_imi
     """The tables of all characters take a second to read."""
     top = ast.parse((ROOT / "selfplay" / "train" / "app.py").read_text()).body
     loaded = {node.module for node in top if isinstance(node, ast.ImportFrom)}
-    assert not {"selfplay.train.imitation.scripted", "selfplay.replays.games", "envs.melee.tables"} & loaded
+    assert not {"selfplay.imitation.scripted", "selfplay.replays.games", "envs.melee.tables"} & loaded
 
 
 def test_supervision_imports_only_the_standard_library():

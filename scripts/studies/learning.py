@@ -21,10 +21,10 @@ from scripts.studies.command_line import Command, notify
 from scripts.studies.pages import interval, measured_here, put_between
 from scripts.studies.pages import table as markdown
 from selfplay.checkpoint import RunDir
-from selfplay.commands.players import contender, home_rules
 from selfplay.config.defaults import held_out
-from selfplay.config.fighting import SCRIPTED
-from selfplay.config.fighting_cli import parse
+from selfplay.config.ppo import SCRIPTED
+from selfplay.config.ppo_cli import parse
+from selfplay.evaluation.players import contender, home_rules
 from selfplay.league.leaderboard import build
 from selfplay.league.ledger import read_games
 from selfplay.league.modes import MODES
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
 
-    from selfplay.config.fighting import Config
+    from selfplay.config.ppo import Config
 
 OUT: Final = ROOT / "docs" / "data" / "learning.json"
 

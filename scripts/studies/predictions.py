@@ -21,16 +21,16 @@ from scripts.studies.command_line import Command
 from scripts.studies.pages import measured_here, put_between, table
 from scripts.studies.shipped import rate_between
 from selfplay.checkpoint import RunDir, list_generations
-from selfplay.commands.players import contender
 from selfplay.commands.rate import ON_ALL_CORES
-from selfplay.config.fighting_cli import parse
+from selfplay.config.ppo_cli import parse
+from selfplay.evaluation.players import contender
 from selfplay.league.anchors import find_table
 from selfplay.league.ratings import Ratings, expected_score
 from selfplay.league.records import MatchRecord, generation_number, score
 from selfplay.league.schedule import Matchup
 from selfplay.league.statistics import Z95
+from selfplay.ppo.rating import play_matchups, settings_of
 from selfplay.seeding import derive
-from selfplay.train.fighting.rating import play_matchups, settings_of
 
 if TYPE_CHECKING:
     import argparse

@@ -13,7 +13,7 @@ from scripts.studies import ROOT
 from scripts.studies.command_line import Command
 from scripts.studies.pages import measured_here, put_between, this_command, write_json
 from scripts.studies.pages import table as markdown
-from selfplay.commands.evaluation import evaluate
+from selfplay.evaluation.evaluate import evaluate
 from selfplay.runner.match import Contender, Rules
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Make the policy that a run of the laptop preset starts from, and install it in the package.
 
-It is needed after a change of the rules, the tables, the scripted players or the recipe: tests/train/imitation says so.
+It is needed after a change of the rules, the tables, the scripted players or the recipe: tests/imitation says so.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from pathlib import Path
 from shutil import copytree, rmtree
 
 from scripts.studies.command_line import Command, notify
-from selfplay.config.fighting_cli import parse
-from selfplay.config.resolve import resolve_fighting
-from selfplay.train.imitation import scripted
+from selfplay.config.ppo_cli import parse
+from selfplay.config.resolve import resolve_ppo
+from selfplay.imitation import scripted
 
 
 def main() -> int:
     """Make and install it; the exit code."""
     Command("scripted_start", __doc__).parse_args()
     call = parse(["--preset", "laptop"])
-    recipe = scripted.recipe_of(resolve_fighting(call.config, call.explicit).config)
+    recipe = scripted.recipe_of(resolve_ppo(call.config, call.explicit).config)
     rmtree(scripted.SHIPPED, ignore_errors=True)
     with tempfile.TemporaryDirectory() as folder:
         scripted.imitate_scripted(recipe, Path(folder), notify)

@@ -25,9 +25,9 @@ from scripts.studies.pages import table as markdown
 from selfplay.checkpoint import RunDir, list_generations, load_generation, save_policy
 from selfplay.checkpoint.policies import SHIPPED_FOLDER, shipped_policies
 from selfplay.checkpoint.store import write_file
-from selfplay.commands.players import contender, home_rules
 from selfplay.commands.rate import BATCH, ON_ALL_CORES, save_table
-from selfplay.config.fighting_cli import parse
+from selfplay.config.ppo_cli import parse
+from selfplay.evaluation.players import contender, home_rules
 from selfplay.league.anchors import FOLDER as TABLES
 from selfplay.league.anchors import AnchorTable, read_table
 from selfplay.league.diagnosis import diagnose, widened
@@ -37,8 +37,8 @@ from selfplay.league.records import ANCHOR, generation_id
 from selfplay.league.schedule import NEWEST_WEIGHT, plan
 from selfplay.league.statistics import Z95
 from selfplay.policy.policy import load_policy
+from selfplay.ppo.rating import RatingSettings, play_matchups, settings_of
 from selfplay.runner.match import Contender
-from selfplay.train.fighting.rating import RatingSettings, play_matchups, settings_of
 
 if TYPE_CHECKING:
     import argparse

@@ -16,10 +16,10 @@ from envs.melee.behaviour import BEHAVIOUR, COUNTS, behaviour
 from envs.melee.replay import read_replay
 from envs.melee.tables import CHARACTERS
 from selfplay.errors import ConfigError
+from selfplay.imitation.recording import blocks, pairings_of, recorded
 from selfplay.replays.folder import replay_files
 from selfplay.replays.games import is_player
 from selfplay.seeding import derive
-from selfplay.train.imitation.recording import blocks, pairings_of, recorded
 
 if TYPE_CHECKING:
     from envs.melee.replay import Replay, Seat

@@ -19,7 +19,7 @@ from envs.errors import ActionError, ContractError, GameError
 from envs.registry import find_game, make_game
 from envs.vector import SyncVectorGame
 from selfplay.commands.time_limit import SECONDS, TimeIsUp, TimeLimit
-from selfplay.config.fighting import Config
+from selfplay.config.ppo import Config
 from selfplay.league.rewards import BY_WINS, PaidByScore
 
 if TYPE_CHECKING:
@@ -249,8 +249,8 @@ def _train(name: str, found: GameReport, limit: TimeLimit) -> None:
         if fit < games * rollout:
             found.notes.append(f"training was not measured: {TRAINED} iterations would take too long")
             return
-    from selfplay.train.app import train
-    from selfplay.train.fighting.session import Hooks
+    from selfplay.ppo.app import train
+    from selfplay.ppo.session import Hooks
 
     reports: list[IterationReport] = []
     with TemporaryDirectory(prefix="check-game-") as folder:

@@ -17,8 +17,8 @@ from envs.compilation import compile_rules
 from envs.registry import GameEntry, find_game, make_game
 from envs.vector import RANDOM
 from selfplay.checkpoint.store import write_file
-from selfplay.commands.named_players import check_export
 from selfplay.errors import CheckpointError, boundary
+from selfplay.evaluation.named_players import check_export
 from selfplay.policy.formats import FORMATS
 from selfplay.policy.played_game import game_of
 from selfplay.policy.policy import load_policy

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 from selfplay.commands.dialogue_files.games import GameLine, read_games
 from selfplay.commands.dialogue_files.generation import play
 from selfplay.commands.dialogue_files.settings import FileSettings, read_settings
+from selfplay.dialogue.players import open_model
 from selfplay.errors import ConfigError
 from selfplay.machine import usable_cores
 from selfplay.policy.language.loading import open_tokenizer
 from selfplay.rollout.dialogue import columns_of
-from selfplay.train.dialogue.players import open_model
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast

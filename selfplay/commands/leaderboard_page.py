@@ -11,13 +11,13 @@ from urllib.parse import quote
 
 from envs.errors import GameError
 from selfplay.checkpoint import RunDir, list_generations
-from selfplay.commands.named_players import MOCK
 from selfplay.commands.notable_games import Notable, Row, notable, rated
 from selfplay.commands.replay import Replayer, StepReplayer
 from selfplay.config.base import Mark
-from selfplay.config.fighting import Config
 from selfplay.config.options import marked
+from selfplay.config.ppo import Config
 from selfplay.errors import ConfigError, IncompatibleError
+from selfplay.evaluation.named_players import MOCK
 from selfplay.league.ledger import read_records
 from selfplay.league.rewards import RewardRecord
 from selfplay.report.fight.page import end_document

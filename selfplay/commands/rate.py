@@ -13,13 +13,13 @@ import numpy as np
 from envs.compilation import compile_rules
 from selfplay.checkpoint import shipped_policies
 from selfplay.checkpoint.store import write_file
-from selfplay.commands.players import contender
 from selfplay.config.base import Mark
 from selfplay.config.dolphin_paths import with_dolphin_paths
-from selfplay.config.fighting import OPTIONS, Config
 from selfplay.config.options import marked
+from selfplay.config.ppo import OPTIONS, Config
 from selfplay.config.resume import change, refuse_unnamed
 from selfplay.errors import ConfigError
+from selfplay.evaluation.players import contender
 from selfplay.league.anchors import AnchorTable
 from selfplay.league.games import GameTable
 from selfplay.league.ledger import Ledger
@@ -27,12 +27,12 @@ from selfplay.league.ratings import rate
 from selfplay.league.records import generation_number
 from selfplay.league.schedule import Matchup
 from selfplay.machine import usable_cores
+from selfplay.ppo.rating import Play, play_matchups
+from selfplay.ppo.realtime import arena, rating_slots
 from selfplay.report.ticker import time_left
+from selfplay.run.ledger_keeper import Rated, plan_games
 from selfplay.runner.match import Contender, play_in_threads
 from selfplay.seeding import derive
-from selfplay.train.fighting.rating import Play, play_matchups
-from selfplay.train.fighting.realtime import arena, rating_slots
-from selfplay.train.ledger_keeper import Rated, plan_games
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from selfplay.checkpoint import RunDir
     from selfplay.league.records import MatchRecord
     from selfplay.league.rewards import RewardRecord
-    from selfplay.train.fighting.rating import RatingSettings
+    from selfplay.ppo.rating import RatingSettings
 
 BATCH: Final = 256  # games side by side: many cost little more than few, as each policy acts once for all of its own
 GAMES: Final = 1000  # of a pair in a calibration

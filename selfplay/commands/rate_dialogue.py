@@ -10,8 +10,8 @@ from selfplay.checkpoint import list_generations
 from selfplay.commands.rate import BATCH, round_robin, spend
 from selfplay.config.dialogue import DialogueConfig
 from selfplay.config.resume import started_with
+from selfplay.dialogue.rating import FrozenPlayers, play_dialogues, rating_of
 from selfplay.machine import pick_device
-from selfplay.train.dialogue.rating import FrozenPlayers, play_dialogues, rating_of
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import RunDir

@@ -16,12 +16,12 @@ from envs.melee.replay import save_replay
 from envs.registry import find_game
 from envs.vector import SyncVectorGame
 from selfplay.checkpoint.store import write_file
-from selfplay.commands.named_players import MOCK, check_scripted
-from selfplay.commands.players import contender, home_rules
+from selfplay.evaluation.named_players import MOCK, check_scripted
+from selfplay.evaluation.players import contender, home_rules
+from selfplay.imitation.recording import WIDEST, blocks, pairings_of, recorded
 from selfplay.policy.policy import load_fighter
 from selfplay.replays.recorded_games import RecordedGame
 from selfplay.runner.match import Contender, Rules, play_in
-from selfplay.train.imitation.recording import WIDEST, blocks, pairings_of, recorded
 
 if TYPE_CHECKING:
     from pathlib import Path

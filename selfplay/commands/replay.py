@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from envs.vector import SyncVectorGame
-from selfplay.commands.players import contender
 from selfplay.commands.watch import recorded
 from selfplay.errors import IncompatibleError, SelfPlayError, boundary
+from selfplay.evaluation.players import contender
 from selfplay.league.schedule import Matchup
+from selfplay.ppo.rating import config_of, settings_of
 from selfplay.runner.match import Contender, play_in
-from selfplay.train.fighting.rating import config_of, settings_of
 
 if TYPE_CHECKING:
     import numpy as np

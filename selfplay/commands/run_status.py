@@ -9,7 +9,7 @@ from selfplay.checkpoint.documents import MAX_JSON_BYTES, decode_json, parse
 from selfplay.errors import CheckpointError, CorruptError, NotARunError
 from selfplay.files import read_file
 from selfplay.report.tree_status import RunStatus, TreeStatus
-from selfplay.train.monitoring.crash_file import read_crashes
+from selfplay.run.monitoring.crash_file import read_crashes
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import RunDir

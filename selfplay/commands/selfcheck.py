@@ -21,11 +21,11 @@ from envs.registry import find_game
 from envs.solved.exact import Floats, nash_conv, payoffs
 from selfplay.checkpoint import RunDir, list_generations
 from selfplay.commands.train_or_resume import followed
-from selfplay.config.fighting import Config
+from selfplay.config.ppo import Config
 from selfplay.errors import ConfigError
 from selfplay.league.nash import equilibrium
 from selfplay.policy.policy import Policy, load_policy
-from selfplay.train.app import train
+from selfplay.ppo.app import train
 
 if TYPE_CHECKING:
     from envs.solved.table import Table

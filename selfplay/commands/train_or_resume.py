@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from envs.files import last_line
 from selfplay.errors import ConfigError
-from selfplay.train.app import train
-from selfplay.train.fighting.rating import config_of
+from selfplay.ppo.app import train
+from selfplay.ppo.rating import config_of
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import RunDir
-    from selfplay.config.fighting import Config
+    from selfplay.config.ppo import Config
 
 EVERY_S: Final = 1.0  # between two looks at the metrics of a training
 

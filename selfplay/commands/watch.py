@@ -18,9 +18,9 @@ from envs.melee.state import FPS
 from envs.melee.tables import load_tables
 from envs.registry import find_game
 from selfplay.checkpoint import RunDir, is_policy, list_generations
-from selfplay.commands.named_players import MOCK
-from selfplay.commands.players import contender, home_rules
 from selfplay.errors import NotARunError
+from selfplay.evaluation.named_players import MOCK
+from selfplay.evaluation.players import contender, home_rules
 from selfplay.league.leaderboard import analyse
 from selfplay.league.ledger import read_games
 from selfplay.league.ratings import interval_text

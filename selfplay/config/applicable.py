@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from selfplay.config.base import Mark
-from selfplay.config.fighting import OPTIONS, Config, LeagueConfig
 from selfplay.config.options import flag_of, marked
+from selfplay.config.ppo import OPTIONS, Config, LeagueConfig
 from selfplay.errors import ConfigError
 from selfplay.runner.chaos import check_plan
 

@@ -1,4 +1,4 @@
-"""Settings shared by all families of games: groups, marks of fields, and the settings of a run."""
+"""Settings shared by all trainers: groups, marks of fields, and the settings of a run."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ from selfplay.checkpoint import check_new_run, resolve_policy, resolve_run
 from selfplay.config.applicable import check_agreement, check_applicable
 from selfplay.config.defaults import with_defaults
 from selfplay.config.dialogue import DialogueConfig
-from selfplay.config.fighting import SCRIPTED, Config
 from selfplay.config.imitation import ImitationConfig
+from selfplay.config.ppo import SCRIPTED, Config
 from selfplay.machine import check_device, usable_cores
 from selfplay.memory_limits import check_address_space
 from selfplay.replays.folder import replay_files

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from selfplay.config.fighting import RANDOM
+from selfplay.config.ppo import RANDOM
 from selfplay.errors import ConfigError
 from selfplay.league.modes import EXPLOITERS, MAIN
 from selfplay.machine import usable_cores
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
-    from selfplay.config.fighting import Config
+    from selfplay.config.ppo import Config
 
 THREADS: Final = 4  # of the update at most: a minibatch cut finer than that only waits
 FIXED_CORES: Final = 4  # for a deterministic run: numbers of blocks and threads change its weights

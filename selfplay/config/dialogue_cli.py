@@ -9,10 +9,10 @@ from envs.registry import GAMES
 from selfplay.config import command_line, presets
 from selfplay.config.command_line import Invocation, Program
 from selfplay.config.dialogue import OPTIONS, DialogueConfig
-from selfplay.config.fighting import OPTIONS as OF_FIGHTS
-from selfplay.config.fighting import Config
-from selfplay.config.fighting_cli import check_game
 from selfplay.config.options import moved
+from selfplay.config.ppo import OPTIONS as OF_FIGHTS
+from selfplay.config.ppo import Config
+from selfplay.config.ppo_cli import check_game
 from selfplay.errors import ConfigError
 from selfplay.runner.chaos import FORCED, parse_plan
 

@@ -16,7 +16,7 @@ from selfplay.errors import ConfigError
 if TYPE_CHECKING:
     from envs.melee.dolphin.disc import Verdict
     from envs.melee.dolphin.install import DolphinVersion
-    from selfplay.config.fighting import Config
+    from selfplay.config.ppo import Config
 
 DRIVER: Final = "melee"  # the module of libmelee
 

@@ -11,9 +11,9 @@ from envs.registry import find_game
 from selfplay.config import command_line, presets
 from selfplay.config.base import Mark
 from selfplay.config.command_line import Invocation, Program, check_name
-from selfplay.config.fighting_cli import check_own_code
 from selfplay.config.imitation import OPTIONS, ImitationConfig
 from selfplay.config.options import flag_of, marked
+from selfplay.config.ppo_cli import check_own_code
 from selfplay.errors import ConfigError
 
 EPILOG: Final = """examples:

@@ -19,7 +19,7 @@ from envs.registry import make_game
 from envs.solved.exact import mean_length
 from selfplay.checkpoint import ActionHeads
 from selfplay.config.defaults import game_options, runners, update_threads
-from selfplay.config.fighting import SCRIPTED
+from selfplay.config.ppo import SCRIPTED
 from selfplay.errors import ConfigError
 from selfplay.league.modes import CURRENT, MODES
 from selfplay.learner.parallel_step import CHUNK
@@ -33,7 +33,7 @@ from selfplay.runner.segment import Episode
 if TYPE_CHECKING:
     from envs.api import ScriptedGame
     from selfplay.checkpoint import NetworkSpec
-    from selfplay.config.fighting import Config
+    from selfplay.config.ppo import Config
 
 MB: Final = 1 << 20
 FILES_MB: Final = 177  # pages of the libraries' files (RssFile) that a trainer has mapped; the kernel may drop them

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 Presets = Mapping[str, Mapping[str, Mapping[str, Any]]]  # values by name of the preset, group and setting
 
-FIGHTING: Final[Presets] = {
+PPO: Final[Presets] = {
     # The settings that learned best on two cores; figures in docs/learning.md.
     "laptop": {
         "game": {"max_episode_frames": 14400},

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from envs.registry import find_game
-from selfplay.config.fighting import OPTIONS, SCRIPTED, Config, NetConfig
 from selfplay.config.options import flag_of, shown
+from selfplay.config.ppo import OPTIONS, SCRIPTED, Config, NetConfig
 from selfplay.errors import ConfigError, IncompatibleError, boundary
 from selfplay.policy.played_game import can_play, game_of
 from selfplay.policy.policy import load_policy

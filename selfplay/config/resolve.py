@@ -26,7 +26,7 @@ from selfplay.config.imitation import ImitationConfig
 from selfplay.config.memory import check_memory
 from selfplay.config.options import shown
 from selfplay.config.pretrained import with_pretrained
-from selfplay.config.resume import resumed_fighting, saved_config, with_changes
+from selfplay.config.resume import resumed_ppo, saved_config, with_changes
 from selfplay.errors import ConfigError, IncompatibleError
 from selfplay.learner.advantages import refuse_single_games
 from selfplay.machine import be_deterministic, pick_device
@@ -34,7 +34,7 @@ from selfplay.policy.network import check_spec, make_body
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import LearnerState
-    from selfplay.config.fighting import Config
+    from selfplay.config.ppo import Config
 
 Settings = TypeVar("Settings", bound=Group)
 
@@ -48,9 +48,7 @@ class Resolved(Generic[Settings]):
     notices: tuple[str, ...] = ()  # for the user, below the header
 
 
-def resolve_fighting(
-    config: Config, explicit: Mapping[str, Any], resumed: LearnerState | None = None
-) -> Resolved[Config]:
+def resolve_ppo(config: Config, explicit: Mapping[str, Any], resumed: LearnerState | None = None) -> Resolved[Config]:
     """The configuration of a run of fights or of a solved game. Blocks.
 
     Args:
@@ -63,7 +61,7 @@ def resolve_fighting(
     """
     notices: list[str] = []
     if resumed is not None:
-        config = resumed_fighting(resumed, explicit)
+        config = resumed_ppo(resumed, explicit)
     check_applicable(config, explicit)
     check_agreement(config, explicit)
     config = with_dolphin_paths(config, notices.append)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from envs.plugins import is_code
 from selfplay.config.base import Group, Mark
-from selfplay.config.fighting import OPTIONS, Config
 from selfplay.config.options import changed, flag_of, marked, shown, value_of
+from selfplay.config.ppo import OPTIONS, Config
 from selfplay.errors import ConfigError, IncompatibleError, boundary
 from selfplay.policy.played_game import check_known
 
@@ -66,7 +66,7 @@ def with_changes(config: Settings, explicit: Mapping[str, Any], options: Sequenc
     return config
 
 
-def resumed_fighting(state: LearnerState, explicit: Mapping[str, Any]) -> Config:
+def resumed_ppo(state: LearnerState, explicit: Mapping[str, Any]) -> Config:
     """The configuration of a resumed run of fights or of a solved game. Errors as of the two functions above."""
     config = saved_config(state, Config)
     match state.meta.config:

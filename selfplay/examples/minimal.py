@@ -17,11 +17,11 @@ from selfplay.league.schedule import Matchup
 from selfplay.learner.ppo import PPO, PPOSettings
 from selfplay.policy.network import build_network
 from selfplay.policy.policy import frozen_copy
+from selfplay.ppo.batch import make_batch, scores_against
+from selfplay.ppo.rating import RatingSettings, play_matchups
 from selfplay.runner.block import Block
 from selfplay.runner.match import Contender, Rules
 from selfplay.runner.segment import SegmentOrder
-from selfplay.train.fighting.batch import make_batch, scores_against
-from selfplay.train.fighting.rating import RatingSettings, play_matchups
 
 GAME, GAMES, STEPS, ITERATIONS, SAVE, SEED = "selfplay.examples.tic_tac_toe:TicTacToe", 64, 16, 80, 20, 0
 allow(GAME)

@@ -129,7 +129,7 @@ def rated_now(rating: RatingReport | None, iteration: int) -> float | None:
 
 
 class TrainingReport(BaseModel, frozen=True, extra="forbid"):
-    """What reports of all families have. Totals count from the start of the run, across resumptions."""
+    """What all reports have. Totals count from the start of the run, across resumptions."""
 
     iteration: Annotated[int, Field(ge=1)]
     iterations: int | None  # planned; None if another limit ends the run

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from selfplay.errors import DiskError
 
 logger = logging.getLogger(__name__)
-Report = Any  # the report of an iteration; its type depends on the family of games
+Report = Any  # the report of an iteration; its type depends on the trainer
 POLL_S = 0.1  # maximum delay until a cancelled feed stops
 FAILURES = 10  # consecutive failures until a reporter is dropped
 LAST_TRIES = 50  # attempts to deliver the rest; each failure loses one event

@@ -10,11 +10,11 @@ from scripts.studies.shipped import BETWEEN, CARDS, TABLES_OF, chosen_generation
 from selfplay import load_policy
 from selfplay.checkpoint import read_policy_meta, resolve_policy, shipped_policies
 from selfplay.checkpoint.policies import is_policy
-from selfplay.config.fighting_cli import parse
+from selfplay.config.ppo_cli import parse
 from selfplay.errors import NotARunError
 from selfplay.league.anchors import find_table
 from selfplay.league.records import check_player, generation_number
-from selfplay.train.fighting.rating import settings_of
+from selfplay.ppo.rating import settings_of
 
 SETTINGS = [(character, words) for character, settings in TABLES_OF.items() for words in settings]
 

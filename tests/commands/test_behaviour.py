@@ -11,8 +11,8 @@ from envs.melee.replay import read_replay, save_replay
 from selfplay.commands.behaviour import RATES, Rate, column, folder_games, mock_games, table
 from selfplay.commands.record import orders_of, record
 from selfplay.errors import ConfigError
+from selfplay.imitation.recording import pairings_of
 from selfplay.runner.match import Contender, Rules
-from selfplay.train.imitation.recording import pairings_of
 from tests.replays.replay_folders import write_game
 
 RULES = Rules("battlefield", 1200)

@@ -16,7 +16,7 @@ from selfplay.commands.export import GAMES, described, export, largest_differenc
 from selfplay.errors import CheckpointError
 from selfplay.policy.formats import FORMATS
 from selfplay.policy.policy import load_policy
-from tests.train.policies import save, save_other
+from tests.run.policies import save, save_other
 
 ROOT = Path(__file__).parents[2]
 GRU = NetworkSpec(kind="gru", obs_width=OBS_WIDTH, hidden=(32, 32))

@@ -13,19 +13,19 @@ from selfplay.checkpoint.run_dir import CHECKPOINTS
 from selfplay.commands.cli import leaderboard
 from selfplay.commands.play import people
 from selfplay.commands.play.people import add_game
-from selfplay.commands.players import contender, home_rules
 from selfplay.commands.watch import recorded
-from selfplay.config.fighting import Config
+from selfplay.config.ppo import Config
 from selfplay.errors import ConfigError, CorruptError, IncompatibleError, LeagueError
+from selfplay.evaluation.players import contender, home_rules
 from selfplay.league.ledger import Ledger, read_games, read_records
 from selfplay.league.people import record_game, run_games
 from selfplay.league.schedule import Matchup
 from selfplay.replays.library import Library
 from selfplay.runner.match import Contender, play
 from tests.commands.page_games import page_game
+from tests.imitation.replays import trained
 from tests.league.pools import record, seat
-from tests.train.imitation.replays import trained
-from tests.train.policies import save
+from tests.run.policies import save
 
 GAME = {"character": "fox", "opponent_character": "marth", "stage": "battlefield", "max_episode_frames": 150}
 

@@ -16,11 +16,11 @@ from envs.melee.tables import load_tables
 from selfplay.commands import record as recording
 from selfplay.commands.record import orders_of, record
 from selfplay.errors import ConfigError
+from selfplay.imitation import recording as games
+from selfplay.imitation.recording import blocks, pairings_of, recorded
 from selfplay.runner.counter_rng import keys_of, uniforms
 from selfplay.runner.match import Contender, Rules, play
-from selfplay.train.imitation import recording as games
-from selfplay.train.imitation.recording import blocks, pairings_of, recorded
-from tests.train.policies import save
+from tests.run.policies import save
 
 RULES = Rules("battlefield", 200)
 FOX_MEWTWO = ("fox", "mewtwo")

@@ -8,12 +8,12 @@ from envs.registry import find_game
 from selfplay.commands import record as recording
 from selfplay.commands.cli.record import main
 from selfplay.replays.recorded_games import Again, RecordedGame, examples_of
+from tests.run.runs import train
 from tests.scripts.commands import mistake
-from tests.train.runs import train
 
 NIM, DUEL, UNCOUNTED = (
-    "tests.train.imitation.own_games:Nim",
-    "tests.train.imitation.own_games:Duel",
+    "tests.imitation.own_games:Nim",
+    "tests.imitation.own_games:Duel",
     "tests.envs.games:Uncounted",
 )
 SMALL = ("--num-games", 8, "--rollout-length", 16, "--hidden", "16", "--batch-size", "64", "--save-interval", 1)
@@ -102,7 +102,7 @@ def test_a_game_that_fails_leaves_no_file(tmp_path, monkeypatch, capsys):
         raise KeyError("stones")
 
     allow(NIM)
-    monkeypatch.setattr("tests.train.imitation.own_games.Nim.step", fail)
+    monkeypatch.setattr("tests.imitation.own_games.Nim.step", fail)
     flags = ("--game-type", NIM, "--players", "perfect", "--out", tmp_path / "a.jsonl")
     assert "KeyError: 'stones'" in mistake_after(capsys, lambda: call(monkeypatch, *flags))
     assert list(tmp_path.iterdir()) == []

@@ -3,17 +3,17 @@ import pytest
 
 from selfplay.commands.leaderboard_page import replays_of, write_run
 from selfplay.commands.notable_games import DEPTH, KINDS, UPSET, notable, rated, rated_game
-from selfplay.commands.players import contender
 from selfplay.commands.replay import Replayer
-from selfplay.config.fighting import Config
+from selfplay.config.ppo import Config
 from selfplay.errors import ConfigError, IncompatibleError
+from selfplay.evaluation.players import contender
 from selfplay.league.games import GameTable
 from selfplay.league.leaderboard import analyse
 from selfplay.league.ledger import Ledger, read_games, read_records
 from selfplay.league.schedule import Matchup
-from selfplay.train.fighting.rating import config_of, play_matchups, settings_of
+from selfplay.ppo.rating import config_of, play_matchups, settings_of
 from tests.league.pools import record
-from tests.train.policies import save
+from tests.run.policies import save
 
 CONFIG = Config.model_validate({"game": {"character": "fox", "stage": "battlefield", "max_episode_frames": 900}})
 PLAYERS = ("gen_0", "gen_10", "random", "rusher")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from selfplay.commands.selfcheck import CASES, Case, check, judge, known_table
-from selfplay.config.fighting import Config
+from selfplay.config.ppo import Config
 from selfplay.errors import ConfigError
 
 SHORT = {"timesteps": 4 * 512}

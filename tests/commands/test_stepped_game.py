@@ -13,15 +13,15 @@ from selfplay.commands import replay
 from selfplay.commands.leaderboard_page import NOT_ALL, steps_of, write_run
 from selfplay.commands.notable_games import UPSET, notable, rated
 from selfplay.commands.replay import WIDTH, Recorder, StepReplayer
-from selfplay.config.fighting import Config
+from selfplay.config.ppo import Config
 from selfplay.errors import IncompatibleError
 from selfplay.league.games import GameTable
 from selfplay.league.leaderboard import analyse
 from selfplay.league.ledger import read_games, read_records
 from selfplay.league.rewards import RatedPlayer, RewardRecord
 from tests.envs.games import Duel, Nim
-from tests.train.policies import save
-from tests.train.runs import train
+from tests.run.policies import save
+from tests.run.runs import train
 
 NIM = "tests.envs.games:Nim"
 SMALL = ("--num-games", 8, "--rollout-length", 16, "--hidden", "16", "--batch-size", "64", "--save-interval", 2)

@@ -14,7 +14,7 @@ from selfplay.league.anchors import FILE_NAME, AnchorTable
 from selfplay.league.leaderboard import build
 from selfplay.league.ledger import Ledger, read_games
 from tests.league.pools import record
-from tests.train.policies import save, save_imitation
+from tests.run.policies import save, save_imitation
 
 
 def fight(folder, named, seed, seconds=None):

@@ -2,7 +2,7 @@ import pytest
 
 pytest.importorskip("transformers", reason="needs the extra: pip install -e '.[dialogue]'")
 
-from selfplay.config import fighting_cli as fights
+from selfplay.config import ppo_cli as fights
 from selfplay.config.dialogue import DialogueConfig
 from selfplay.config.dialogue_cli import parse
 from selfplay.errors import ConfigError

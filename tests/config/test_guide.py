@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from selfplay.config import dialogue_cli, imitation_cli
-from selfplay.config import fighting_cli as cli
+from selfplay.config import ppo_cli as cli
 from selfplay.config.command_line import make_parser, shown
 from selfplay.config.options import field_of, paths
 

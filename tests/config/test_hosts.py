@@ -8,8 +8,8 @@ import pytest
 from selfplay.checkpoint import LearnerMeta, LearnerState
 from selfplay.config.applicable import check_host
 from selfplay.config.defaults import runners, with_defaults
-from selfplay.config.fighting_cli import parse
-from selfplay.config.resume import resumed_fighting
+from selfplay.config.ppo_cli import parse
+from selfplay.config.resume import resumed_ppo
 from selfplay.errors import ConfigError
 
 
@@ -34,7 +34,7 @@ def resumed(*arguments, run=("--host", "ray", "--ray-address", "head:6379", "--r
     config = with_defaults(parse(run).config).model_dump(mode="json")
     meta = LearnerMeta(iteration=3, total_steps=9, elapsed_s=1.0, created=datetime.now(UTC), config=config)
     explicit = parse(["--resume", *arguments]).explicit
-    config = resumed_fighting(LearnerState(meta, {}, Path("learner/iter_3"), ()), explicit)
+    config = resumed_ppo(LearnerState(meta, {}, Path("learner/iter_3"), ()), explicit)
     check_host(config.run, explicit)
     return config
 

@@ -8,8 +8,8 @@ import pytest
 
 from selfplay.config import memory
 from selfplay.config.defaults import with_defaults
-from selfplay.config.fighting_cli import parse
 from selfplay.config.memory import FILES_MB, MB, check_memory, estimate
+from selfplay.config.ppo_cli import parse
 from selfplay.errors import ConfigError
 from selfplay.memory_limits import GB, Available
 from tests.support.processes import finish

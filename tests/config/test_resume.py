@@ -9,11 +9,11 @@ from selfplay.config.base import Mark
 from selfplay.config.command_line import shown
 from selfplay.config.dialogue import OPTIONS as DIALOGUE_OPTIONS
 from selfplay.config.dialogue import DialogueConfig, ModelConfig, ServerConfig
-from selfplay.config.fighting import OPTIONS, Config
-from selfplay.config.fighting_cli import parse
 from selfplay.config.imitation import ImitationConfig
 from selfplay.config.options import marked
-from selfplay.config.resume import refuse_unnamed, resumed_fighting, usable, with_changes
+from selfplay.config.ppo import OPTIONS, Config
+from selfplay.config.ppo_cli import parse
+from selfplay.config.resume import refuse_unnamed, resumed_ppo, usable, with_changes
 from selfplay.errors import ConfigError, IncompatibleError
 from tests.config.samples import OTHER
 
@@ -28,7 +28,7 @@ def state_of(*arguments):
 
 
 def resumed(state, *arguments):
-    return resumed_fighting(state, parse(["--resume", *arguments]).explicit)
+    return resumed_ppo(state, parse(["--resume", *arguments]).explicit)
 
 
 @pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.flag)

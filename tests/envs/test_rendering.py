@@ -140,7 +140,7 @@ def test_the_old_id_plays_every_frame_and_warns(make, options, frames):
 
 @pytest.mark.parametrize("make", [gymnasium.make, gymnasium.make_vec])
 def test_the_new_id_plays_at_the_frame_skip_of_policies(make):
-    from selfplay.config.fighting import GameConfig
+    from selfplay.config.ppo import GameConfig
 
     env = make(ENV_ID, opponent="idle").unwrapped
     env.reset(seed=1)

@@ -15,7 +15,7 @@ from selfplay.commands.export import TOLERANCE, described, export
 from selfplay.policy.formats import FORMATS
 from selfplay.policy.network import KINDS
 from selfplay.policy.policy import load_policy
-from tests.train.policies import save, save_other
+from tests.run.policies import save, save_other
 
 ROOT = Path(__file__).parents[2]
 MISSING = [name for name in ("onnx", "onnxruntime", "onnxscript") if importlib.util.find_spec(name) is None]

@@ -180,8 +180,8 @@ def tables(tmp_path_factory):
     from selfplay.commands.dialogue_files.parquet import to_parquet
     from selfplay.commands.dialogue_files.rows import COLUMNS, offline_rows
     from selfplay.commands.game_init import STATE_COLUMNS
-    from tests.train.dialogue.chats import tiny_chat
-    from tests.train.dialogue.writers import Said, in_turn, played, settings_of
+    from tests.dialogue.chats import tiny_chat
+    from tests.dialogue.writers import Said, in_turn, played, settings_of
 
     folder = tmp_path_factory.mktemp("tables")
     proposal = "[propose] Proposal:\n - BLEU: Ava Li\n - Electra: Daniel Nguyen\n - GloVe: Sofia Patel\n - GLUE: "
@@ -249,7 +249,7 @@ def test_trl_trains_on_both_seats_of_games(tmp_path):
     from envs.registry import find_dialogue
     from selfplay.integrations.trl import SelfPlayRollout, shared_reward
     from selfplay.policy.language.tiny import make_tiny
-    from tests.train.dialogue.models import SPEC
+    from tests.dialogue.models import SPEC
 
     entry = find_dialogue("matching")
     model = make_tiny(SPEC, entry.vocabulary(entry.configure(True, {})), 5)

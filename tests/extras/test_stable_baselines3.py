@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from envs.gym import ENV_ID
+from tests.run.policies import save
 from tests.scripts.commands import run
-from tests.train.policies import save
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```python needs=stable_baselines3\n(.*?)^```", re.DOTALL | re.MULTILINE)

@@ -33,8 +33,9 @@ from selfplay.commands.dialogue_files.settings import SETTINGS, read_settings
 from selfplay.commands.dialogue_files.table import read_table
 from selfplay.commands.play.games import PlayedGame, replay
 from selfplay.commands.run_status import examine
-from selfplay.config.family import is_dialogue
-from selfplay.config.fighting_cli import parse
+from selfplay.config.game_type import is_dialogue
+from selfplay.config.ppo_cli import parse
+from selfplay.dialogue.partial import Partial, load_partial, partial_folder, save_partial
 from selfplay.integrations.initial_states import initial_state
 from selfplay.league.anchors import FOLDER as ANCHORS
 from selfplay.league.anchors import read_table as read_anchors
@@ -53,16 +54,15 @@ from selfplay.report.leaderboard_page.records import RunRecords
 from selfplay.report.transcripts import FILE_NAME as TRANSCRIPTS
 from selfplay.report.transcripts import read_transcripts
 from selfplay.report.tree_status import Crash, TreeStatus
-from selfplay.train.dialogue.partial import Partial, load_partial, partial_folder, save_partial
-from selfplay.train.monitoring.crash_file import append_crash, read_crashes
+from selfplay.run.monitoring.crash_file import append_crash, read_crashes
 from tests.checkpoint.samples import CREATED, forge, learner_arrays, learner_meta, params, policy_meta, save_generation
 from tests.commands.dialogue_files.written import lines
 from tests.commands.page_games import page_game
+from tests.dialogue.writers import settings_of
 from tests.envs.melee.slp_files import synthetic
 from tests.league.pools import series
 from tests.policy.language.models import tiny
 from tests.report.talks import transcript
-from tests.train.dialogue.writers import settings_of
 
 ROOT = Path(__file__).parents[2]
 TABLES = ROOT / "envs" / "melee" / "tables"
@@ -316,7 +316,7 @@ READERS = (
     ),
     Reader(
         "the document of an interrupted teaching",
-        ("selfplay.train.dialogue.partial",),
+        ("selfplay.dialogue.partial",),
         _partial("state.json"),
         lambda f, p: _read_partial(f),
         signed=True,
@@ -342,13 +342,13 @@ READERS = (
     ),
     Reader(
         "crashes.jsonl",
-        ("selfplay.train.monitoring.crash_file",),
+        ("selfplay.run.monitoring.crash_file",),
         _file("crashes.jsonl", lambda: f"{_crash().model_dump_json()}\n".encode() * 3),
         lambda f, p: read_crashes(p, 9),
     ),
     Reader(
         "a line of crashes.jsonl",
-        ("selfplay.train.monitoring.crash_file",),
+        ("selfplay.run.monitoring.crash_file",),
         _file("crashes.jsonl", lambda: f"{_crash().model_dump_json()}\n".encode()),
         lambda f, p: append_crash(p, _crash()),
     ),
@@ -489,7 +489,7 @@ READERS = (
     ),
     Reader(
         "settings in TOML",
-        ("selfplay.config.command_line", "selfplay.config.family"),
+        ("selfplay.config.command_line", "selfplay.config.game_type"),
         _file("run.toml", lambda: b'[run]\nseed = 5\n[game]\ncharacter = "fox"\n'),
         _config,
         names=False,

@@ -235,7 +235,7 @@ OWN = {
     "selfplay.commands.game_init": "words of the command line",
     "selfplay.commands.exploit": "a run that it made itself",
     "selfplay.commands.train_or_resume": "the same",
-    "selfplay.train.imitation.scripted": "its cache; tests/train/imitation/test_scripted.py damages it",
+    "selfplay.imitation.scripted": "its cache; tests/imitation/test_scripted.py damages it",
     "selfplay.machine": "what the kernel says",
     "selfplay.memory_limits": "the same",
 }

@@ -8,8 +8,8 @@ from selfplay.errors import ConfigError, RunnerError, ServerError
 from selfplay.integrations.trl import SelfPlayRollout, shared_reward
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.writer import LocalWriter
+from tests.dialogue.models import untaught
 from tests.integrations.states import rows_of
-from tests.train.dialogue.models import untaught
 
 TRAINER = SimpleNamespace(
     args=SimpleNamespace(temperature=1.0, top_p=1.0), accelerator=SimpleNamespace(process_index=0)

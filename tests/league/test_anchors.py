@@ -16,7 +16,7 @@ from selfplay.league.leaderboard import analyse, build
 from selfplay.league.ratings import rate
 from selfplay.league.records import settings_hash
 from selfplay.league.render import to_text
-from selfplay.train import ledger_keeper, rater
+from selfplay.run import ledger_keeper, rater
 from tests.league.pools import record, seat, series, tournament
 
 DESCRIBED = {"stage": "final_destination"}

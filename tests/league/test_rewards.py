@@ -15,8 +15,8 @@ from selfplay.league.ledger import Ledger, read_games, read_records
 from selfplay.league.render import paid, to_csv, to_json, to_table, to_text
 from selfplay.league.rewards import BY_WINS, ENDED, RatedPlayer, RewardRecord, counters
 from selfplay.league.schedule import Matchup
+from selfplay.ppo.rating import RatingSettings, play_matchups
 from selfplay.runner.match import Contender, Rules
-from selfplay.train.fighting.rating import RatingSettings, play_matchups
 from tests.league.pools import record
 
 

@@ -10,7 +10,7 @@ from selfplay.learner.grpo import GRPOStatistics
 from selfplay.learner.grpo_loss import token_logprobs
 from selfplay.policy.language.sampling import Sampling
 from selfplay.rollout.dialogue import grouped
-from selfplay.train.learner_state import learner_arrays, restore_learner
+from selfplay.run.learner_state import learner_arrays, restore_learner
 from tests.learner.token_models import (
     LENGTH,
     VOCABULARY,

@@ -6,10 +6,10 @@ from envs.game import Game
 from envs.vector import SyncVectorGame
 from selfplay.checkpoint import ActionHeads, NetworkSpec
 from selfplay.league.modes import Opponent
+from selfplay.ppo.batch import make_batch
 from selfplay.rollout.rollout import Rollout
 from selfplay.runner.block import MIRROR, Block
 from selfplay.runner.segment import SegmentOrder
-from selfplay.train.fighting.batch import make_batch
 from tests.policy.networks import network
 from tests.support.fakes import CountingGame
 

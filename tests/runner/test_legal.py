@@ -11,10 +11,10 @@ from selfplay.checkpoint import ActionHeads, NetworkSpec
 from selfplay.league.modes import Opponent
 from selfplay.learner.ppo import PPO, PPOSettings
 from selfplay.policy.network import build_network
+from selfplay.ppo.batch import make_batch
 from selfplay.runner.block import MIRROR, Block
 from selfplay.runner.process_game import ProcessGame
 from selfplay.runner.segment import SegmentOrder
-from selfplay.train.fighting.batch import make_batch
 
 OLD = Opponent("generation", "gen_0", "any_past")
 

@@ -2,7 +2,7 @@ import shutil
 
 import pytest
 
-from tests.train.runs import train
+from tests.run.runs import train
 
 
 @pytest.fixture(scope="session")

@@ -8,10 +8,10 @@ import pytest
 from selfplay.commands.behaviour import RATES
 from selfplay.commands.cli import behaviour
 from selfplay.commands.record import orders_of, record
+from selfplay.imitation.recording import pairings_of
 from selfplay.runner.match import Contender, Rules
-from selfplay.train.imitation.recording import pairings_of
+from tests.run.policies import save
 from tests.scripts.commands import mistake, run_process
-from tests.train.policies import save
 
 RULES = Rules("battlefield", 300)
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from selfplay.checkpoint import RunDir
-from selfplay.train.monitoring.watchdog import BLOCKED
+from selfplay.run.monitoring.watchdog import BLOCKED
 from tests.scripts.commands import ENVIRONMENT, ROOT, is_alive, run, wait_for
 from tests.scripts.test_train import LONG
 from tests.support.processes import finish
@@ -14,7 +14,7 @@ from tests.support.processes import finish
 BLOCKING = """
 import pathlib, sys, time
 from selfplay.commands.cli import train
-from selfplay.train.loop import TrainingLoop
+from selfplay.run.loop import TrainingLoop
 
 report, reports = TrainingLoop._report, []
 
@@ -53,7 +53,7 @@ def test_a_blocked_loop_ends_the_run_without_orphans_and_the_run_goes_on(tmp_pat
     sentence, *stacks = done.stderr.splitlines()
     assert re.fullmatch(
         r"The event loop was blocked for 5 s by blocks \(<string>, line \d+\), called by TrainingLoop._iterate "
-        r"\(selfplay/train/loop.py, line \d+\); the run ends, --resume goes on",
+        r"\(selfplay/run/loop.py, line \d+\); the run ends, --resume goes on",
         sentence,
     )
     assert any("in blocks" in line for line in stacks)

@@ -5,11 +5,11 @@ import signal
 import pytest
 
 from envs.compile import numba_config
-from selfplay.config.fighting import Config
+from selfplay.config.ppo import Config
+from tests.run.policies import save
 from tests.scripts import commands
 from tests.scripts.commands import read_until, start
 from tests.support.cases import first_alone
-from tests.train.policies import save
 
 pytestmark = pytest.mark.skipif(bool(numba_config.DISABLE_JIT), reason="nothing is compiled")
 GAMES = {

@@ -27,10 +27,10 @@ from scripts.studies.pages import put_between
 from selfplay.commands.export import export
 from selfplay.league.ledger import Ledger
 from tests.league.pools import series
+from tests.ppo.test_solved_games import Higher
+from tests.run.policies import save
 from tests.scripts.commands import run
 from tests.support.processes import LIMIT_S
-from tests.train.fighting.test_solved_games import Higher
-from tests.train.policies import save
 
 ROOT = Path(__file__).parents[2]
 LOOP, LOOP_PAGE = ROOT / "selfplay/examples/minimal.py", ROOT / "docs/architecture.md"

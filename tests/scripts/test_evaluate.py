@@ -4,8 +4,8 @@ import sys
 import pytest
 
 from selfplay.commands.cli import evaluate
+from tests.run.policies import save, save_imitation, save_other
 from tests.scripts.commands import mistake, run_process
-from tests.train.policies import save, save_imitation, save_other
 
 FIELDS = {
     "a", "b", "games", "counted", "wins", "losses", "draws", "score", "low", "high", "finished", "seconds", "damage",

@@ -4,9 +4,9 @@ import sys
 import pytest
 
 from selfplay.commands.cli import export
+from tests.run.policies import save
+from tests.run.policies import save_other as saved
 from tests.scripts.commands import mistake, run
-from tests.train.policies import save
-from tests.train.policies import save_other as saved
 
 
 @pytest.fixture

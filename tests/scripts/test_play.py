@@ -15,9 +15,9 @@ from selfplay.commands.play.people import games_folder
 from selfplay.league.ledger import read_records
 from tests.commands.page_games import page_game
 from tests.commands.test_people import kept, run  # noqa: F401  (a fixture)
+from tests.run.policies import save_imitation
 from tests.scripts import commands
 from tests.scripts.commands import ROOT
-from tests.train.policies import save_imitation
 
 
 def saved(folder, *games):

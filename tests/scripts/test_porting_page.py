@@ -12,9 +12,9 @@ import pytest
 
 from selfplay import verbs
 from selfplay.config import dialogue_cli
+from tests.dialogue.models import model_folder
 from tests.scripts.commands import ROOT
 from tests.support.processes import finish
-from tests.train.dialogue.models import model_folder
 
 PAGE = (ROOT / "docs" / "porting.md").read_text(encoding="utf-8").partition("## Differences")[0]
 ROW = re.compile(r"^\| (?P<promise>.*?) ?\| `(?P<command>[^`]+)` \| (?P<seen>.+) \|$", re.MULTILINE)

@@ -8,9 +8,9 @@ pytest.importorskip("transformers", reason="needs the extra: pip install -e '.[d
 
 from selfplay.config.dialogue import DialogueConfig
 from selfplay.report.transcripts import FILE_NAME
+from tests.dialogue.models import model_folder
 from tests.report.talks import transcript
 from tests.scripts.commands import run
-from tests.train.dialogue.models import model_folder
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ import pytest
 from envs.melee.replay import read_replay
 from selfplay.commands import record as recording
 from selfplay.commands.cli import record
+from tests.run.policies import save
 from tests.scripts.commands import mistake, run_process
-from tests.train.policies import save
 
 SHORT = ("--max-episode-frames", 60)
 

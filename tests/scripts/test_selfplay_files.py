@@ -9,9 +9,9 @@ import pytest
 from selfplay.checkpoint.models import read_model
 from selfplay.commands.cli import convert_games, generate_games, inspect_dialogue, train_dialogue
 from selfplay.commands.dialogue_files.table import read_table
+from tests.dialogue.models import model_folder
 from tests.scripts.commands import ROOT, mistake
 from tests.support.processes import finish
-from tests.train.dialogue.models import model_folder
 
 SMALL = {"GAME": "kuhn_text", "GAMES_PER_STATE": 4, "TRAIN_BATCH_SIZE": 8}
 

@@ -13,8 +13,8 @@ from selfplay import load_checkpoint, load_policy
 from selfplay.checkpoint import RunDir, load_latest_learner
 from selfplay.commands.cli import train
 from selfplay.league.ledger import read_records
+from tests.run.runs import assert_equal_runs, hashes, rows
 from tests.scripts.commands import children_of, is_alive, mistake, read_until, run, run_process, start, wait_for
-from tests.train.runs import assert_equal_runs, hashes, rows
 
 SCRIPT = "train_self_play.py"
 SIZE = ("--num-games", 4, "--rollout-length", 64, "--max-episode-frames", 240, "--hidden", "16")

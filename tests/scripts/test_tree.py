@@ -11,7 +11,7 @@ from rich.console import Console
 from selfplay.checkpoint import RunDir
 from selfplay.commands.cli import tree
 from selfplay.report.tree_status import ChildStatus, Crash, TreeStatus
-from selfplay.train.monitoring.crash_file import append_crash
+from selfplay.run.monitoring.crash_file import append_crash
 from tests.scripts.commands import ROOT, mistake
 from tests.support.processes import finish
 

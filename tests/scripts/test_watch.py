@@ -8,15 +8,15 @@ from envs.melee.drawing.film import film_of
 from envs.melee.replay import read_replay
 from selfplay.checkpoint import create_run
 from selfplay.commands.cli import watch
-from selfplay.commands.players import contender
-from selfplay.config.fighting import Config
+from selfplay.config.ppo import Config
+from selfplay.evaluation.players import contender
 from selfplay.league.ledger import Ledger
 from selfplay.league.schedule import Matchup
-from selfplay.train.fighting.rating import play_matchups, settings_of
+from selfplay.ppo.rating import play_matchups, settings_of
 from tests.envs.melee.drawing.fights import replay
+from tests.run.policies import save, save_imitation
 from tests.scripts import commands
 from tests.support.cases import first_alone
-from tests.train.policies import save, save_imitation
 
 CONFIG = Config.model_validate({"game": {"character": "fox", "stage": "battlefield", "max_episode_frames": 120}})
 REPLAYS = Path(__file__).parents[2].parent / "shared" / "replays"

@@ -9,7 +9,7 @@ import pytest
 from envs import compilation
 from envs.wasm import build
 from scripts.studies import first_hour
-from selfplay.train.imitation import scripted
+from selfplay.imitation import scripted
 
 ROOT = Path(__file__).parents[2]
 RUNS = json.loads(first_hour.DOCUMENT.read_text(encoding="utf-8"))["runs"]

@@ -9,7 +9,7 @@ from scripts.studies.wrong_types.__main__ import DATA, PAGE, sentence, total
 from scripts.studies.wrong_types.calls import call
 from scripts.studies.wrong_types.mutate import ABSENT, LONG, VALUES, mutations, places, replaced
 from scripts.studies.wrong_types.worlds import IMITATION, LEAGUE, WORLDS, Document
-from tests.train.runs import train
+from tests.run.runs import train
 
 STATE, POLICY = "learner/iter_1/learner.json", "generations/gen_1/policy.json"
 RESUME, RATE = "train --resume --checkpoint run --timesteps 64", "rate run --budget 2"

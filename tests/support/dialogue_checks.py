@@ -13,7 +13,7 @@ REPORT = Path(__file__).parents[2] / "reports" / "dialogue_checks.txt"
 CHECKS = {  # where the checks of each kind stand
     "game": ("tests/envs/dialogue/",),
     "tokens": ("tests/policy/language/",),
-    "masks": ("tests/rollout/test_token_columns.py", "tests/train/dialogue/test_masks.py"),
+    "masks": ("tests/rollout/test_token_columns.py", "tests/dialogue/test_masks.py"),
     "loading": ("tests/commands/dialogue_files/test_games.py", "tests/commands/dialogue_files/test_rows.py"),
 }
 GAME = "dialogue_game"

@@ -12,9 +12,9 @@ from torch.profiler import ProfilerActivity, profile
 from scripts.studies.bench.loop import Times, make_blocks, make_session, with_tree
 from scripts.studies.bench.speed import GAMES, ROLLOUT, fastest_quarter, rate, seconds_of
 from scripts.studies.pages import Figures, measured_here
+from selfplay.ppo.learner import Learner
 from selfplay.runner.block import Block
 from selfplay.runner.segment import SegmentOrder
-from selfplay.train.fighting.learner import Learner
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -22,14 +22,14 @@ from envs.registry import find_dialogue
 from scripts.studies.pages import Figures, measured_here
 from selfplay.checkpoint.run_dir import CHECKPOINTS
 from selfplay.config.dialogue import DialogueConfig, StartConfig
+from selfplay.dialogue.embedded import Recipe, embedded_model
+from selfplay.dialogue.players import EMBEDDED_REPLY
 from selfplay.machine import usable_cores
 from selfplay.policy.language.conversation import Conversation, Reply, Writer
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.writer import LocalWriter
 from selfplay.runner.dialogue import DialogueOrder, Played, game_specs, play_games
 from selfplay.seeding import derive
-from selfplay.train.dialogue.embedded import Recipe, embedded_model
-from selfplay.train.dialogue.players import EMBEDDED_REPLY
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ import torch
 from envs.melee.controller import ACTION_SPEC
 from envs.melee.observation import OBS_WIDTH
 from selfplay.checkpoint import ActionHeads
-from selfplay.config.fighting import NetConfig
+from selfplay.config.ppo import NetConfig
 from selfplay.policy.network import KINDS, build_network
 from selfplay.seeding import derive
 

@@ -17,18 +17,18 @@ from scripts.studies.bench.speed import GAMES, ROLLOUT, fixed_config
 from selfplay.checkpoint import LearnerMeta, RunDir, save_learner, save_policy
 from selfplay.errors import SelfPlayError
 from selfplay.league.records import generation_id
+from selfplay.ppo.batch import iteration_report
+from selfplay.ppo.learner import Learner
+from selfplay.ppo.session import Hooks, Session
+from selfplay.ppo.training import PPOTraining
 from selfplay.report.outputs import reporters
 from selfplay.report.reporter import Feed, Tee
+from selfplay.run.progress import Phases, Progress, chaos_of
+from selfplay.run.stopping import Stop
+from selfplay.run.tree import Tree
 from selfplay.runner.block import Block
 from selfplay.runner.segment import SegmentOrder
 from selfplay.seeding import derive
-from selfplay.train.fighting.batch import iteration_report
-from selfplay.train.fighting.family import FightingFamily
-from selfplay.train.fighting.learner import Learner
-from selfplay.train.fighting.session import Hooks, Session
-from selfplay.train.progress import Phases, Progress, chaos_of
-from selfplay.train.stopping import Stop
-from selfplay.train.tree import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -91,7 +91,7 @@ async def _supervised(session: Session) -> None:
     outputs = reporters(session.run.path, io.StringIO(), live=False)
     feed = Feed(Tee([*outputs.values()]))
     stop = Stop()
-    tree = Tree(FightingFamily(session, feed, stop), stop)
+    tree = Tree(PPOTraining(session, feed, stop), stop)
     await tree.root.start()
     reason = await tree.root.wait()
     feed.close()

@@ -25,7 +25,7 @@ from envs.melee.state import CONTROLLER, records
 from scripts.studies.bench.latency import latencies
 from scripts.studies.bench.replays import frames_per_second, imitated_frames_per_second, write_games
 from scripts.studies.pages import Figures, measured_here
-from selfplay.config.fighting import Config
+from selfplay.config.ppo import Config
 
 if TYPE_CHECKING:
     from selfplay.policy.network import ActorCritic

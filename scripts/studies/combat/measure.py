@@ -12,10 +12,10 @@ from numpy.lib.recfunctions import structured_to_unstructured
 
 from envs.melee.state import NUM_SEATS, STOCKS
 from scripts.studies.play_style.statistics import STYLE, statistics
-from selfplay.commands.evaluation import evaluate
+from selfplay.evaluation.evaluate import evaluate
+from selfplay.imitation.recording import pairings_of, recorded
 from selfplay.report.metrics import MIRROR, Pace
 from selfplay.runner.match import Contender, Rules
-from selfplay.train.imitation.recording import pairings_of, recorded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from envs.melee import bots
 from scripts.studies.combat.measure import mirror, scores
 from scripts.studies.pages import measured_here, table
-from selfplay.commands.players import home_rules
+from selfplay.evaluation.players import home_rules
 from selfplay.policy.policy import load_policy
 from selfplay.runner.match import Contender
 

@@ -20,9 +20,9 @@ from scripts.studies.kill_resume.trainer_process import KillTime, TrainerProcess
 from selfplay.checkpoint import RunDir
 from selfplay.checkpoint.learner_state import has_state
 from selfplay.config.dialogue import DialogueConfig
-from selfplay.config.fighting_cli import parse
+from selfplay.config.ppo_cli import parse
+from selfplay.ppo.rating import config_of
 from selfplay.report.leaderboard_page.records import RunRecords
-from selfplay.train.fighting.rating import config_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -14,8 +14,8 @@ from scripts.studies.command_line import Command, tell_error
 from scripts.studies.pages import measured_here, put_between, write_json
 from scripts.studies.pages import table as markdown
 from scripts.studies.play_style.columns import column, mock_games, people
-from selfplay.commands.players import contender
 from selfplay.errors import ConfigError
+from selfplay.evaluation.players import contender
 from selfplay.replays.folder import replay_files
 from selfplay.runner.match import Contender, Rules
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from envs.melee.replay import read_replay
 from scripts.studies.play_style.statistics import FIGURES, SHARES, STYLE, statistics
-from selfplay.train.imitation.recording import blocks, pairings_of, recorded
+from selfplay.imitation.recording import blocks, pairings_of, recorded
 
 if TYPE_CHECKING:
     from pathlib import Path

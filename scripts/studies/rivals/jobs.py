@@ -11,8 +11,8 @@ from scripts.studies.bench.speed import fixed_config
 from scripts.studies.rivals.programs.job import Job
 from selfplay.checkpoint import RunDir
 from selfplay.league.records import generation_id
-from selfplay.train.fighting.learner import Learner
-from selfplay.train.fighting.session import Session
+from selfplay.ppo.learner import Learner
+from selfplay.ppo.session import Session
 
 SECONDS_WORTH: Final = 1024  # games x iterations of a sample
 MOST_ITERATIONS: Final = 40

@@ -114,7 +114,7 @@ def _met(folder: Path) -> None:
 
 
 def _model(folder: Path) -> None:
-    from tests.train.dialogue.models import model_folder
+    from tests.dialogue.models import model_folder
 
     model_folder(folder / "model")
 

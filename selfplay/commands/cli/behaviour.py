@@ -40,7 +40,7 @@ def parser() -> argparse.ArgumentParser:
 def main(options: argparse.Namespace) -> None:
     from envs.registry import find_character, find_game
     from selfplay.checkpoint import resolve_policy
-    from selfplay.commands.named_players import MOCK, policy_folder
+    from selfplay.evaluation.named_players import MOCK, policy_folder
     from selfplay.replays.folder import replay_files
 
     if options.replays is None and options.policy is None:
@@ -76,9 +76,9 @@ def main(options: argparse.Namespace) -> None:
 
 def _of_policy(options: argparse.Namespace) -> Column:
     from selfplay.commands import behaviour as behaving
-    from selfplay.commands.named_players import choices
-    from selfplay.commands.players import chosen_rules
     from selfplay.commands.record import opponent, policy
+    from selfplay.evaluation.named_players import choices
+    from selfplay.evaluation.players import chosen_rules
 
     player = policy(options.policy)
     other = player if options.opponent is None else opponent(options.opponent)

@@ -37,7 +37,7 @@ def main(options: argparse.Namespace) -> int:
     """Print what was found; 1 where the game is broken."""
     limit = TimeLimit(options.seconds, lambda text: print(f"{text} ...", file=sys.stderr, flush=True))
     from envs.registry import find_game
-    from selfplay.config.fighting_cli import check_game
+    from selfplay.config.ppo_cli import check_game
 
     check_game(options.game)
     entry = find_game(options.game)

@@ -40,14 +40,14 @@ def parser() -> argparse.ArgumentParser:
 
 @command(parser)
 def main(options: argparse.Namespace) -> None:
-    from selfplay.commands.named_players import check_games, choices, game_for
+    from selfplay.evaluation.named_players import check_games, choices, game_for
 
     check_games(options.games)
     game = game_for((options.a, options.b), options.game_type)
     given = (options.character, options.opponent_character, options.stage, options.max_episode_frames)
     chosen = choices(*given, game=game)
-    from selfplay.commands.evaluation import evaluate
-    from selfplay.commands.players import chosen_rules, contenders
+    from selfplay.evaluation.evaluate import evaluate
+    from selfplay.evaluation.players import chosen_rules, contenders
     from selfplay.league.sprt import SprtBounds
     from selfplay.report.ticker import Ticker
 

@@ -32,7 +32,7 @@ def parser() -> argparse.ArgumentParser:
 
 @command(parser, one_thread=True)
 def main(options: argparse.Namespace) -> None:
-    from selfplay.commands.named_players import check_export
+    from selfplay.evaluation.named_players import check_export
 
     check_export(options.policy, options.format, options.out, options.check, options.game_type)
     from selfplay.commands.export import TOLERANCE, export

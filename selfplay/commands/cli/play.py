@@ -87,8 +87,8 @@ def check(options: argparse.Namespace) -> tuple[Path | None, str]:
     """
     from envs.registry import find_game
     from selfplay.checkpoint.policies import SHIPPED
-    from selfplay.commands.named_players import check_game_type, check_seed
     from selfplay.commands.play.home import check_choices, find_home
+    from selfplay.evaluation.named_players import check_game_type, check_seed
     from selfplay.report.fight.saving import check_writable
 
     given = _given(options, _FOR_PAGES)
@@ -166,7 +166,7 @@ def played_game(what: str | None) -> tuple[Path | None, str]:
     from selfplay.checkpoint import shipped_policies
     from selfplay.checkpoint.generations import POLICY_FILE
     from selfplay.checkpoint.run_dir import RUN_FILE, named_run, runs_under
-    from selfplay.commands.named_players import MOCK, game_in
+    from selfplay.evaluation.named_players import MOCK, game_in
 
     if what in shipped_policies() or (what is None and not runs_under()):
         return None, MOCK
@@ -230,7 +230,7 @@ def terminal(options: argparse.Namespace, folder: Path, game: str) -> None:
 
     from selfplay.checkpoint import RunDir, is_policy
     from selfplay.commands.play.terminal import play_in_terminal
-    from selfplay.commands.players import contender
+    from selfplay.evaluation.players import contender
 
     run = None if is_policy(folder) else RunDir(folder)
     opponent = contender(options.opponent or str(folder.absolute()), run, game)

@@ -31,8 +31,8 @@ def parser() -> argparse.ArgumentParser:
 def main(options: argparse.Namespace) -> None:
     from selfplay.checkpoint import RunDir, list_generations
     from selfplay.checkpoint.run_dir import named_run
-    from selfplay.commands.named_players import check_game_type
-    from selfplay.config.family import game_of_run, is_dialogue_run
+    from selfplay.config.game_type import game_of_run, is_dialogue_run
+    from selfplay.evaluation.named_players import check_game_type
     from selfplay.report.fight.saving import check_writable
 
     if options.games is not None and not options.calibrate:
@@ -50,8 +50,8 @@ def main(options: argparse.Namespace) -> None:
     from selfplay.league.people import run_games
     from selfplay.league.render import terminal_width, to_text
     from selfplay.league.statistics import Z95
+    from selfplay.ppo.rating import config_of, settings_of
     from selfplay.report.files import write_ratings
-    from selfplay.train.fighting.rating import config_of, settings_of
 
     given = {f"game.{name}": path for name in ("dolphin", "iso") if (path := getattr(options, name)) is not None}
     if given and (is_dialogue or not config_of(folder).game.entry.real_time):

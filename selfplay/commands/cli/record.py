@@ -68,8 +68,8 @@ def main(options: argparse.Namespace) -> None:
         raise ConfigError("--players is for games that are no fights (--game-type); here it is --bot and --policy")
     options.out = options.out or Path("replays")
     from selfplay.checkpoint import check_writable_folder, resolve_policy
-    from selfplay.commands.named_players import check_scripted, choices, policy_folder
-    from selfplay.train.imitation.recording_request import check_recording
+    from selfplay.evaluation.named_players import check_scripted, choices, policy_folder
+    from selfplay.imitation.recording_request import check_recording
 
     check_writable_folder(options.out, "--out")
     chosen = choices(options.character, options.opponent_character, options.stage, options.max_episode_frames)
@@ -82,9 +82,9 @@ def main(options: argparse.Namespace) -> None:
         policy_folder(name)
     check_recording(options.players or (), options.games)
     from selfplay.commands import record as recording
-    from selfplay.commands.players import chosen_rules
+    from selfplay.evaluation.players import chosen_rules
+    from selfplay.imitation.recording import pairings_of
     from selfplay.report.ticker import time_left
-    from selfplay.train.imitation.recording import pairings_of
 
     load = {"bot": recording.bot, "policy": recording.policy}
     players = [load[kind](name) for kind, name in options.players or ()]
@@ -106,7 +106,7 @@ def main(options: argparse.Namespace) -> None:
 
 
 def _record_games(options: argparse.Namespace, entry: GameEntry) -> None:
-    from selfplay.commands.named_players import choices
+    from selfplay.evaluation.named_players import choices
     from selfplay.report.fight.saving import check_writable
 
     game, path = options.game_type, options.out or Path("games.jsonl")

@@ -23,6 +23,15 @@ from selfplay.commands.dialogue_files.settings import (
     write_settings,
 )
 from selfplay.config.dialogue_rules import game_of
+from selfplay.dialogue.players import (
+    SERVED,
+    check_opening,
+    endpoint_of,
+    open_model,
+    sampling_of,
+    server_of,
+    writer_of,
+)
 from selfplay.errors import ConfigError, RunnerError, ServerError, boundary
 from selfplay.learner.grpo import GRPOLearner
 from selfplay.learner.grpo_loss import GRPOSettings
@@ -34,15 +43,6 @@ from selfplay.runner.dialogue import GameSpec, Lost, Played, play_games
 from selfplay.seeding import derive
 from selfplay.supervision import GaveUpError, StartError, Supervisor, SupervisorSpec, running
 from selfplay.supervision import run as run_loop
-from selfplay.train.dialogue.players import (
-    SERVED,
-    check_opening,
-    endpoint_of,
-    open_model,
-    sampling_of,
-    server_of,
-    writer_of,
-)
 
 if TYPE_CHECKING:
     from selfplay.policy.language.model import LanguageModel

@@ -93,7 +93,7 @@ def make_settings(values: Mapping[str, Any]) -> FileSettings:
         ConfigError: an invalid value, with its flag; or single games per state without a baseline across states.
     """
     from selfplay.config.dialogue_rules import game_of, is_embedded
-    from selfplay.train.dialogue.players import sampling_of  # loads torch
+    from selfplay.dialogue.players import sampling_of  # loads torch
 
     given = dict(values)
     served = {"url": given.pop("server_url", None), "program": given.pop("server", None)}

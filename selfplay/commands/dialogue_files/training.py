@@ -21,6 +21,7 @@ from selfplay.commands.dialogue_files.settings import SETTINGS, FileSettings, re
 from selfplay.commands.dialogue_files.table import TrainingTable, check_tables, read_table
 from selfplay.config.base import Group, Positive
 from selfplay.config.dialogue_rules import default_rate_and_kl, is_embedded
+from selfplay.dialogue.players import open_model, sampling_of
 from selfplay.errors import ConfigError, LearnerError
 from selfplay.learner.advantages import with_advantages
 from selfplay.learner.grpo import GRPOLearner, GRPOStatistics
@@ -29,7 +30,6 @@ from selfplay.machine import pick_device, usable_cores
 from selfplay.policy.language.model import FrozenReference
 from selfplay.rollout.dialogue import grouped
 from selfplay.seeding import derive
-from selfplay.train.dialogue.players import open_model, sampling_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

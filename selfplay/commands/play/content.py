@@ -11,9 +11,9 @@ from envs.melee.arrays import StepOptions
 from envs.melee.state import FPS
 from envs.melee.tables import STAGES
 from envs.registry import find_character, find_game
-from selfplay.commands.named_players import MOCK
 from selfplay.commands.play.home import LONGEST, Home, check_choices
-from selfplay.commands.players import home_rules
+from selfplay.evaluation.named_players import MOCK
+from selfplay.evaluation.players import home_rules
 from selfplay.league.anchors import find_table
 from selfplay.league.leaderboard import analyse
 from selfplay.league.people import run_games
@@ -21,11 +21,11 @@ from selfplay.league.records import generation_number
 from selfplay.league.statistics import Z95
 from selfplay.policy.browser.weights import PLAYED, SCRIPTS, browser_policy, policy_description
 from selfplay.policy.policy import Policy, load_fighter
+from selfplay.ppo.rating import RatingSettings
 from selfplay.report.fight.saving import check_writable, save_text
 from selfplay.report.play_page.page import Opponent, PlayContent, play_page
 from selfplay.report.standalone_page import read_modules
 from selfplay.runner.match import Contender, Rules
-from selfplay.train.fighting.rating import RatingSettings
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import RunDir

@@ -13,8 +13,8 @@ from selfplay.checkpoint import RunDir, is_policy, list_generations, shipped_pol
 from selfplay.checkpoint.generations import POLICY_FILE
 from selfplay.checkpoint.policies import NO_RUN_YET, SHIPPED
 from selfplay.checkpoint.run_dir import RUN_FILE, named_run, runs_under
-from selfplay.commands.named_players import MOCK, policy_folder
 from selfplay.errors import ConfigError, NotARunError
+from selfplay.evaluation.named_players import MOCK, policy_folder
 
 GENERATIONS: Final = 2
 LONGEST: Final = 8 * 60 * FPS  # frames that a page can film

@@ -23,9 +23,9 @@ from selfplay.league.leaderboard import analyse
 from selfplay.league.people import VERSION, person_id, record_game, run_games
 from selfplay.league.records import OUTSIDE, MatchRecord, MatchSeat, generation_number
 from selfplay.league.render import interval
+from selfplay.ppo.rating import RatingSettings, config_of, fight_record, settings_of
 from selfplay.report.fight.show import write_slp
 from selfplay.report.tree import counted
-from selfplay.train.fighting.rating import RatingSettings, config_of, fight_record, settings_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -15,8 +15,8 @@ from PIL import Image
 from envs.half_blocks import ansi
 from envs.registry import find_game
 from envs.vector import RANDOM, SyncVectorGame
-from selfplay.commands.players import home_rules
 from selfplay.errors import ConfigError
+from selfplay.evaluation.players import home_rules
 from selfplay.league.schedule import Matchup
 from selfplay.runner.match import Contender, play_in
 from selfplay.seeding import derive

@@ -8,8 +8,8 @@ from selfplay.commands.dialogue_files.games import GAMES, read_games, write_game
 from selfplay.commands.dialogue_files.settings import SETTINGS, announce, read_settings, write_settings
 from selfplay.errors import ConfigError, CorruptError
 from tests.commands.dialogue_files.written import lines
-from tests.train.dialogue.chats import byte_chat
-from tests.train.dialogue.writers import Said, in_turn, played, settings_of
+from tests.dialogue.chats import byte_chat
+from tests.dialogue.writers import Said, in_turn, played, settings_of
 
 
 def test_what_is_written_is_read(tmp_path):

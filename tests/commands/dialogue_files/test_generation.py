@@ -10,16 +10,16 @@ from selfplay.commands.dialogue_files.games import GAMES, read_games
 from selfplay.commands.dialogue_files.generation import PREVIOUS, generate, play
 from selfplay.commands.dialogue_files.rows import TRAIN, VAL, convert
 from selfplay.commands.dialogue_files.settings import SETTINGS, read_settings
+from selfplay.dialogue import players
 from selfplay.errors import ConfigError, RunnerError, ServerError
 from selfplay.policy.language.loading import load_model
 from selfplay.policy.language.wire import SGLang
 from selfplay.runner.serving import ServerProgram
-from selfplay.train.dialogue import players
+from tests.dialogue.models import model_folder, untaught
+from tests.dialogue.writers import settings_of
 from tests.policy.language import stub_server
 from tests.policy.language.stub_server import SGLANG, TEXT, Stub
 from tests.policy.language.taught import passes_or_bets
-from tests.train.dialogue.models import model_folder, untaught
-from tests.train.dialogue.writers import settings_of
 
 
 @pytest.fixture

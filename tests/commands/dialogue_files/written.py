@@ -2,9 +2,9 @@
 
 from selfplay.commands.dialogue_files.games import GAMES, write_games
 from selfplay.commands.dialogue_files.settings import write_settings
-from tests.train.dialogue.chats import tiny_chat
-from tests.train.dialogue.models import model_folder
-from tests.train.dialogue.writers import Said, in_turn, played, settings_of
+from tests.dialogue.chats import tiny_chat
+from tests.dialogue.models import model_folder
+from tests.dialogue.writers import Said, in_turn, played, settings_of
 
 PLAYS = (("[pass]", "[pass]"), ("[pass]", "[bet]", "[pass]"), ("[bet]", "[pass]"), ("[bet]", "[bet]"))
 

@@ -5,12 +5,12 @@ from functools import lru_cache, partial
 
 from envs.registry import find_dialogue
 from selfplay.config.dialogue import StartConfig
+from selfplay.dialogue.embedded import Recipe, taught_games
 from selfplay.learner.supervised import SupervisedLearner, SupervisedSettings
 from selfplay.policy.language.conversation import Reply
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.tiny import TinySpec, make_tiny
 from selfplay.runner.dialogue import GameSpec
-from selfplay.train.dialogue.embedded import Recipe, taught_games
 
 STEPS, ROWS = 60, 32
 GREEDY = Sampling(temperature=0.0, max_new_tokens=12)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from envs.dialogue.registry import DIALOGUE
 from selfplay.policy.language.conversation import Conversation, Reply
-from tests.train.dialogue.chats import byte_chat, tiny_chat
+from tests.dialogue.chats import byte_chat, tiny_chat
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30).filter(lambda text: "<|im_" not in text)
 

@@ -6,13 +6,13 @@ import subprocess
 import pytest
 
 from selfplay.checkpoint import NetworkSpec
-from selfplay.config.fighting import Config
+from selfplay.config.ppo import Config
 from selfplay.league.ledger import read_records
 from tests.commands.test_people import GAME, kept
 from tests.report.browsers import LIMIT_MS, browser  # noqa: F401  (a fixture)
+from tests.run.policies import OBS_WIDTH, save
 from tests.scripts import commands
 from tests.support.processes import Process
-from tests.train.policies import OBS_WIDTH, save
 
 pytestmark = [
     pytest.mark.blocking("the loop that runs in this thread is Playwright's own"),

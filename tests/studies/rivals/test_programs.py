@@ -17,7 +17,7 @@ from selfplay.checkpoint import ActionHeads, NetworkSpec
 from selfplay.policy.heads import logprob_entropy
 from selfplay.policy.network import build_network
 from selfplay.policy.policy import parameters_of
-from selfplay.train.fighting.session import Session
+from selfplay.ppo.session import Session
 
 WIDTH, HIDDEN = 12, (8, 6)
 

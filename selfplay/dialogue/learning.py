@@ -1,0 +1,159 @@
+"""The learner of a dialogue run, its settings, reference, generations and state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+import torch
+
+from selfplay.checkpoint.models import ModelMeta, is_model, read_model, save_model
+from selfplay.config.dialogue import TINY
+from selfplay.config.dialogue_rules import default_rate_and_kl, is_embedded
+from selfplay.dialogue.players import reopen
+from selfplay.dialogue.transcripts import keep_transcripts
+from selfplay.errors import IncompatibleError, RunnerError
+from selfplay.league.records import generation_id
+from selfplay.learner.grpo import GRPOLearner
+from selfplay.learner.grpo_loss import GRPOSettings
+from selfplay.policy.language.model import FrozenReference
+from selfplay.run.disk import GENERATION
+from selfplay.run.learner_state import check_finite, learner_arrays, restore_learner
+from selfplay.run.training import Learners
+from selfplay.seeding import derive
+
+if TYPE_CHECKING:
+    from selfplay.checkpoint import LearnerState
+    from selfplay.dialogue.session import DialogueSession
+    from selfplay.learner.grpo import TokenModel
+    from selfplay.run.disk import DiskWatch
+    from selfplay.run.learner_state import Arrays
+    from selfplay.run.progress import Progress
+    from selfplay.run.rater import Rater
+    from selfplay.run.training import Best
+    from selfplay.runner.dialogue import Played
+
+TRANSCRIPTS: Final = "transcripts"
+
+
+class DialogueLearner(Learners):
+    """The one model of a run, which learns by GRPO, and its generations.
+
+    Args:
+        progress: Where the run stands; its generations are kept up to date.
+    """
+
+    freeze_before_last_state = True  # a resumed run continues with the model of the newest generation
+
+    def __init__(self, session: DialogueSession, progress: Progress) -> None:
+        self.generator = torch.Generator()
+        self._session = session
+        self._progress = progress
+        self._grpo: GRPOLearner | None = None
+
+    @property
+    def grpo(self) -> GRPOLearner:
+        if self._grpo is None:
+            raise RunnerError("the loop has not begun")
+        return self._grpo
+
+    async def open(self) -> None:
+        self._grpo = None
+        self._grpo = await self.worker.submit(make_learner, self._session)
+
+    async def begin(self) -> None:
+        self.generator.manual_seed(derive(self._session.config.run.seed, "learner") % 2**63)
+        await self.freeze()
+
+    async def restore(self, state: LearnerState) -> None:
+        extra: Any = state.meta.extra
+        await self.worker.submit(restore_learner, self.grpo, self.generator, state.arrays)
+        progress = self._progress
+        progress.generations, progress.newest = list(state.meta.generations), state.meta.generations[-1]
+        progress.games, progress.lost = extra["games"], extra["lost"]
+        if self.grpo.baseline is not None:
+            if "baseline" not in extra:
+                raise IncompatibleError(f"{state.path}: it has no baseline")
+            self.grpo.baseline.restore(extra["baseline"])
+
+    async def freeze(self) -> None:
+        progress = self._progress
+        progress.newest = await self.worker.submit(freeze, self._session, progress)
+        if progress.newest not in progress.generations:
+            progress.generations.append(progress.newest)
+
+    async def add_generation(
+        self, collected: Sequence[Played], disk: DiskWatch, rater: Rater | None, best: Best
+    ) -> None:
+        """Add a generation, with transcripts of some of the games before it."""
+        del rater, best
+        with disk.tolerate(GENERATION):
+            await self.freeze()
+        run, iteration = self._session.run.path, self._progress.iteration
+        seed = derive(self._session.config.run.seed, "transcripts", iteration)
+        with disk.tolerate(TRANSCRIPTS):
+            await self.worker.submit(keep_transcripts, run, collected, iteration, seed)
+
+    async def state(self) -> tuple[dict[str, Any], Arrays]:
+        grpo, progress = self.grpo, self._progress
+        extra: dict[str, Any] = {"games": progress.games, "lost": progress.lost, "base": self._session.base}
+        if grpo.baseline is not None:
+            extra["baseline"] = grpo.baseline.state()
+        return {"extra": extra}, await self.worker.submit(learner_arrays, grpo, self.generator)
+
+    def close(self) -> None:
+        if self._grpo is not None:
+            self.worker.submit(self._grpo.close)
+
+
+def grpo_settings(session: DialogueSession) -> GRPOSettings:
+    grpo = session.config.grpo
+    rate, kl = default_rate_and_kl(is_embedded(session.config))
+    return GRPOSettings(
+        advantage=grpo.advantage, baseline=grpo.baseline, loss_agg=grpo.loss_agg,
+        row_tokens=session.sampling.max_new_tokens,
+        clip_low=grpo.clip_low, clip_high=grpo.clip_high,
+        learning_rate=rate if grpo.learning_rate is None else grpo.learning_rate,
+        max_grad_norm=grpo.max_grad_norm, epochs=grpo.epochs, batch_rows=grpo.batch_rows, micro_rows=grpo.micro_rows,
+        kl=kl if grpo.kl is None else grpo.kl, entropy=grpo.entropy, bf16=session.config.model.bf16,
+        truncate=session.config.server.truncate if session.config.server.remote else 0.0,
+    )  # fmt: skip
+
+
+def make_learner(session: DialogueSession) -> GRPOLearner:
+    """The learner. Blocks while a reference is loaded."""
+    settings = grpo_settings(session)
+    reference = _reference(session) if settings.kl else None
+    return GRPOLearner(session.model, settings, session.sampling, reference=reference, threads=session.threads)
+
+
+def freeze(session: DialogueSession, progress: Progress) -> str:
+    """Save the current model as a generation; returns its name. Blocks.
+
+    Raises:
+        LearnerError: its weights are not finite.
+    """
+    check_finite(session.model.module)
+    name = generation_id(progress.iteration)
+    meta = ModelMeta(
+        id=name, parent=progress.newest or None, iteration=progress.iteration, total_steps=progress.total_steps,
+        game=session.config.game.type, rules=asdict(session.rules),
+        base=TINY if is_embedded(session.config) else session.config.model.name,
+        created=datetime.now(UTC), config=session.config.model_dump(mode="json"),
+    )  # fmt: skip
+    save_model(session.run.generations / name, meta, session.model.save, replace=True)
+    return name
+
+
+def _reference(session: DialogueSession) -> TokenModel:
+    first = session.run.generations / generation_id(0)
+    if not is_model(first):
+        return FrozenReference(session.model)  # without a first generation nothing has been learned yet
+    if session.model.adapter is not None:
+        read_model(first)
+        return FrozenReference(session.model, first)
+    model = reopen(session.config, str(first), session.device)
+    model.module.requires_grad_(requires_grad=False)
+    return model

@@ -1,0 +1,213 @@
+"""Rating games of dialogue games.
+
+With a shared reward, the two players of a matchup play the same state in the same seat with the same partner: one of
+themselves, or a scripted player other than ``random``. In other games they play each other. Each matchup has two
+comparisons, one per seat.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from envs.dialogue.registry import PLAYERS_VERSION
+from selfplay.checkpoint.models import weights_of
+from selfplay.config.dialogue_rules import game_of, is_embedded
+from selfplay.dialogue.players import reopen, sampling_of
+from selfplay.league.records import ANCHOR, settings_hash
+from selfplay.league.rewards import RatedPlayer, RewardRecord
+from selfplay.policy.language.sampling import Sampling
+from selfplay.policy.language.writer import LocalWriter
+from selfplay.runner.dialogue import GameSpec, Played, play_games
+from selfplay.seeding import derive
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from envs.dialogue.contract import DialogueEntry, Rules
+    from selfplay.checkpoint import RunDir
+    from selfplay.config.dialogue import DialogueConfig
+    from selfplay.league.schedule import Matchup
+    from selfplay.runner.dialogue import Player
+
+SMALL: Final = 64  # maximum number of embedded models in memory
+LARGE: Final = 3  # maximum number of other models: two players and their partner
+
+
+@dataclass(frozen=True, slots=True)
+class DialogueRating:
+    """Conditions of the rating games of a run (``Rated``)."""
+
+    game: str
+    entry: DialogueEntry
+    rules: Rules
+    sampling: Sampling
+    seed: int
+
+    @property
+    def games_each(self) -> int:
+        """Comparisons per matchup: one in each seat."""
+        return 2
+
+    @property
+    def anchors(self) -> tuple[str, ...]:
+        return tuple(self.entry.players)
+
+    @property
+    def described(self) -> dict[str, JsonValue]:
+        """Settings that rows of one rating must share."""
+        return {
+            "game": self.game,
+            "rules": asdict(self.rules),
+            "players": PLAYERS_VERSION,
+            **self.entry.versions,
+            "max_new_tokens": self.sampling.max_new_tokens,
+        }
+
+    @property
+    def settings(self) -> str:
+        """Hash of them."""
+        return settings_hash(self.described)
+
+    @property
+    def group(self) -> str:
+        """Key of the rows of the ledger that are rated together."""
+        return f"{self.settings}/stochastic"
+
+    def partner(self, matchup: Matchup) -> str | None:
+        """The partner of both players of a matchup; None: they play each other."""
+        if not self.entry.shared_reward:
+            return None
+        pool = [*matchup.players, *(name for name in self.anchors if name != ANCHOR)]
+        return pool[derive(matchup.seed, "partner") % len(pool)]
+
+
+def rating_of(config: DialogueConfig) -> DialogueRating:
+    """Settings of a run's rating games: sampled at temperature 1, without top-p."""
+    entry, rules = game_of(config)
+    sampling = Sampling(max_new_tokens=sampling_of(config).max_new_tokens)
+    return DialogueRating(config.game.type, entry, rules, sampling, config.run.seed)
+
+
+class FrozenPlayers:
+    """Players of a run by name: generations, whose models are loaded on demand, and scripted players.
+
+    Args:
+        config: of the run.
+        run: its folder.
+        device: of the models.
+    """
+
+    def __init__(self, config: DialogueConfig, run: RunDir, device: str) -> None:
+        self._config = config
+        self._run = run
+        self._device = device
+        self._rating = rating_of(config)
+        self.max_models = SMALL if is_embedded(config) else LARGE
+
+    def side(self, name: str) -> RatedPlayer:
+        """A player as a row of the ledger names it."""
+        if name in self._rating.anchors:
+            return RatedPlayer(player=name, version=f"scripted-{PLAYERS_VERSION}")
+        return RatedPlayer(player=name, version=weights_of(self._run.generations / name))
+
+    def player(self, name: str) -> Player:
+        """A player for games. Blocks while a model is loaded."""
+        if name in self._rating.anchors:
+            return partial(self._rating.entry.players[name], self._rating.rules)
+        model = reopen(self._config, str(self._run.generations / name), self._device)
+        return LocalWriter(model, self._rating.sampling)
+
+
+def play_dialogues(
+    matchups: Sequence[Matchup],
+    frozen: FrozenPlayers,
+    rating: DialogueRating,
+    iteration: int,
+    stop: Callable[[], bool] = lambda: False,
+) -> list[RewardRecord]:
+    """Play matchups; comparisons with lost games are left out. Blocks."""
+    found = []
+    for part in _parts(matchups, rating, frozen.max_models):
+        names = sorted({name for matchup in part for name in _names(matchup, rating)})
+        sides = {name: frozen.side(name) for name in names}
+        players = {name: frozen.player(name) for name in names}
+        comparisons = [_Comparison(matchup, seat, rating) for matchup in part for seat in range(2)]
+        games = [game for comparison in comparisons for game in comparison.games(players)]
+        results = {game.game_id: game for game in play_games(games, stop) if isinstance(game, Played)}
+        for comparison in comparisons:
+            played = [results[one] for one in comparison.ids if one in results]
+            if len(played) == len(comparison.ids):
+                found.append(comparison.record(sides, played, iteration))
+        if stop():
+            break
+    return found
+
+
+class _Comparison:
+    """The comparison of a matchup's players in one seat, and its games."""
+
+    def __init__(self, matchup: Matchup, seat: int, rating: DialogueRating) -> None:
+        self._rating = rating
+        self._seed = matchup.seed
+        self._seat = seat
+        # Each player is first in one of the two seats, so that an advantage of the first one cancels out.
+        self._players = matchup.players if seat == 0 else matchup.players[::-1]
+        self._partner = rating.partner(matchup)
+        name = f"{'-'.join(self._players)}-{matchup.seed}-{seat}"
+        self.ids = (name,) if self._partner is None else (f"{name}-0", f"{name}-1")
+
+    def games(self, players: dict[str, Player]) -> list[GameSpec]:
+        """One game of both players, or one of each with the partner; all have the same seed."""
+        entry, rules = self._rating.entry, self._rating.rules
+        (state,) = entry.states(rules, [self._seed])
+        seatings = [self._players]
+        if self._partner is not None:
+            pairs = ((name, self._partner) for name in self._players)
+            seatings = [pair if self._seat == 0 else pair[::-1] for pair in pairs]
+        seed = derive(self._seed, "rated", self._seat)
+        return [
+            GameSpec(0, name, entry.start(rules, state), seed, (players[seating[0]], players[seating[1]]))
+            for name, seating in zip(self.ids, seatings, strict=True)
+        ]
+
+    def record(self, sides: dict[str, RatedPlayer], played: Sequence[Played], iteration: int) -> RewardRecord:
+        first, last = played[0].outcome, played[-1].outcome
+        rewards = first.rewards
+        if self._partner is not None:
+            rewards = (first.rewards[self._seat], last.rewards[self._seat])
+        return RewardRecord.played(
+            seats=(sides[self._players[0]], sides[self._players[1]]),
+            partner=None if self._partner is None else sides[self._partner],
+            seat=0 if self._partner is None else self._seat,
+            seed=self._seed,
+            settings=self._rating.settings,
+            rewards=rewards,
+            reasons=(first.reason, last.reason),
+            sampling="stochastic",
+            iteration=iteration,
+            wall=time.time(),
+        )
+
+
+def _names(matchup: Matchup, rating: DialogueRating) -> set[str]:
+    partner = rating.partner(matchup)
+    return {*matchup.players} | (set() if partner is None else {partner})
+
+
+def _parts(matchups: Sequence[Matchup], rating: DialogueRating, most: int) -> Iterator[list[Matchup]]:
+    """Split matchups into parts that need at most ``most`` models each."""
+    part: list[Matchup] = []
+    names: set[str] = set()
+    for matchup in sorted(matchups, key=lambda one: one.players) if most < SMALL else matchups:
+        needed = names | (_names(matchup, rating) - set(rating.anchors))
+        if part and len(needed) > most:
+            yield part
+            part, needed = [], _names(matchup, rating) - set(rating.anchors)
+        part.append(matchup)
+        names = needed
+    if part:
+        yield part

@@ -1,0 +1,77 @@
+"""The session of a run of dialogue self-play."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from selfplay.config.defaults import update_threads
+from selfplay.dialogue.rating import DialogueRating
+from selfplay.machine import usable_cores
+from selfplay.policy.language.sampling import Sampling
+from selfplay.runner.dialogue import DialogueOrder
+from selfplay.seeding import derive
+
+if TYPE_CHECKING:
+    from envs.dialogue.contract import DialogueEntry, Rules
+    from selfplay.checkpoint import LearnerState, RunDir
+    from selfplay.config.dialogue import DialogueConfig
+    from selfplay.policy.language.endpoint import Endpoint
+    from selfplay.policy.language.model import LanguageModel
+    from selfplay.runner.ray_cluster import Cluster
+    from selfplay.runner.serving import ReplyServer
+
+
+def runners(config: DialogueConfig, device: str) -> int:
+    run, states = config.run, config.states_per_iteration
+    here = usable_cores() if device == "cpu" or run.host == "ray" else 1
+    return min(run.runners or here, states)
+
+
+@dataclass(frozen=True, slots=True)
+class DialogueSession:
+    """A run being trained, new or resumed."""
+
+    config: DialogueConfig
+    run: RunDir
+    device: str
+    entry: DialogueEntry
+    rules: Rules
+    model: LanguageModel  # shared by learner and runners
+    base: str  # name or folder of the initial model
+    sampling: Sampling
+    resumed: LearnerState | None = None
+    server: ReplyServer | None = None  # started by the run; gets new weights
+    endpoint: Endpoint | None = None  # server that writes replies; None: the model itself
+    cluster: Cluster | None = None  # plays the games; None: this process
+
+    packages: ClassVar[tuple[str, ...]] = ("torch", "numpy", "transformers", "tokenizers", "scipy")
+    document: ClassVar[dict[str, Any]] = {"family": "dialogue"}
+
+    @property
+    def runners(self) -> tuple[str, ...]:
+        return tuple(f"runner-{i:03d}" for i in range(runners(self.config, self.device)))
+
+    @property
+    def threads(self) -> int:
+        return update_threads(self.config.run.threads)
+
+    @property
+    def rating(self) -> DialogueRating:
+        sampling = Sampling(max_new_tokens=self.sampling.max_new_tokens)
+        return DialogueRating(self.config.game.type, self.entry, self.rules, sampling, self.config.run.seed)
+
+    def orders(self, iteration: int) -> dict[str, DialogueOrder]:
+        """The order of each runner for an iteration, counted from 0: whole groups."""
+        config, runners = self.config, self.runners
+        states = config.states_per_iteration
+        orders = {}
+        for i, runner in enumerate(runners):
+            part = range(states * i // len(runners), states * (i + 1) // len(runners))
+            indices = tuple(iteration * states + state for state in part)
+            orders[runner] = DialogueOrder(
+                indices,
+                tuple(derive(config.run.seed, "state", index) for index in indices),
+                config.grpo.games_per_state,
+            )
+        return orders

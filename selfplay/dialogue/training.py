@@ -1,0 +1,213 @@
+"""Runs of dialogue games: whole groups of games, GRPO, both seats played by the current model.
+
+Collection and updates alternate, so runners and learner share one model.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import torch
+
+from selfplay.checkpoint.store import fill_folder
+from selfplay.dialogue.actors import Actors
+from selfplay.dialogue.learning import DialogueLearner
+from selfplay.dialogue.players import SERVED, writer_of
+from selfplay.dialogue.rating import FrozenPlayers, play_dialogues
+from selfplay.dialogue.reports import dialogue_summary, iteration_report
+from selfplay.errors import RunnerError, ServerError
+from selfplay.policy.policy import parameters_of
+from selfplay.report.dialogue_health import DialogueHealth
+from selfplay.rollout.dialogue import grouped, scored
+from selfplay.run.progress import Progress, chaos_of
+from selfplay.run.rater import COST_S, RaterResource, RatingPlan
+from selfplay.run.training import PARK, PARK_ELSEWHERE, Rating, Runners, Training, patience
+from selfplay.runner.chaos import CountedFaults
+from selfplay.runner.dialogue import NOT_FINITE, DialogueCollector, Lost, Played
+from selfplay.runner.dialogue_link import DialogueGames, PublishedWeights
+from selfplay.runner.faulty_dialogue import faulty
+from selfplay.runner.work_queue import FIRST_TIMEOUT_S, Job, Limits, WorkQueue
+
+if TYPE_CHECKING:
+    from selfplay.dialogue.session import DialogueSession
+    from selfplay.league.rewards import RewardRecord
+    from selfplay.league.schedule import Matchup
+    from selfplay.learner.grpo import GRPOStatistics
+    from selfplay.report.dialogue import DialogueReport
+    from selfplay.report.reporter import Feed
+    from selfplay.run.disk import DiskWatch
+    from selfplay.run.rater import Rater
+    from selfplay.run.stopping import Stop
+    from selfplay.runner.chaos import Chaos
+    from selfplay.runner.dialogue import DialogueOrder
+
+WEIGHTS: Final = "the weights for the server"
+
+
+class DialogueTraining(Training[list[Played], "GRPOStatistics"]):
+    """See ``Training``.
+
+    Args:
+        session: The run.
+        feed: Receives notices.
+        stop: Set when the run shall end after the current iteration.
+    """
+
+    def __init__(self, session: DialogueSession, feed: Feed, stop: Stop) -> None:
+        cluster = session.cluster
+        park = PARK if cluster is None else PARK_ELSEWHERE
+        queue: WorkQueue[DialogueGames] = WorkQueue(
+            session.runners,
+            # Attempts to get a server's reply end within ``server.timeout``, after a wait of 30 s at most.
+            max(FIRST_TIMEOUT_S, 2 * session.config.server.timeout),
+            patience=patience(park, session.config.run.ray_address),
+        )
+        self.session = session
+        self._weights = None if cluster is None else PublishedWeights(cluster.put)
+        self._actors = None if cluster is None or self._weights is None else Actors(session, cluster, self._weights)
+        self._noticed_unknown = False
+        progress = Progress(chaos_of(session.config.run, session.resumed), DialogueHealth())
+        self._learner = learner = DialogueLearner(session, progress)
+        runners = Runners(
+            session.runners,
+            queue,
+            park,
+            self._open_games,
+            None if self._actors is None else self._actors.opening,
+            services=() if session.server is None else (session.server.spec(),),
+        )
+        super().__init__(session, feed, stop, progress, learner, runners, _rating(session))
+
+    @property
+    def iterations(self) -> int | None:
+        return self.session.config.iterations
+
+    async def collect(self) -> list[Played] | None:
+        if self._weights is not None:
+            moving = await self.worker.submit(partial(parameters_of, self.session.model.module, trainable=True))
+            await self.worker.submit(self._weights.publish, moving)
+        chaos = self.progress.chaos
+        jobs = {
+            runner: Job(partial(_play, runner=runner, order=order, chaos=chaos), progress=attrgetter("progress"))
+            for runner, order in self.session.orders(self.progress.iteration).items()
+        }
+        results = await self.runners.queue.ask(jobs)
+        failures = [found for found in results.values() if isinstance(found, ServerError)]
+        if failures:
+            self.failure = None if self.stop.is_set() else failures[0]
+            return None
+        self.tell_stragglers("its games")
+        for runner, found in results.items():
+            if any(isinstance(game, Lost) and NOT_FINITE in game.why for game in found):
+                chaos.noticed(runner, "nan")
+        return self._finished([game for runner in sorted(results) for game in results[runner]])
+
+    def _finished(self, games: Sequence[Played | Lost]) -> list[Played] | None:
+        """The finished games; lost ones are counted."""
+        played = [game for game in games if isinstance(game, Played)]
+        lost = [game for game in games if isinstance(game, Lost)]
+        if lost:
+            self.progress.lost += len(lost)
+            self.feed.notice(f"{len(lost)} games were lost; the first one: {lost[0].why}")
+        elif not played:
+            self.give_up()
+            return None
+        if not played:
+            if self.stop.is_set():
+                return None
+            raise RunnerError(f"no game was finished; first cause: {lost[0].why}")
+        return played
+
+    async def update(self, collected: list[Played], disk: DiskWatch) -> GRPOStatistics:
+        """Learn, then send new weights to a server that this run started."""
+        update = await self.worker.submit(self._update, collected)
+        with disk.tolerate(WEIGHTS):
+            await self._publish()
+        return update
+
+    def _update(self, played: Sequence[Played]) -> GRPOStatistics:
+        learner, iterations = self._learner.grpo, self.iterations
+        if self.session.config.grpo.anneal and iterations:
+            done = self.progress.iteration / iterations
+            learner.optimizer.param_groups[0]["lr"] = learner.settings.learning_rate * (1 - 0.9 * done)
+        instances = [instance for game in played for instance in game.instances]
+        if not self._noticed_unknown and any(not instance.known for instance in instances):
+            self._noticed_unknown = True
+            self.feed.notice(
+                "The server gives no log-probabilities: the model before each update scores its replies, and the ratio "
+                "to the server is not measured"
+            )
+        groups = grouped(scored(instances, learner.logprobs))
+        return learner.update(groups, self._learner.generator, self.stopped_short)
+
+    async def _publish(self) -> None:
+        server = self.session.server
+        if server is not None:
+            folder = self.run.path / SERVED
+            await self.worker.submit(fill_folder, folder, self.session.model.save_merged, True)
+            await server.reload(folder)
+
+    def count(self, collected: list[Played]) -> int:
+        self.progress.games += len(collected)
+        return sum(len(game.turns) for game in collected)
+
+    def report(
+        self, collected: list[Played], update: GRPOStatistics, phases: Mapping[str, float], rater: Rater | None
+    ) -> DialogueReport:
+        self.progress.speeds.append(len(collected) / max(sum(phases.values()), 1e-9))
+        rating = None if rater is None else rater.rating
+        return iteration_report(self.session, self.progress, collected, update, phases, rating)
+
+    def _open_games(self, runner: str, incarnation: int) -> DialogueGames:
+        progress = self.progress
+        faults = progress.chaos.plan_of(runner, incarnation, progress.iteration, 0)
+        on_fault = partial(progress.chaos.injected, runner)
+        if self._actors is not None:
+            games = self._actors.open(runner, faults)
+            return games if faults is None else cast("DialogueGames", CountedFaults(games, faults, on_fault))
+        torch.set_num_threads(1)  # in this thread: runners share the cores
+        entry = self.session.entry if faults is None else faulty(self.session.entry, faults, on_fault)
+        writer = writer_of(self.session.config, self.session.model, self.session.endpoint, self.stop.is_set)
+        return DialogueCollector(entry, self.session.rules, writer)
+
+    def summary(self) -> dict[str, Any]:
+        return dialogue_summary(self.session, self.progress, self.feed)
+
+    def played(self) -> str:
+        return f"{self.progress.games:,} games, {self.progress.total_steps:,} turns"
+
+
+def _rating(session: DialogueSession) -> Rating | None:
+    """The rating games of a run; None where nothing is rated."""
+    if not session.config.league.track_elo:
+        return None
+
+    def open_games() -> RaterResource:
+        torch.set_num_threads(session.threads)  # nothing else computes while it plays
+
+        def rate(matchups: Sequence[Matchup], iteration: int, stop: Callable[[], bool]) -> list[RewardRecord]:
+            # Models are loaded each time: a restarted learner makes other generations of the same names.
+            contenders = FrozenPlayers(session.config, session.run, session.device)
+            return play_dialogues(matchups, contenders, session.rating, iteration, stop)
+
+        return RaterResource(session.run, session.rating, rate)
+
+    # Without a deadline: a batch that loads models first says nothing about the next one.
+    plan = RatingPlan(session.rating, session.config.league.rating_share, COST_S)
+    return Rating(plan, open_games, Limits(math.inf, math.inf))
+
+
+def _play(
+    collector: DialogueGames, runner: str, order: DialogueOrder, chaos: Chaos
+) -> list[Played | Lost] | ServerError:
+    """Play an order, in the runner's thread."""
+    try:
+        games = collector.collect(order)
+    except ServerError as error:  # not a crash of the runner; a restart would not help
+        return error
+    chaos.completed(runner)
+    return games

@@ -1,0 +1,165 @@
+"""Reports of a training: terminal, log.txt, metrics.jsonl, TensorBoard."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TextIO
+
+from envs.melee.controller import BUTTONS, FIELDS
+from selfplay.report.outputs import reporters
+from selfplay.report.ticker import Ticker
+
+if TYPE_CHECKING:
+    from selfplay.imitation.training_state import Sums
+    from selfplay.learner.imitation_metrics import ImitationMetrics
+
+SHOWN_BAD: Final = 3  # files that the terminal names
+ALIKE: Final = 0.02  # share of the player's distinct actions below which a policy counts as collapsed
+VARIED: Final = 50  # minimum of the player's distinct actions for this check
+RARELY: Final = 0.1  # share of the player's presses below which a button counts as forgotten
+PRESSES: Final = 20  # minimum of the player's presses for this check
+
+
+@dataclass(frozen=True, slots=True)
+class EpochReport:
+    """One pass over the games."""
+
+    iteration: int  # the epoch
+    total_steps: int  # rows learned from
+    epochs: int  # planned
+    sums: Sums
+    metrics: ImitationMetrics
+    validated: bool  # ``metrics`` are of games that do not train
+    learning_rate: float
+    best: bool
+    part_names: tuple[str, ...] = FIELDS
+
+    @property
+    def train_loss(self) -> float:
+        """Mean loss during the epoch, nats per decision."""
+        return self.sums.loss / max(self.sums.rows, 1)
+
+    def flat(self) -> dict[str, float]:
+        found, sums = self.metrics, self.sums
+        side = "validation" if self.validated else "check"
+        values: dict[str, float | None] = {
+            "losses/train": self.train_loss,
+            "losses/train_changed": sums.changed / sums.changed_rows if sums.changed_rows else None,
+            "losses/skipped": sums.skipped,
+            "losses/grad_norm": sums.grad_norm / max(sums.minibatches - sums.skipped, 1),
+            "charts/epoch": self.iteration,
+            "charts/learning_rate": self.learning_rate,
+            "charts/rows_per_s": sums.seen / sums.seconds if sums.seconds > 0 else 0.0,
+            "charts/seconds": sums.seconds,
+            f"{side}/diversity": found.diversity,
+            f"{side}/accuracy": found.accuracy,
+        }
+        for name in ("model", "marginals", "repeat"):
+            mean = getattr(found, name)
+            values |= {f"{side}/{name}": mean.all, f"{side}/{name}_changed": mean.changed}
+        values |= {f"{side}_parts/{name}": loss for name, loss in zip(self.part_names, found.parts, strict=True)}
+        pairs = dict(zip(BUTTONS, found.pressed, strict=False))  # games that are no fights have none
+        pairs |= {f"{name}_stick_out": rates for name, rates in found.off_centre.items()}
+        for name, (predicted, played) in pairs.items():
+            values |= {f"rates/{name}_predicted": predicted, f"rates/{name}_played": played}
+        return {tag: value for tag, value in values.items() if value is not None}
+
+    def line(self) -> str:
+        found, sums = self.metrics, self.sums
+        side = "validation" if self.validated else "same games"
+        parts = [f"train {self.train_loss:.3f}", f"{side} {found.model.all:.3f}"]
+        if found.model.changed is not None:
+            parts.append(f"where the controller changes {found.model.changed:.3f}")
+        parts.append(f"{sums.seconds:.1f} s, {sums.seen / max(sums.seconds, 1e-9):,.0f} rows/s")
+        if sums.skipped:
+            parts.append(f"{sums.skipped} minibatches skipped, their gradient was not finite")
+        return f"Epoch {self.iteration}/{self.epochs}: {', '.join(parts)}{', best so far' if self.best else ''}"
+
+
+def warnings(found: ImitationMetrics) -> list[str]:
+    lines = []
+    if found.distinct[1] >= VARIED and found.diversity < ALIKE:
+        lines.append(
+            f"Warning: the policy does {found.distinct[0]} different things where the player did {found.distinct[1]}"
+        )
+    for name, (predicted, played) in zip(BUTTONS, found.pressed, strict=False):
+        if played * found.rows >= PRESSES and predicted < RARELY * played:
+            lines.append(
+                f"Warning: {name} is pressed in {played:.2%} of the decisions, but the policy would in {predicted:.2%}"
+            )
+    return lines
+
+
+def table(found: ImitationMetrics, which: str, *, validated: bool) -> str:
+    """A table of the latest or the best policy and the players."""
+    where = "validation games" if validated else "games that it learned from"
+    lines = [
+        f"═══ The {which} policy on the {where} ═══",
+        f"{found.rows:,} decisions, {found.changed_rows:,} of them change the controller; "
+        "losses are -log likelihoods per decision",
+        "",
+        f"{'':<24}{'all':>10}{'changed':>10}",
+    ]
+    for name, mean in (
+        ("policy", found.model),
+        ("repeats the controller", found.repeat),
+        ("marginals", found.marginals),
+    ):
+        changed = f"{mean.changed:>10.3f}" if mean.changed is not None else f"{'-':>10}"
+        lines.append(f"{name:<24}{mean.all:>10.3f}{changed}")
+    lines += ["", f"{'':<24}{'policy':>10}{'player':>10}"]
+    pairs = [(f"{name} pressed", rates) for name, rates in zip(BUTTONS, found.pressed, strict=False)]
+    pairs += [(f"{name} stick out", rates) for name, rates in found.off_centre.items()]
+    lines += [f"{name:<24}{predicted:>10.2%}{played:>10.2%}" for name, (predicted, played) in pairs]
+    lines.append(f"{'accuracy':<24}{found.accuracy:>10.2%}")
+    lines.append(f"{'different actions':<24}{found.distinct[0]:>10,}{found.distinct[1]:>10,}")
+    return "\n".join(lines)
+
+
+class Reports:
+    """Writes to terminal, log and metrics."""
+
+    def __init__(self, folder: Path, stream: TextIO, resumed: tuple[int, int] | None = None) -> None:
+        """``resumed``: epoch and rows of the state that the training is resumed from."""
+        self._reporters = reporters(folder, stream, live=False, resumed=resumed)
+        self._stream = stream
+
+    def header(self, lines: Sequence[str]) -> None:
+        for reporter in self._reporters.values():
+            reporter.header(lines)
+
+    def notice(self, text: str) -> None:
+        for reporter in self._reporters.values():
+            reporter.notice(text)
+
+    def bad_files(self, bad: Sequence[tuple[Path, str]]) -> None:
+        """Report unusable files: their number, and the names of all in the log and of the first few in the terminal."""
+        for i, (path, reason) in enumerate(bad):
+            line = f"Left out {path}: {reason}"
+            self._reporters["log"].notice(line)
+            if i < SHOWN_BAD:
+                self._reporters["terminal"].notice(line)
+        if bad:
+            more = "; log.txt names every one" if len(bad) > SHOWN_BAD else ""
+            self.notice(f"Left out: {len(bad)}{more}")
+
+    def epoch(self, report: EpochReport) -> None:
+        for file in ("metrics", "tensorboard"):
+            self._reporters[file].iteration(report)
+        self.notice(report.line())
+        for line in warnings(report.metrics):
+            self.notice(line)
+
+    def paragraph(self, text: str) -> None:
+        """Show lines without a time, after an empty one."""
+        for reporter in self._reporters.values():
+            reporter.leaderboard(text)
+
+    def ticker(self, label: str, total: int) -> Ticker:
+        return Ticker(self._stream, label, total)
+
+    def close(self) -> None:
+        for reporter in self._reporters.values():
+            reporter.close()

@@ -1,0 +1,1 @@
+"""PPO on games with actions by number: agents, population, batches, rating games."""

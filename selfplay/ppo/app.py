@@ -1,0 +1,191 @@
+"""One run from a configuration to its last line: folder, tree, signals, summary."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TextIO
+
+from envs.compilation import compile_rules
+from envs.registry import find_game
+from selfplay.checkpoint import (
+    check_new_run,
+    create_run,
+    list_generations,
+    load_latest_learner,
+    read_policy_meta,
+    resolve_run,
+)
+from selfplay.config.base import Mark
+from selfplay.config.defaults import runners
+from selfplay.config.options import listed, marked
+from selfplay.config.ppo import SCRIPTED, Config
+from selfplay.config.resolve import resolve_ppo
+from selfplay.errors import CheckpointError, ConfigError, IncompatibleError
+from selfplay.imitation.export import GAME
+from selfplay.machine import processor, usable_cores
+from selfplay.policy.policy import load_policy
+from selfplay.ppo.external_opponents import install_opponents, load_opponents
+from selfplay.ppo.population import OWN_CHOICE
+from selfplay.ppo.session import Hooks, Session
+from selfplay.ppo.training import PPOTraining
+from selfplay.report import header
+from selfplay.report.outputs import reporters
+from selfplay.report.plain import PlainReporter, StreamSink
+from selfplay.report.reporter import Tee
+from selfplay.run.lifecycle import cluster_for, run_to_end, stop_signal
+from selfplay.run.progress import resumed_at
+from selfplay.run.rater import prepare_best
+from selfplay.run.saved_state import PPOState, check_ratings, check_state
+
+if TYPE_CHECKING:
+    from selfplay.checkpoint import RunDir
+    from selfplay.policy.policy import Policy
+
+HIDDEN: Final = (
+    "game.type", "league.mode", "run.num_games", "run.seed", "run.device", "run.host", "run.runners", "run.checkpoint",
+)  # fmt: skip
+"""Settings that have a line of their own in the header."""
+
+
+def train(
+    config: Config,
+    *,
+    resume: bool = False,
+    explicit: Mapping[str, Any] | None = None,
+    preset: str | None = None,
+    notice: str | None = None,
+    stream: TextIO | None = None,
+    hooks: Hooks | None = None,
+) -> int:
+    """Train a run to its end; the exit code.
+
+    Args:
+        config: Of a new run; of a resumed one only what ``explicit`` names.
+        resume: Continue the run of ``--checkpoint``, or the newest.
+        explicit: Values that the user gave, by dotted name.
+        preset: Its name, for the header.
+        notice: To be printed before a new run starts.
+        stream: Where a person looks; by default standard output.
+        hooks: Functions of the caller's.
+
+    Raises:
+        SelfPlayError: with the message and exit code for the user.
+    """
+    explicit, hooks = explicit or {}, hooks or Hooks()
+    stream = stream or sys.stdout
+    lines = PlainReporter(StreamSink(stream))
+    folder, named = Path(config.run.checkpoint), "run.checkpoint" in explicit
+    if resume:
+        run = resolve_run(folder if named else None)
+        with run.lock():
+            state = load_latest_learner(run)
+            check_state(state, PPOState)
+            resolved = resolve_ppo(config, explicit, state)
+            config = resolved.config
+            if config.league.track_elo:
+                check_ratings(run, state.meta.ledger_position if config.run.deterministic else 0)
+            _check_encoder(run, config)
+            if config.net.is_own:  # its code may have changed
+                load_policy(list_generations(run)[-1].path)
+            if hooks.opponents is None and state.meta.extra.get(OWN_CHOICE):
+                raise ConfigError(f"{run.path}: a function chooses its opponents; give train() opponents= again")
+            compile_rules(config.game.entry, lines.notice)
+            with cluster_for(config.run, runners(config)) as cluster:
+                session = Session(config, run, resolved.device, state, cluster, hooks=hooks)
+                return _start(session, preset, stream, resolved.notices)
+    resolved = resolve_ppo(config, explicit)
+    config = resolved.config
+    # Before the folder is made: a mistake leaves none.
+    pretrained = config.run.pretrained
+    external_opponents = load_opponents(
+        config.league.opponents, config.game, None if pretrained == SCRIPTED else pretrained
+    )
+    check_new_run(folder, is_default=not named)
+    if notice is not None:
+        lines.notice(notice)
+    compile_rules(config.game.entry, lines.notice)
+    if pretrained == SCRIPTED:  # games of the mock are recorded, whatever the run plays
+        compile_rules(find_game(GAME), lines.notice)
+    with cluster_for(config.run, runners(config)) as cluster:
+        with stop_signal() as stopped:
+            start = _start_policy(config, folder.parent, lines.notice, lambda: bool(stopped))
+        if stopped:
+            return 128 + stopped[0]
+        run = create_run(folder, is_default=not named)
+        with run.lock():
+            install_opponents(run, external_opponents)
+            session = Session(config, run, resolved.device, cluster=cluster, start=start, hooks=hooks)
+            return _start(session, preset, stream, resolved.notices)
+
+
+def _start_policy(
+    config: Config, parent: Path, notify: Callable[[str], object], stop: Callable[[], bool]
+) -> Policy | None:
+    """The policy that a new run in a folder of ``parent`` starts from; None for a fresh network. Blocks.
+
+    ``stop`` ends the imitation of scripted players, and None is returned.
+    """
+    pretrained = config.run.pretrained
+    if pretrained != SCRIPTED:
+        return None if pretrained is None else load_policy(pretrained)
+    from selfplay.imitation.scripted import CACHE, imitate_scripted, recipe_of  # loads the fighting game
+
+    return imitate_scripted(recipe_of(config), parent / CACHE, notify, stop)
+
+
+def _check_encoder(run: RunDir, config: Config) -> None:
+    """Refuse to resume a run whose policies were trained on observations of another version.
+
+    Raises:
+        IncompatibleError: names both versions.
+    """
+    here = config.game.entry.encoder_version
+    for generation in list_generations(run):
+        try:
+            made = read_policy_meta(generation.path).encoder_version
+        except CheckpointError:  # damaged: another one of the run says the same
+            continue
+        if made != here:
+            raise IncompatibleError(f"{run.path} was made for observations of version {made}, here is {here}")
+        return
+
+
+def _start(session: Session, preset: str | None, stream: TextIO, notices: Sequence[str] = ()) -> int:
+    resumed, outsider = session.resumed, session.config.emulator.outsider
+    if session.hooks.opponents is not None and outsider is not None:
+        raise ConfigError(f"opponents: {outsider} has the other seat in every game")
+    session.hooks.opened(session.run)
+    if session.config.league.gate != "none":
+        prepare_best(session.run, resumed)
+    place = (resumed.meta.iteration, resumed.meta.total_steps) if resumed else None
+    at = resumed_at(session.run, resumed) if resumed else None
+    lines_of = partial(PlainReporter, verbose=session.config.run.verbose)
+    reporter = Tee(list(reporters(session.run.path, stream, resumed=place, lines=lines_of).values()))
+    lines = header.lines("Self-Play Training", _header(session, preset, at))
+    return run_to_end(session, partial(PPOTraining, session), reporter, lines, notices)
+
+
+def _header(session: Session, preset: str | None, at: str | None) -> list[tuple[str, object]]:
+    config = session.config
+    hidden = HIDDEN if session.game.fighter else (*HIDDEN, *marked(Config, Mark.FIGHTS_ONLY))
+    if not config.ppo.teacher_kl_reverse:  # without an effect, as by default
+        hidden = (*hidden, "ppo.teacher_kl_reverse")
+    outsider = config.emulator.outsider or (session.hooks.opponents and "chosen by a function")
+    return [
+        ("Mode", None if outsider else config.league.mode),
+        ("Opponents", outsider),
+        ("Game type", config.game.type),
+        ("Num games", config.run.num_games),
+        ("Preset", preset),
+        ("Iterations", session.iterations),
+        ("Seed", str(config.run.seed)),
+        ("Device", f"{session.device} ({processor()}, {usable_cores()} cores)"),
+        ("Host", f"{config.run.host}, {len(session.blocks)} runner{'' if len(session.blocks) == 1 else 's'}"),
+        ("Run folder", session.run.path),
+        ("Resume", None if session.game.repeats else "games in progress begin anew: this game does not repeat itself"),
+        ("Resumed at", at),
+        *listed(config, hidden),
+    ]

@@ -1,0 +1,202 @@
+"""Turns collected segments into the learner's batch and into the report of an iteration."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from envs.rated import FINISHED
+from selfplay.learner.batch import Batch
+from selfplay.learner.gae import gae
+from selfplay.report.metrics import MIRROR, IterationReport, Pace, Play
+from selfplay.rollout.buffers import Workspace
+from selfplay.rollout.rollout import LEARNED
+from selfplay.runner.worker import Worker
+
+if TYPE_CHECKING:
+    from selfplay.ppo.session import Session
+    from selfplay.rollout.rollout import F32, Rollout
+    from selfplay.run.progress import Progress
+    from selfplay.run.rater import Rater
+    from selfplay.runner.segment import Collected, Episode
+    from selfplay.update_metrics import UpdateMetrics
+
+
+TERM: Final = "reward_"  # prefix of the episode statistics that are terms of the reward
+OF_PACE: Final = ("frames", "stocks_taken", "stocks_lost", "damage", "damage_taken", "frames_without_hit")
+COUNTS: Final = ("stocks", "stocks_taken", "damage", "damage_taken", "self_destructs")  # only of fights
+
+
+def make_batch(
+    rollouts: Sequence[Rollout], gamma: float, lam: float, device: torch.device, workspace: Workspace | None = None
+) -> Batch:
+    """Concatenate rollouts to one batch, with advantages by GAE.
+
+    The batch has all decisions of the learner or, for a recurrent network, all columns with such decisions. Arrays on
+    the CPU are in the workspace; the next batch overwrites them.
+    """
+    parts = [
+        (each, gae(each.reward, each.value, each.next_value, each.boundary, gamma, lam, each.decides, each.learner))
+        for each in rollouts
+    ]
+    gather = _columns if rollouts[0].memory is not None else _decisions
+    joined = gather(parts, Workspace() if workspace is None else workspace)
+    tensors = {name: torch.from_numpy(array).to(device) for name, array in joined.items()}
+    return Batch(**tensors, target=tensors["advantage"] + tensors["value"])
+
+
+def _fields(rollout: Rollout, advantage: F32) -> dict[str, NDArray[Any]]:
+    """The fields of a batch for one rollout, [T, S, ...]."""
+    found = {name: getattr(rollout, name) for name in LEARNED}
+    return {name: array for name, array in found.items() if array is not None} | {"advantage": advantage}
+
+
+def _decisions(parts: Sequence[tuple[Rollout, F32]], workspace: Workspace) -> dict[str, NDArray[Any]]:
+    """The learner's decisions, [N, ...]."""
+    masks = [rollout.learner.reshape(-1) for rollout, _ in parts]
+    counts = [int(mask.sum()) for mask in masks]
+    fields = [_fields(*part) for part in parts]
+    joined = {}
+    for name, first in fields[0].items():
+        joined[name] = out = workspace.array(name, (sum(counts), *first.shape[2:]), first.dtype)
+        at = 0
+        for each, mask, count in zip(fields, masks, counts, strict=True):
+            rows = each[name].reshape(-1, *first.shape[2:])
+            if count == len(rows):
+                out[at : at + count] = rows
+            else:
+                np.compress(mask, rows, 0, out=out[at : at + count])
+            at += count
+    return joined
+
+
+def _columns(parts: Sequence[tuple[Rollout, F32]], _: Workspace) -> dict[str, NDArray[Any]]:
+    """Columns with decisions of the learner, [N, T, ...]."""
+    found = []
+    for rollout, advantage in parts:
+        whose = rollout.learner.any(0)
+        rows = _fields(rollout, advantage) | {"fresh": rollout.fresh, "mine": rollout.learner}
+        columns = {name: np.ascontiguousarray(array[:, whose].swapaxes(0, 1)) for name, array in rows.items()}
+        found.append(columns | {"memory": np.asarray(rollout.memory)[whose]})
+    return {name: np.concatenate([columns[name] for columns in found]) for name in found[0]}
+
+
+def summarise(collected: Sequence[Collected]) -> Play:
+    episodes = [episode for part in collected for episode in part.episodes]
+    if not episodes:
+        return Play()
+    against = scores_against(collected)
+    draws = sum(episode.score == 0.5 for episode in episodes)
+    names = episodes[0].stats
+    means = {name: _mean(episodes, name) for name in COUNTS if name in names}
+    terms = {name.removeprefix(TERM): _mean(episodes, name) for name in names if name.startswith(TERM)}
+    return Play(
+        episodes=len(episodes),
+        return_mean=sum(terms.values()),
+        episode_length=_mean(episodes, "frames"),
+        decisive_share=1 - draws / len(episodes),
+        draws=draws,
+        **means,
+        win_rate={name: fmean(scores) for name, scores in sorted(against.items())},
+        reward_terms=terms,
+        pace=_paces(episodes) if "ended" in names else {},
+    )
+
+
+def _paces(episodes: Sequence[Episode]) -> dict[str, Pace]:
+    """Pace of fights by kind of opponent; mirror games are a kind of their own."""
+    kinds: dict[str, list[Episode]] = {}
+    for episode in episodes:
+        kinds.setdefault(MIRROR if episode.mirror else episode.kind, []).append(episode)
+    return {kind: _pace(kinds[kind]) for kind in sorted(kinds)}
+
+
+def _pace(episodes: Sequence[Episode]) -> Pace:
+    total = {name: sum(episode.stats[name] for episode in episodes) for name in OF_PACE}
+    minutes = total["frames"] / 3600.0
+    return Pace(
+        games=len(episodes),
+        minutes=minutes,
+        finished=fmean(episode.stats["ended"] == FINISHED for episode in episodes),
+        stocks_per_minute=(total["stocks_taken"] + total["stocks_lost"]) / 2.0 / minutes,
+        damage_per_minute=(total["damage"] + total["damage_taken"]) / 2.0 / minutes,
+        seconds_without_hit=total["frames_without_hit"] / 60.0 / len(episodes),
+    )
+
+
+def scores_against(collected: Sequence[Collected]) -> dict[str, list[float]]:
+    """Scores of the episodes that ended, by opponent; mirror games have none."""
+    against: dict[str, list[float]] = {}
+    for part in collected:
+        for episode in part.episodes:
+            if not episode.mirror:
+                against.setdefault(episode.opponent, []).append(episode.score)
+    return against
+
+
+def mean_score(collected: Sequence[Collected]) -> float | None:
+    """Mean score of the episodes that ended, without mirror games; None if there are none."""
+    scores = [score for against in scores_against(collected).values() for score in against]
+    return fmean(scores) if scores else None
+
+
+def common_gain(collected: Sequence[Collected]) -> float:
+    """Largest sum of both seats' rewards in a step; above 0 two players can gain by cooperating."""
+    return max(float((part.rollout.reward[:, 0::2] + part.rollout.reward[:, 1::2]).max()) for part in collected)
+
+
+def met(collected: Sequence[Collected]) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for part in collected:
+        total.update(part.met)
+    return dict(sorted(total.items()))
+
+
+def _mean(episodes: Sequence[Episode], name: str) -> float:
+    return fmean(episode.stats[name] for episode in episodes)
+
+
+def iteration_report(
+    session: Session,
+    progress: Progress,
+    collected: Sequence[Collected],
+    update: UpdateMetrics,
+    phases: Mapping[str, float],
+    rater: Rater | None = None,
+    others: Mapping[str, Sequence[Collected]] | None = None,
+) -> IterationReport:
+    """The report of the last iteration of ``progress``; ``others`` are the segments of exploiters by role."""
+    everything = [*collected, *(part for parts in (others or {}).values() for part in parts)]
+    config = session.config
+    cuda = session.device.startswith("cuda")
+    return IterationReport(
+        iteration=progress.iteration,
+        iterations=session.iterations,
+        steps=session.config.steps_per_iteration,
+        total_steps=progress.total_steps,
+        timesteps=config.run.timesteps,
+        experiences=sum(part.rollout.experiences for part in everything),
+        phase_s=dict(phases),
+        elapsed_s=progress.elapsed_s,
+        limit_s=config.run.max_minutes * 60 if config.run.max_minutes else None,
+        update=update,
+        play=summarise(collected),
+        common_gain=common_gain(everything),
+        opponents=met(collected),
+        exploiters={role: score for role, parts in (others or {}).items() if (score := mean_score(parts)) is not None},
+        restarts=progress.restarts,
+        late=progress.late if session.game.real_time else None,
+        dropped=progress.dropped if session.game.real_time else None,
+        abandoned=Worker.abandoned,
+        tasks=progress.tasks,
+        cuda_used=torch.cuda.memory_allocated(session.device) if cuda else None,
+        cuda_peak=torch.cuda.max_memory_allocated(session.device) if cuda else None,
+        rating=rater.rating if rater else None,
+        gate=rater.gate_report() if rater else None,
+    )

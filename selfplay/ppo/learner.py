@@ -1,0 +1,128 @@
+"""The learner of a run: network and optimizer, and their state. Its methods block; call them from one thread."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import torch
+
+from selfplay.checkpoint import PolicyMeta
+from selfplay.league.modes import MAIN
+from selfplay.learner.ppo import PPO, PPOSettings
+from selfplay.policy.network import build_network
+from selfplay.policy.policy import frozen_copy, parameters_of
+from selfplay.ppo.batch import make_batch
+from selfplay.rollout.buffers import Workspace
+from selfplay.run.learner_state import Arrays, check_finite, learner_arrays, restore_learner
+from selfplay.seeding import derive
+
+if TYPE_CHECKING:
+    from selfplay.policy.network import ActorCritic
+    from selfplay.ppo.session import Session
+    from selfplay.rollout.rollout import Rollout
+    from selfplay.update_metrics import UpdateMetrics
+
+
+class Learner:
+    """Owns the network that is trained.
+
+    Args:
+        session: The run.
+        threads: Threads of an update.
+        role: Of the agent, see ``agents.ROLES``.
+    """
+
+    def __init__(self, session: Session, threads: int, role: str = MAIN) -> None:
+        config = session.config
+        self._session = session
+        self._anneal = config.ppo.anneal
+        self._workspace = Workspace()  # of batches
+        torch.set_num_threads(1)
+        self.parent = session.start.meta.id if session.start is not None else None
+        if session.start is None:
+            generator = torch.Generator().manual_seed(derive(config.run.seed, "network"))
+            rest = session.game.actions.rest if config.net.rest else ()
+            network = build_network(session.network, session.heads, generator, rest, config.net.rest)
+        else:
+            network = copy.deepcopy(session.start.network).requires_grad_(requires_grad=True).train()
+        labels = ("minibatches",) if role == MAIN else ("minibatches", role)
+        self._generator = torch.Generator().manual_seed(derive(config.run.seed, *labels))
+        ppo, names = config.ppo, {field.name for field in fields(PPOSettings)}
+        self._ppo = PPO(
+            network.to(session.device),
+            PPOSettings(**{name: value for name, value in ppo.model_dump(include=names).items() if value is not None}),
+            threads=threads,
+        )
+
+    def update(
+        self,
+        rollouts: Sequence[Rollout],
+        age: int,
+        done: float,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> UpdateMetrics:
+        """Learn from the rollouts of an iteration.
+
+        Args:
+            rollouts: of this learner.
+            age: iterations since its weights were those of the pretrained policy, for the burn-in of the critic.
+            done: fraction of the run that is done, for annealing.
+            stop: ends the update early, see ``PPO.update``.
+        """
+        ppo = self._session.config.ppo
+        burn_in = ppo.critic_burn_in or 0
+        if burn_in and age == burn_in:
+            self._ppo.forget_gradients()
+        self._ppo.scale(1.0 - 0.9 * done if self._anneal else 1.0)
+        batch = make_batch(rollouts, ppo.gamma, ppo.gae_lambda, self._ppo.device, self._workspace)
+        return self._ppo.update(batch, self._generator, stop, critic_only=age < burn_in)
+
+    @property
+    def network(self) -> ActorCritic:
+        return self._ppo.network
+
+    def snapshot(self) -> ActorCritic:
+        return frozen_copy(self._ppo.network)
+
+    def arrays(self) -> Arrays:
+        return learner_arrays(self._ppo, self._generator)
+
+    def restore(self, arrays: Arrays) -> None:
+        restore_learner(self._ppo, self._generator, arrays)
+
+    def begin(self, network: ActorCritic) -> None:
+        """Load the weights of another network and reset the optimizer."""
+        self._ppo.begin(network.state_dict())
+
+    def policy(self, name: str, iteration: int, total_steps: int, parent: str | None) -> tuple[PolicyMeta, Arrays]:
+        """Metadata and weights of the current policy.
+
+        Raises:
+            LearnerError: a weight is not finite.
+        """
+        check_finite(self._ppo.network)
+        session = self._session
+        game = session.config.game
+        meta = PolicyMeta(
+            id=name,
+            parent=parent if parent is not None else self.parent,
+            iteration=iteration,
+            total_steps=total_steps,
+            network=session.network,
+            actions=session.heads,
+            encoder_version=session.encoder_version,
+            frame_skip=game.frame_skip,
+            delay=game.delay,
+            characters=tuple(dict.fromkeys(game.characters)),
+            stage=game.stage,
+            created=datetime.now(UTC),
+            config=session.config.model_dump(mode="json"),
+        )
+        return meta, parameters_of(self._ppo.network)
+
+    def close(self) -> None:
+        self._ppo.close()

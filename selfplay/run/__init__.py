@@ -1,0 +1,1 @@
+"""Runs of the trainer: supervision tree, training loop, rating games, saving and resuming."""

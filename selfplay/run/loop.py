@@ -1,0 +1,204 @@
+"""The training loop: a supervised child that collects, updates, rates, saves and reports, iteration by iteration.
+
+When it crashes, its supervisor starts it again and it continues from the last checkpoint; runners keep their games.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from selfplay.checkpoint import LearnerState, RunDir, load_latest_learner, set_aside_newer
+from selfplay.errors import CorruptError, IncompatibleError, LeagueError, NotARunError, SelfPlayError
+from selfplay.run.disk import RATINGS, DiskWatch
+from selfplay.run.progress import Phases
+from selfplay.run.saving import Saving
+from selfplay.run.stopping import COLLECT, RATE, REPORT, SAVE, START, UPDATE
+from selfplay.runner.worker import Worker
+from selfplay.supervision import wait_any
+from selfplay.supervision.tasks import spawn
+
+if TYPE_CHECKING:
+    from selfplay.report.health import HealthFinding
+    from selfplay.run.progress import Progress
+    from selfplay.run.rater import Rater
+    from selfplay.run.stopping import Overtime, Stop
+    from selfplay.run.training import Training
+    from selfplay.supervision import Context
+
+
+class TrainingLoop:
+    """Makes the learner child.
+
+    Args:
+        rater: Plays rating games; None where nothing is rated.
+        stop: Set when the run shall end after the current iteration.
+        overtime: Limits that iteration.
+        start_runners: Starts missing runners.
+
+    Attributes:
+        has_begun: whether its child was started once.
+    """
+
+    def __init__(
+        self,
+        training: Training[Any, Any],
+        rater: Rater | None,
+        stop: Stop,
+        overtime: Overtime,
+        start_runners: Callable[[], Coroutine[object, None, None]],
+    ) -> None:
+        self.disk = DiskWatch(training.feed.notice)
+        self.refused: SelfPlayError | None = None  # why the state of a resumed run cannot be used
+        self._training = training
+        self._rater = rater
+        self._last: Any = None  # the last report
+        self.has_begun = False
+        self._first = 0  # iteration at which this session begins
+        self._stop = stop
+        self._overtime = overtime
+        self._start_runners = start_runners
+
+    @property
+    def progress(self) -> Progress:
+        return self._training.progress
+
+    async def run(self, ctx: Context) -> None:
+        training, learners, worker = self._training, self._training.learners, Worker(ctx.id)
+        ctx.ready()
+        if not self.has_begun:
+            self.has_begun = True
+            self._begin_time()
+        self.progress.phase = START
+        training.runners.queue.forget()
+        learners.worker = worker
+        saving = Saving(training, self._rater, self.disk)
+        try:
+            await learners.open()
+            state = training.resumed if ctx.incarnation == 1 else await worker.submit(_latest, training.run)
+            await worker.submit(set_aside_newer, training.run, -1 if state is None else state.meta.iteration)
+            if state is None:
+                await learners.begin()
+                await saving.write_state()
+            else:
+                self.progress.restore(state.meta, resumed=state is training.resumed)
+                try:
+                    await learners.restore(state)
+                    saving.restore(state.meta)
+                except (CorruptError, IncompatibleError, LeagueError) as error:
+                    if state is not training.resumed:
+                        raise
+                    # A restart would only read the same again.
+                    self.refused = IncompatibleError(f"{state.path} cannot be used: {error}")
+                    return
+            await self._unless_stopped(ctx, self._start_runners())
+            await self._train(saving)
+        finally:
+            learners.close()
+            worker.close()
+
+    def _begin_time(self) -> None:
+        minutes, resumed = self._training.settings.run.max_minutes, self._training.resumed
+        self._first, elapsed_s = (0, 0.0) if resumed is None else (resumed.meta.iteration, resumed.meta.elapsed_s)
+        self._overtime.begin(math.inf if minutes is None else 60 * minutes - elapsed_s)
+
+    async def _unless_stopped(self, ctx: Context, work: Coroutine[object, None, None]) -> None:
+        """Do something that is not worth waiting for once the run is to end."""
+        tasks: list[asyncio.Task[Any]] = [spawn(work, "start"), spawn(self._stop.wait(), "stop")]
+        try:
+            await wait_any(ctx.clock, tasks)
+            if tasks[0].done():
+                await tasks[0]
+        finally:
+            for task in tasks:
+                task.cancel()
+
+    async def _train(self, saving: Saving) -> None:
+        if self._done() and not self._stop.is_set():
+            self._training.feed.notice(
+                "The run has reached its end; --timesteps, --games or --max-minutes can put it further away"
+            )
+        while not self._done():
+            await self._iterate(saving)
+        if self._overtime.has_cut and self.progress.iteration == self._first:
+            self._training.fail_without_iteration()
+        await self._finish(saving)
+
+    async def _iterate(self, saving: Saving) -> None:
+        """One iteration. At its end the rollout buffers are free for the next one."""
+        training, progress = self._training, self.progress
+        phases = Phases(progress)
+        progress.phase = COLLECT
+        collected = await training.collect()
+        phases.end("collect")
+        if collected is None or self._stop.is_cut:
+            return
+        progress.phase = UPDATE
+        update = await training.update(collected, self.disk)
+        phases.end("update")
+        progress.iteration += 1
+        progress.total_steps += training.count(collected)
+        if self._rater is not None:
+            progress.phase = RATE
+            with self.disk.tolerate(RATINGS, settles=False):  # games that wait are written with the next state
+                await self._rater.rate_if_due(progress)
+            phases.end("rate")
+        if saving.is_due:  # last: a checkpoint is of a whole iteration
+            progress.phase = SAVE
+            await saving.save(collected)
+            phases.end("save")
+        progress.phase, progress.longest_s = REPORT, max(progress.longest_s, sum(phases.seconds.values()))
+        self._report(collected, update, phases.seconds)
+        training.release(collected)
+        await training.after(self._last)
+
+    async def _finish(self, saving: Saving) -> None:
+        """Save the last state, whatever the interval, and rate it."""
+        progress, progress.phase = self.progress, SAVE
+        if not self._stop.is_set():
+            self._overtime.close()  # all that follows has limits of its own
+        await saving.save_last()
+        self._tell(progress.health.end())
+        progress.finished = not self._stop.is_set() and self._training.failure is None
+        if self._rater is not None and progress.finished:
+            progress.phase = RATE
+            self._training.feed.notice(f"Rating {progress.newest}, the last generation")
+            with self.disk.tolerate(RATINGS, settles=False):  # games that wait are written with the next state
+                await self._rater.rate_last(progress)
+            if self._last is not None and self._last.rating is not self._rater.rating:
+                self._training.feed.rated(self._last.model_copy(update={"rating": self._rater.rating}))
+            if not self._rater.plan.deterministic:  # a later end of equal runs makes no difference
+                progress.phase = SAVE
+                await saving.checkpoint()
+
+    def _done(self) -> bool:
+        run, iterations, progress = self._training.settings.run, self._training.iterations, self.progress
+        return (
+            self._stop.is_set()
+            or (self._overtime.is_over and progress.iteration > self._first)  # the first has a while
+            or self._training.failure is not None
+            or (iterations is not None and progress.iteration >= iterations)
+            or (run.timesteps is not None and progress.total_steps >= run.timesteps)
+            or (run.max_minutes is not None and progress.elapsed_s >= 60 * run.max_minutes)
+        )
+
+    def _report(self, collected: object, update: object, phases: Mapping[str, float]) -> None:
+        training = self._training
+        self.progress.tasks = len(asyncio.all_tasks())
+        self._last = report = training.report(collected, update, phases, self._rater)
+        training.feed.iteration(report)
+        self._tell(self.progress.health.observe(training.observe(report)))
+
+    def _tell(self, findings: Iterable[HealthFinding]) -> None:
+        for finding in findings:
+            self._training.feed.notice(f"Health: {finding.text}")
+
+
+def _latest(run: RunDir) -> LearnerState | None:
+    """The state that a crashed loop continues from; None before the first checkpoint."""
+    with suppress(NotARunError):
+        return load_latest_learner(run)
+    return None

@@ -1,0 +1,308 @@
+"""Rates generations while training goes on: plans matchups, has them played by a runner, keeps the ledger."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from selfplay.checkpoint.store import writing
+from selfplay.league.gate import SHARE, Gate, GateState
+from selfplay.league.leaderboard import Leaderboard, build
+from selfplay.league.schedule import repeat, scores_against
+from selfplay.report.files import write_ratings
+from selfplay.report.metrics import GateReport, RatingReport, ScoreAgainst
+from selfplay.run.ledger_keeper import LedgerKeeper, Rated, comparable, highest, plan_games
+from selfplay.run.rating_budget import RatingBudget
+from selfplay.runner.work_queue import Job, WorkQueue
+from selfplay.seeding import derive
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from selfplay.checkpoint import LearnerState, RunDir
+    from selfplay.league.games import GameTable
+    from selfplay.league.records import MatchRecord
+    from selfplay.league.rewards import RewardRecord
+    from selfplay.league.schedule import Matchup
+    from selfplay.run.progress import Progress
+
+RATER: Final = "rater-000"
+RATER_STATE: Final = ("rating_spent", "gate")
+"""Keys of a checkpoint's ``extra`` that belong to ratings."""
+EVERY_S: Final = 15.0  # of training between two blocks of rating games
+ADVANCE_S: Final = 30.0  # of which blocks may spend the share in advance, so that one that took long delays no other
+GAMES_PER_ROUND: Final = 256  # games side by side, planned from the ratings after the round before
+MIN_GAMES_AT_ONCE: Final = 8  # games that are worth starting for: loading policies costs the same for fewer
+GAMES_PER_GENERATION: Final = 8  # the same for each generation, where blocks follow the budget and not the time
+MIN_GAMES_OF_ALL: Final = 32  # and for all of them together
+LAST_MATCHUPS: Final = 8  # matchups of the last generation, also where the share is spent
+COST_S: Final = 0.05  # of a game that is not played in real time, before any was played
+SHARE_WHILE_TRAINING: Final = 0.6  # part of the share that is spent while training; the rest is for the last generation
+Play = Callable[["Sequence[Matchup]", int, Callable[[], bool]], "Sequence[MatchRecord | RewardRecord]"]
+"""Plays matchups, blocking: ``(matchups, iteration, stop)``; games that fail are left out, and so are those after
+``stop()`` has returned true."""
+
+
+class RaterResource:
+    """Resource of the rating runner: plays rating games, and can be stopped.
+
+    Args:
+        kill: Ends games by force; returns whether that frees a thread that hangs in one.
+    """
+
+    def __init__(self, run: RunDir, rated: Rated, play: Play, kill: Callable[[], bool] = lambda: False) -> None:
+        self._run = run
+        self._rated = rated
+        self._play = play
+        self._kill = kill
+        self._cancelled = False
+
+    def work(
+        self,
+        games: GameTable,
+        players: Sequence[str],
+        budget: int,
+        iteration: int,
+        test: tuple[str, str] | None = None,
+        *,
+        last: bool = False,
+    ) -> Sequence[MatchRecord | RewardRecord]:
+        """Plan and play at most ``budget`` games. Blocks.
+
+        Args:
+            games: of the ledger.
+            players: generations by age, then scripted players by strength.
+            budget: games.
+            iteration: of the training, for the records.
+            test: the two policies under test, which get their share.
+            last: whether the training has ended.
+        """
+        rated, each = self._rated, self._rated.games_each
+        rng = np.random.default_rng(derive(rated.seed, "rating", iteration, len(games)))
+        matchups = [] if test is None else repeat(*test, int(SHARE * budget), rng, each)
+        left = budget - len(matchups) * each
+        matchups += plan_games(games, rated, players, left, rng, self._run.path, last=last)
+        return self._play(matchups, iteration, lambda: self._cancelled) if matchups else []
+
+    def cancel(self) -> None:
+        self.kill()
+
+    def kill(self) -> bool:
+        self._cancelled = True
+        return self._kill()
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class RatingPlan:
+    """Which games a rater plays, and how many."""
+
+    rated: Rated
+    share: float  # of the run's time
+    cost_s: float  # of a game, before any was played
+    frames_per_step: int = 0
+    cap_frames: int = 0  # of a game
+    deterministic: bool = False  # the budget counts frames instead of seconds
+    real_time: bool = False  # games are played in real time: even a few are worth starting for
+    gate: Gate | None = None
+
+
+class Rater:
+    """Rates generations while training goes on.
+
+    Args:
+        queue: Where the rating runner takes jobs.
+        notify: Called with notices.
+    """
+
+    def __init__(
+        self,
+        run: RunDir,
+        plan: RatingPlan,
+        ledger: LedgerKeeper,
+        queue: WorkQueue[RaterResource],
+        notify: Callable[[str], None],
+    ) -> None:
+        self.plan = plan
+        self.gate = plan.gate
+        self.budget = RatingBudget(plan.share, plan.cap_frames, by_frames=plan.deterministic, cost_s=plan.cost_s)
+        self.rating: RatingReport | None = None
+        self._run = run
+        self._ledger = ledger
+        self._queue = queue
+        self._notify = notify
+        self._rated_at = 0.0  # seconds of the run
+
+    @property
+    def rows(self) -> int:
+        return self._ledger.rows
+
+    def state(self) -> dict[str, JsonValue]:
+        """For the checkpoint; the ledger has the rest."""
+        gate = {} if self.gate is None else {"gate": self.gate.state.model_dump(mode="json")}
+        return {"rating_spent": self.budget.spent, **gate}
+
+    def restore(self, state: Mapping[str, JsonValue]) -> None:
+        """From a checkpoint; one of a run that was not rated leaves things as they are."""
+        match state:
+            case {"rating_spent": float(spent)}:
+                self.budget.spent = spent
+        if self.gate is not None and "gate" in state:
+            self.gate.state = GateState.model_validate(state["gate"])
+
+    def gate_report(self) -> GateReport | None:
+        match self.gate:
+            case Gate(state=GateState(candidate=str(candidate), best=best, llr=float(llr)), bounds=bounds):
+                return GateReport(candidate=candidate, best=best, llr=llr, low=bounds.low, high=bounds.high)
+        return None
+
+    @property
+    def tested(self) -> set[str]:
+        state = GateState() if self.gate is None else self.gate.state
+        return {name for name in (state.best, state.candidate) if name is not None}
+
+    async def strengths(self, generations: Sequence[str]) -> dict[str, float]:
+        """Elo of those generations that have rating games."""
+        return await self._ledger.strengths(self.plan.rated, generations, self._run.path)
+
+    async def best(self, generations: Sequence[str]) -> str | None:
+        """The generation that passed the gate, or else the highest rated, the newer of equals; None without games."""
+        if self.gate is not None:
+            return self.gate.state.best
+        return highest(await self.strengths(generations))
+
+    async def write_rest(self) -> None:
+        """Games that the disk did not take before; DiskError where it does not now."""
+        await self._ledger.record([])
+
+    async def rate_if_due(self, progress: Progress) -> None:
+        """Play a block of games when it is time for one and the budget allows it."""
+        plan = self.plan
+        if plan.deterministic:
+            least, most, advance_s = (
+                min(GAMES_PER_GENERATION * len(progress.generations), MIN_GAMES_OF_ALL),
+                GAMES_PER_ROUND,
+                0.0,
+            )
+        else:
+            least = plan.rated.games_each if plan.real_time else max(MIN_GAMES_AT_ONCE, plan.rated.games_each)
+            most, advance_s = max(least, self.budget.games_of(EVERY_S, SHARE_WHILE_TRAINING)), ADVANCE_S
+            if progress.elapsed_s - self._rated_at < EVERY_S:
+                return
+        if progress.generations and (games := self._affordable(progress, SHARE_WHILE_TRAINING, advance_s)) >= least:
+            self._rated_at = progress.elapsed_s
+            await self._rate(progress, progress.generations, min(games, most, GAMES_PER_ROUND), SHARE_WHILE_TRAINING)
+
+    async def rate_last(self, progress: Progress) -> None:
+        """Spend what is left of the share on a ladder that has the last generation in it."""
+        players = [*progress.generations]
+        if progress.newest not in players:
+            players.append(progress.newest)
+        least = self.plan.rated.games_each * (1 if self.plan.real_time else LAST_MATCHUPS)
+        await self._rate(progress, players, max(self._affordable(progress, 1.0), least), 1.0, last=True)
+
+    def _affordable(self, progress: Progress, part: float, advance_s: float = 0.0) -> int:
+        frames = progress.total_steps * self.plan.frames_per_step
+        return self.budget.games(progress.elapsed_s + advance_s, frames, part)
+
+    async def _rate(
+        self, progress: Progress, generations: list[str], games: int, part: float, *, last: bool = False
+    ) -> None:
+        """Play at most ``games`` in rounds, fewer where they take longer than expected, and publish the ratings.
+
+        The last block goes on until its time is spent, since many games side by side cost less than few did before.
+        """
+        players = [*generations, *self.plan.rated.anchors]
+        test = None if self.gate is None else self.gate.challenge(generations)
+        least = self.plan.rated.games_each
+        played = await self._round(progress, players, min(games, GAMES_PER_ROUND), test, last=last)
+        while played:
+            games = min(GAMES_PER_ROUND if last else games - played, self._affordable(progress, part))
+            if games < least:
+                break
+            played = await self._round(progress, players, min(games, GAMES_PER_ROUND), test, last=last)
+        started = time.monotonic()
+        try:
+            board, decided, scores = await self._ledger.work(self._judge, await self._ledger.games())
+            if decided is not None:
+                self._notify(decided)
+            self.rating = _rating(board, scores, progress) or self.rating
+            await self._ledger.work(self._publish, board, progress.total_steps)
+        finally:  # tables take the longer the more games there are
+            self.budget.pay(0, time.monotonic() - started)
+
+    async def _round(
+        self, progress: Progress, players: list[str], games: int, test: tuple[str, str] | None, *, last: bool
+    ) -> int:
+        """Plan and play games and write them down; returns how many were played."""
+        started = time.monotonic()
+        records: Sequence[MatchRecord | RewardRecord] = ()
+        try:
+            known = await self._ledger.games()
+            job: Job[RaterResource] = Job(
+                lambda r: r.work(known, players, games, progress.iteration, test, last=last), timed=False
+            )
+            records = (await self._queue.ask({RATER: job})).get(RATER, [])
+            if records:
+                await self._ledger.record(records)
+        finally:
+            self.budget.pay(max(len(records), 1), time.monotonic() - started)
+        return len(records)
+
+    def _judge(self, games: GameTable) -> tuple[Leaderboard, str | None, tuple[ScoreAgainst, ...]]:
+        """The leaderboard, the gate's decision, and the results against scripted players. Blocks."""
+        decided = None if self.gate is None else self._decide(self.gate, games)
+        board, rated = build(games, run=self._run.path), self.plan.rated
+        if board.newest is None:
+            return board, decided, ()
+        found = scores_against(comparable(games, rated), rated.anchors)
+        scores = [
+            ScoreAgainst(player=name, games=count, score=each.score, low=each.low, high=each.high)
+            for name, (count, each) in found.items()
+        ]
+        return board, decided, tuple(scores)
+
+    def _publish(self, board: Leaderboard, total_steps: int) -> None:
+        """Write which generation is best, and the table of TensorBoard. Blocks."""
+        run = self._run
+        if self.gate is not None:
+            run.write_best(self.gate.state.model_dump(mode="json"))
+        with writing(f"cannot write {run.rating_events}"):
+            write_ratings(run.rating_events, board, total_steps)
+
+    def _decide(self, gate: Gate, games: GameTable) -> str | None:
+        best = gate.state.best
+        found = gate.decide(games.comparable(self.plan.rated.settings).games)
+        if found is None or found[1].state == "open":
+            return None
+        candidate, test = found
+        became = f"{candidate} is best now" if test.state == "accepted" else f"{best} stays best"
+        return f"Gate: {candidate} against {best}, {test.pairs} pairs, LLR {test.llr:+.2f}: {became}"
+
+
+def _rating(board: Leaderboard, scores: tuple[ScoreAgainst, ...], progress: Progress) -> RatingReport | None:
+    """Report of the newest generation's row; None if it is missing or has no interval."""
+    row = next((row for row in board.rows if row.policy == board.newest), None)
+    if row is None or row.ends is None:
+        return None
+    return RatingReport(
+        generation=row.policy,
+        elo=row.elo,
+        ends=row.ends,
+        iteration=progress.iteration,
+        elapsed_s=progress.elapsed_s,
+        beats=next(iter(board.beats), None),
+        scores=scores,
+    )
+
+
+def prepare_best(run: RunDir, resumed: LearnerState | None) -> None:
+    """Write which generation is best before the first game of a gate: none, or the one of the state. Blocks."""
+    state = resumed.meta.extra.get("gate") if resumed else None
+    gate = GateState() if state is None else GateState.model_validate(state)
+    run.write_best(gate.model_dump(mode="json"))

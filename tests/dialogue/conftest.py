@@ -1,0 +1,30 @@
+import pytest
+
+pytest.importorskip("transformers", reason="needs the extra: pip install -e '.[dialogue]'")
+
+from envs.registry import find_dialogue
+from selfplay.config.dialogue import StartConfig
+from selfplay.dialogue import embedded
+from tests.run.conftest import _short_waits, _torch_as_before  # noqa: F401  (fixtures)
+
+
+def make_start(root, game, tokens, notify=lambda _: None, show_header=lambda _: None):
+    """An embedded model that has been taught for a moment: it knows the form of a game, and nothing else."""
+    entry = find_dialogue(game)
+    recipe = embedded.Recipe(
+        game,
+        entry.configure(True, {}),
+        StartConfig(tokens=tokens, mixed=(0.5, 0.0)),
+        0,
+        embedded.TinySpec(width=32, layers=2, heads=4, inner=64),
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(embedded, "SNAPSHOT_STATES", 16)
+        patch.setattr(embedded, "SNAPSHOTS", 2)
+        return embedded.embedded_model(entry, recipe, root, 1, notify, show_header)[1]
+
+
+@pytest.fixture(scope="session")
+def kuhn_start(tmp_path_factory):
+    """Folder of a small model that has seen games of poker."""
+    return make_start(tmp_path_factory.mktemp("starts"), "kuhn_text", 60_000)

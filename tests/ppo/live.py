@@ -1,0 +1,55 @@
+"""Real games for tests: mock games behind the names and options of games in real time."""
+
+from dataclasses import replace
+
+from envs.melee import bots
+from envs.melee.dolphin.roster import PLAYERS
+from envs.melee.mock import MockMelee
+from envs.registry import GAMES
+
+EMULATOR = (
+    "dolphin", "iso", "slot", "slots", "slippi_port", "headless", "fast_forward", "play_on", "cpu_level", "human_port",
+    "replay_dir", "start_timeout_s", "frame_timeout_s", "recycle_frames", "recycle_mb", "restarts",
+)  # fmt: skip
+"""Options that only emulators have."""
+
+
+class Emulated(MockMelee):
+    """A mock game with the computer players of the real one, who stand still."""
+
+    bot_names = PLAYERS
+
+    def reset(self, seeds):
+        self.bots[self.bots >= len(bots.NAMES)] = 0
+        return super().reset(seeds)
+
+
+class Emulators:
+    """Stands in for ``ProcessGame``: makes mock games, and remembers what it was asked for."""
+
+    def __init__(self):
+        self.opened = []  # (name, options, start_timeout_s)
+        self.process_mb = []  # of each
+        self.games = []
+        self.outsider = None  # seat of somebody whom we do not move
+        self.before = lambda slot: None  # called before one is opened
+
+    def __call__(self, name, options, start_timeout_s, process_mb):
+        self.opened.append((name, options, start_timeout_s))
+        self.process_mb.append(process_mb)
+        self.before(options["slot"])
+        game = Emulated(**{key: value for key, value in options.items() if key not in EMULATOR})
+        game.outsider = self.outsider
+        self.games.append(game)
+        return game
+
+
+def emulated(monkeypatch):
+    """Let ``--game-type dolphin`` play mock games for this test; who opens them."""
+    mock = replace(GAMES["dolphin"], make=MockMelee, starts_at_once=lambda: True, prepare=None)
+    monkeypatch.setitem(GAMES, "dolphin", mock)
+    monkeypatch.setattr("selfplay.config.resolve.with_dolphin_paths", lambda config, notify: config)
+    emulators = Emulators()
+    for module in ("runner.block_server", "ppo.realtime"):
+        monkeypatch.setattr(f"selfplay.{module}.ProcessGame", emulators)
+    return emulators

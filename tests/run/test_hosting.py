@@ -1,0 +1,22 @@
+"""The cluster of a run is there before its folder."""
+
+import pytest
+
+from selfplay.config.ppo_cli import parse
+from selfplay.errors import ConfigError
+from selfplay.ppo import app
+from selfplay.run.lifecycle import cluster_for
+from selfplay.runner import ray_cluster
+
+
+def test_other_hosts_need_no_cluster():
+    with cluster_for(parse([]).config.run, 2) as cluster:
+        assert cluster is None
+
+
+def test_a_mistake_costs_no_folder(monkeypatch, tmp_path):
+    monkeypatch.setattr(ray_cluster.importlib.util, "find_spec", lambda name: None)
+    invocation = parse(["--host", "ray", "--checkpoint", str(tmp_path / "run"), "--num-games", "2"])
+    with pytest.raises(ConfigError, match="not installed"):
+        app.train(invocation.config, explicit=invocation.explicit)
+    assert not (tmp_path / "run").exists()
