@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from envs.errors import GameError
 from envs.files import printable
 from selfplay.commands.cli import command
-from selfplay.config.command_line import Parser, add_own_code
+from selfplay.config.command_line import Parser, add_own_code, add_seed
 from selfplay.errors import ConfigError, CorruptError, LeagueError, SelfPlayError
 from selfplay.verbs import program, respelled
 
@@ -69,7 +69,7 @@ def parser() -> argparse.ArgumentParser:
         "else the newest)",
     )
     there.add_argument("--seat", type=int, choices=(0, 1), help="your seat in the first game (default: 0)")
-    there.add_argument("--seed", type=int, metavar="N", help="of games and opponent (default: another each time)")
+    add_seed(there, "of games and opponent (default: another each time)", None)
     return made
 
 
@@ -87,7 +87,7 @@ def check(options: argparse.Namespace) -> tuple[Path | None, str]:
     """
     from envs.registry import find_game
     from selfplay.checkpoint.policies import SHIPPED
-    from selfplay.commands.named_players import check_game_type, check_seed
+    from selfplay.commands.named_players import check_game_type
     from selfplay.commands.play.home import check_choices, find_home
     from selfplay.report.fight.saving import check_writable
 
@@ -102,7 +102,6 @@ def check(options: argparse.Namespace) -> tuple[Path | None, str]:
         raise ConfigError(f"--port {options.port}: 0 to {2**16 - 1} are possible")
     if options.name is not None:
         check_name(options.name)
-    check_seed(options.seed)
     folder, game = played_game(options.what)
     check_game_type(options.what or str(folder or SHIPPED), game, options.game_type)
     fight = folder is None or find_game(game).fighter
