@@ -15,7 +15,8 @@ BLOCK = re.compile(r"^```bash\n(?P<lines>.*?)^```", re.DOTALL | re.MULTILINE)
 SMALLER = (
     (
         r"^selfplay train$",
-        "selfplay train --preset laptop --track-elo --num-games 4 --timesteps 1024 --save-interval 2",
+        "selfplay train --preset laptop --track-elo --num-games 4 --timesteps 1024 --save-interval 2 "
+        "--max-episode-frames 1200",
     ),
     (r"--timesteps 1000000", "--num-games 4 --rollout-length 8 --timesteps 256 --save-interval 4"),
     (r"--max-minutes 30", "--timesteps 1536"),
@@ -72,7 +73,7 @@ def folder(page, tmp_path):
     shutil.move(next((tmp_path / "own").glob("*.slp")), tmp_path / "game.slp")
     shutil.rmtree(tmp_path / "own")
     if page != "README.md":
-        size = ("--num-games", 4, "--timesteps", 512, "--save-interval", 2, "--track-elo")
+        size = ("--num-games", 4, "--timesteps", 512, "--save-interval", 2, "--track-elo", "--max-episode-frames", 1200)
         assert run("train", "--game-type", "mock", *size, cwd=tmp_path).returncode == 0
     return tmp_path
 
