@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from envs.plugins import refuse_in_import
-from selfplay.evaluation import evaluate as evaluation
-from selfplay.config.command_line import NO_PRESET, flatten
 from selfplay.config.ppo import Config
-from selfplay.config.ppo_cli import PROGRAM, check_game, invoke
+from selfplay.config.program import NO_PRESET, flatten
+from selfplay.config.programs import PPO, check_game, invoke_ppo
 from selfplay.errors import ConfigError
+from selfplay.evaluation import evaluate as evaluation
 from selfplay.evaluation.named_players import game_for, home_game
 from selfplay.evaluation.players import contender, home_rules
 from selfplay.machine import usable_cores
@@ -107,7 +107,7 @@ def train(
             "the game is named by game=, a preset by preset="
         )
     given = config.model_dump(exclude_unset=True) if isinstance(config, Config) else config or {}
-    explicit = flatten(PROGRAM, given, "config")
+    explicit = flatten(PPO, given, "config")
     named = {
         "game.type": None if game is None else _name_of(game, "game"),
         "net.backbone": None if network is None else _name_of(network, "network"),
@@ -116,7 +116,7 @@ def train(
     explicit |= {path: value for path, value in named.items() if value is not None}
     if isinstance(config, Config):  # complete as it is: its defaults are those of the class
         preset = preset or NO_PRESET
-    call = invoke(explicit, preset, resume=resume)
+    call = invoke_ppo(explicit, preset, resume)
     runs: list[RunDir] = []
     stopped = threading.Event()
     hooks = Hooks(opponents, (*callbacks, lambda _: not stopped.is_set()), runs.append)

@@ -11,7 +11,7 @@ from pathlib import Path
 from shutil import copytree, rmtree
 
 from scripts.studies.command_line import Command, notify
-from selfplay.config.ppo_cli import parse
+from selfplay.cli.ppo import parse
 from selfplay.config.resolve import resolve_ppo
 from selfplay.imitation import scripted
 

@@ -17,7 +17,7 @@ from selfplay.memory_limits import check_address_space
 from selfplay.replays.folder import replay_files
 
 if TYPE_CHECKING:
-    from selfplay.config.command_line import Invocation
+    from selfplay.config.program import Invocation
 
 
 def check_call(call: Invocation[Any]) -> None:

@@ -1,7 +1,7 @@
 """From what the user asked for to the one configuration that a call of a trainer works with.
 
 Values come first, later ones win: defaults, ``--preset``, ``--config FILE.toml``, ``--set group.name=value``, flags
-(``command_line.parse``). Then the steps below apply in their order. The folder of a new run is made after all of them,
+(``program.invoke``). Then the steps below apply in their order. The folder of a new run is made after all of them,
 so that a mistake leaves none behind.
 """
 

@@ -2,8 +2,8 @@ import pytest
 
 pytest.importorskip("transformers", reason="needs the extra: pip install -e '.[dialogue]'")
 
+from selfplay.cli.dialogue import parse
 from selfplay.config import dialogue_memory
-from selfplay.config.dialogue_cli import parse
 from selfplay.config.resolve import resolve_dialogue
 from selfplay.errors import ConfigError
 from selfplay.memory_limits import GB, Available

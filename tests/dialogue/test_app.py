@@ -9,7 +9,7 @@ from safetensors.numpy import load_file
 
 from selfplay.checkpoint.models import read_model_meta
 from selfplay.checkpoint.store import open_folder, write_folder
-from selfplay.config.dialogue_cli import parse
+from selfplay.cli.dialogue import parse
 from selfplay.dialogue.app import train
 from selfplay.errors import ConfigError, IncompatibleError
 from selfplay.league.ledger import read_games

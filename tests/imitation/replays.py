@@ -6,8 +6,8 @@ from pathlib import Path
 
 from envs.melee.controller import ACTION_SPEC
 from selfplay.checkpoint import RunDir, load_generation, load_latest_learner
+from selfplay.cli.imitation import parse
 from selfplay.config.imitation import ImitationConfig
-from selfplay.config.imitation_cli import parse
 from selfplay.imitation.app import train
 from selfplay.imitation.data import Games, open_library
 from selfplay.imitation.report import Reports

@@ -9,9 +9,9 @@ import torch
 from envs.plugins import allow
 from selfplay import load_policy
 from selfplay.checkpoint.generations import read_policy_meta
+from selfplay.cli.imitation import parse
 from selfplay.commands.record import opponent, record_games
 from selfplay.config.call import check_call
-from selfplay.config.imitation_cli import parse
 from selfplay.errors import ConfigError
 from selfplay.evaluation.evaluate import evaluate
 from selfplay.evaluation.players import contenders, home_rules

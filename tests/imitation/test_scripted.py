@@ -12,8 +12,8 @@ from envs.registry import find_game
 from selfplay import load_policy
 from selfplay.checkpoint import RunDir
 from selfplay.checkpoint.policies import find_policies
+from selfplay.cli.ppo import parse
 from selfplay.config.imitation import NetworkConfig
-from selfplay.config.ppo_cli import parse
 from selfplay.config.pretrained import by_imitation, learned_characters
 from selfplay.config.resolve import resolve_ppo
 from selfplay.errors import ConfigError, RunExistsError

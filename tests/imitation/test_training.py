@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from selfplay.checkpoint import RunDir, load_generation, load_latest_learner
-from selfplay.config.imitation_cli import parse
+from selfplay.cli.imitation import parse
 from selfplay.config.ppo import Config
 from selfplay.config.pretrained import with_pretrained
 from selfplay.errors import ConfigError, NotARunError, RunLockedError

@@ -7,7 +7,7 @@ import numpy as np
 
 from selfplay.checkpoint import RunDir, list_generations, load_latest_learner
 from selfplay.checkpoint.generations import read_policy_meta
-from selfplay.config.ppo_cli import parse
+from selfplay.cli.ppo import parse
 from selfplay.ppo import app
 
 GAMES, STEPS, CAP = 4, 64, 120

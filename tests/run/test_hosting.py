@@ -2,7 +2,7 @@
 
 import pytest
 
-from selfplay.config.ppo_cli import parse
+from selfplay.cli.ppo import parse
 from selfplay.errors import ConfigError
 from selfplay.ppo import app
 from selfplay.run.lifecycle import cluster_for

@@ -7,7 +7,7 @@ import torch
 from envs.melee.observation import ENCODER_VERSION, OBS_WIDTH
 from selfplay import load_policy
 from selfplay.checkpoint import RunDir
-from selfplay.config.ppo_cli import parse
+from selfplay.cli.ppo import parse
 from selfplay.config.pretrained import learned_characters, with_pretrained
 from selfplay.errors import ConfigError, IncompatibleError
 from selfplay.policy.backbones import LAYERS

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from selfplay.commands.cli.train import run
+import sys
+
 from selfplay.verbs import program
 
 
 def main() -> int:
-    from selfplay.config.command_line import exit_code
+    from selfplay.cli.running import exit_code
 
-    return exit_code(program(), lambda: run("imitation"))
+    return exit_code(program(), _imitate)
+
+
+def _imitate() -> int:
+    from selfplay.cli.imitation import parse
+    from selfplay.config.call import check_call
+
+    call = parse(sys.argv[1:])
+    check_call(call)
+    from selfplay.imitation.app import train
+
+    return train(call.config, resume=call.resume, explicit=call.explicit, preset=call.preset)

@@ -6,8 +6,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from selfplay.cli.parser import Parser, add_own_code
 from selfplay.commands.cli import command
-from selfplay.config.command_line import Parser, add_own_code
 from selfplay.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def parser() -> argparse.ArgumentParser:
 def main(options: argparse.Namespace) -> None:
     from selfplay.checkpoint import RunDir, list_generations
     from selfplay.checkpoint.run_dir import named_run
-    from selfplay.config.game_type import game_of_run, is_dialogue_run
+    from selfplay.cli.game_type import game_of_run, is_dialogue_run
     from selfplay.evaluation.named_players import check_game_type
     from selfplay.report.fight.saving import check_writable
 

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from selfplay.config.game_type import is_dialogue
+from selfplay.cli.game_type import is_dialogue
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 import pytest
 
+from selfplay.cli.imitation import parse
 from selfplay.config import presets
 from selfplay.config.imitation import OPTIONS, ImitationConfig
-from selfplay.config.imitation_cli import parse
 from selfplay.errors import ConfigError
 
 OTHER = {

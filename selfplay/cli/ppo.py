@@ -1,0 +1,46 @@
+"""The command line of ``selfplay train``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from envs.registry import DIALOGUE, GAMES
+from selfplay.cli import flags
+from selfplay.cli.flags import CommandLine
+from selfplay.config import dialogue
+from selfplay.config.options import moved
+from selfplay.config.ppo import OPTIONS, Config
+from selfplay.config.programs import MELEE, PPO, invoke_ppo
+from selfplay.league.modes import MODES
+
+if TYPE_CHECKING:
+    from selfplay.config.program import Invocation
+
+EPILOG: Final = f"""modes: {", ".join(sorted(MODES)[:-1])},
+  {max(MODES)}; --character list and --stage list show the others of these names
+Without settings of a preset: laptop with --track-elo for fights, else board
+examples:
+  selfplay train --resume --timesteps 20M
+  selfplay train --game-type matching --help  # dialogue games
+"""
+
+COMMAND: Final = CommandLine(
+    program=PPO,
+    invoke=invoke_ppo,
+    description="Train a policy by self-play.",
+    epilog=EPILOG,
+    page="docs/guide.md",
+    resume="Continue the run of --checkpoint, or the newest",
+    words={name: f"--game-type {name}" for name in (*GAMES, *DIALOGUE)} | {"melee": MELEE},
+    elsewhere={
+        flag: f"the dialogue games: --game-type {' or '.join(DIALOGUE)}"
+        for flag in (*(option.flag for option in dialogue.OPTIONS), *moved(dialogue.DialogueConfig))
+        if flag not in {mine.flag for mine in OPTIONS}
+    },
+)
+
+
+def parse(arguments: Sequence[str]) -> Invocation[Config]:
+    """The configuration that the arguments ask for; errors as of ``flags.parse``."""
+    return flags.parse(COMMAND, arguments)
