@@ -24,12 +24,10 @@ from selfplay.errors import ConfigError
 from selfplay.evaluation import evaluate as evaluation
 from selfplay.evaluation.named_players import game_for, home_game
 from selfplay.evaluation.players import contender, home_rules
-from selfplay.machine import usable_cores
-from selfplay.memory_limits import check_address_space
 from selfplay.policy.played_game import can_play, game_of
 from selfplay.policy.policy import Policy, load_policy
-from selfplay.ppo import app
 from selfplay.ppo.session import Hooks
+from selfplay.ppo.train import train as train_ppo
 from selfplay.runner.match import Contender
 from selfplay.threads import ThreadPool
 
@@ -100,7 +98,6 @@ def train(
         Exception: what ``opponents`` or a callback raised, with the run saved.
     """
     refuse_in_import("selfplay.train")
-    check_address_space(usable_cores())
     if not isinstance(config, (Config, Mapping, type(None))):
         raise ConfigError(
             f"config: settings by group are needed, such as {{'run': {{'timesteps': 100_000}}}}, not {config!r}; "
@@ -122,16 +119,7 @@ def train(
     hooks = Hooks(opponents, (*callbacks, lambda _: not stopped.is_set()), runs.append)
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
         stream = nowhere if quiet else sys.stdout
-        work = partial(
-            app.train,
-            call.config,
-            resume=resume,
-            explicit=call.explicit,
-            preset=call.preset,
-            notice=call.notice,
-            stream=stream,
-            hooks=hooks,
-        )
+        work = partial(train_ppo, call, stream, hooks)
         code = _beside_a_loop(work, stopped) if _in_a_loop() else work()
     if code == 128 + signal.SIGINT:
         raise KeyboardInterrupt

@@ -61,12 +61,12 @@ def test_nothing_is_printed_unless_asked_for(tmp_path, capsys):
 
 def test_a_bare_call_has_the_preset_that_the_command_has(tmp_path, monkeypatch):
     called = []
-    monkeypatch.setattr(api.app, "train", lambda config, **given: called.append((config, given)) or 1)
+    monkeypatch.setattr(api, "train_ppo", lambda call, *_: called.append(call) or 1)
     for config, named in ((None, {}), ({}, {"preset": "none"}), (Config(), {}), ({"run": {"timesteps": 5}}, {})):
         with pytest.raises(SystemExit):
             selfplay.train(config, checkpoint=tmp_path / "run", **named)
-    assert [given["preset"] for _, given in called] == ["laptop", None, None, None]
-    assert [config.run.num_games for config, _ in called] == [256, 4, 4, 4]
+    assert [call.preset for call in called] == ["laptop", None, None, None]
+    assert [call.config.run.num_games for call in called] == [256, 4, 4, 4]
 
 
 def test_of_a_config_only_what_was_set_counts_as_given(tmp_path):
@@ -343,7 +343,7 @@ def test_what_fails_in_the_trainer_is_raised(tmp_path, monkeypatch):
     def broken(*_, **__):
         raise CheckpointError("broken")
 
-    monkeypatch.setattr(api.app, "create_run", broken)
+    monkeypatch.setattr("selfplay.ppo.app.create_run", broken)
     with pytest.raises(CheckpointError, match="broken"):
         selfplay.train(small(), game="kuhn", checkpoint=tmp_path / "run")
 

@@ -33,7 +33,8 @@ for module in modules:
             "torch",
             [
                 *("envs", "selfplay", "selfplay.checkpoint", "selfplay.league", "selfplay.replays.batches"),
-                "selfplay.report",
+                *("selfplay.report", "selfplay.cli.ppo", "selfplay.ppo.train", "selfplay.dialogue.train"),
+                "selfplay.imitation.train",
             ],
         ),
         ("selfplay.cli", ["selfplay.api"]),

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from envs.registry import GAMES
 from selfplay.cli import flags
 from selfplay.cli.flags import CommandLine
 from selfplay.config import ppo, program
-from selfplay.config.dialogue import OPTIONS, DialogueConfig
+from selfplay.config.dialogue import OPTIONS
 from selfplay.config.options import moved
 from selfplay.config.programs import DIALOGUE
-
-if TYPE_CHECKING:
-    from selfplay.config.program import Invocation
 
 EPILOG: Final = """examples:
   selfplay train --game-type matching --preset laptop
@@ -38,8 +34,4 @@ COMMAND: Final = CommandLine(
         if flag not in {mine.flag for mine in OPTIONS}
     },
 )
-
-
-def parse(arguments: Sequence[str]) -> Invocation[DialogueConfig]:
-    """The configuration that the arguments ask for; errors as of ``flags.parse``."""
-    return flags.parse(COMMAND, arguments)
+parse: Final = partial(flags.parse, COMMAND)

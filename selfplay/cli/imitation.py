@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import Final
 
 from selfplay.cli import flags
 from selfplay.cli.flags import CommandLine
 from selfplay.config.programs import IMITATION, invoke_imitation
-
-if TYPE_CHECKING:
-    from selfplay.config.imitation import ImitationConfig
-    from selfplay.config.program import Invocation
 
 EPILOG: Final = """examples:
   selfplay imitate --replays replays --preset quick
@@ -30,8 +26,4 @@ COMMAND: Final = CommandLine(
     page="docs/imitation.md",
     resume="Continue that of --checkpoint, or the newest below",
 )
-
-
-def parse(arguments: Sequence[str]) -> Invocation[ImitationConfig]:
-    """The configuration that the arguments ask for; errors as of ``flags.parse``."""
-    return flags.parse(COMMAND, arguments)
+parse: Final = partial(flags.parse, COMMAND)

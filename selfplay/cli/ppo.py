@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import Final
 
 from envs.registry import DIALOGUE, GAMES
 from selfplay.cli import flags
 from selfplay.cli.flags import CommandLine
 from selfplay.config import dialogue
 from selfplay.config.options import moved
-from selfplay.config.ppo import OPTIONS, Config
+from selfplay.config.ppo import OPTIONS
 from selfplay.config.programs import MELEE, PPO, invoke_ppo
 from selfplay.league.modes import MODES
-
-if TYPE_CHECKING:
-    from selfplay.config.program import Invocation
 
 EPILOG: Final = f"""modes: {", ".join(sorted(MODES)[:-1])},
   {max(MODES)}; --character list and --stage list show the others of these names
@@ -39,8 +36,4 @@ COMMAND: Final = CommandLine(
         if flag not in {mine.flag for mine in OPTIONS}
     },
 )
-
-
-def parse(arguments: Sequence[str]) -> Invocation[Config]:
-    """The configuration that the arguments ask for; errors as of ``flags.parse``."""
-    return flags.parse(COMMAND, arguments)
+parse: Final = partial(flags.parse, COMMAND)

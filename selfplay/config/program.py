@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from pydantic import ValidationError
@@ -44,13 +44,14 @@ NO_PRESET: Final = "none"
 
 @dataclass(frozen=True, slots=True)
 class Invocation(Generic[Settings]):
-    """What the user asked of a program."""
+    """What the user asked of a trainer."""
 
-    config: Settings
-    resume: bool
-    preset: str | None
-    explicit: dict[str, Any]  # values given by the user, by dotted name; with --resume those of the preset, too
-    notice: str | None = None  # to be printed before work starts
+    config: Settings  # of a new run; of a resumed one only what ``explicit`` names
+    resume: bool = False  # continue the run of ``run.checkpoint``, or the newest
+    preset: str | None = None  # its name, for the header
+    explicit: Mapping[str, Any] = field(default_factory=dict)
+    """Values that the user gave, by dotted name; with ``resume`` those of the preset, too."""
+    notice: str | None = None  # to be printed before a new run starts
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,5 +114,5 @@ def test_a_folder_without_a_policy_is_named(tmp_path):
 
 def test_the_path_of_a_policy_is_refused_with_the_call_that_loads_it(tmp_path):
     for path in (tmp_path, str(tmp_path)):
-        with pytest.raises(GameError, match=rf"give opponent=selfplay\.policy\.opponent\.load_opponent\('{tmp_path}'\)"):
+        with pytest.raises(GameError, match=rf"give opponent=selfplay\.policy\.opponent\.load_opponent\('{path}'"):
             MockMeleeEnv(path)

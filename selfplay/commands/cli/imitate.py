@@ -15,10 +15,6 @@ def main() -> int:
 
 def _imitate() -> int:
     from selfplay.cli.imitation import parse
-    from selfplay.config.call import check_call
+    from selfplay.imitation.train import train
 
-    call = parse(sys.argv[1:])
-    check_call(call)
-    from selfplay.imitation.app import train
-
-    return train(call.config, resume=call.resume, explicit=call.explicit, preset=call.preset)
+    return train(parse(sys.argv[1:]))

@@ -8,7 +8,6 @@ from selfplay.verbs import program
 
 
 def main() -> int:
-    """Parse the arguments, then load torch and train; the exit code."""
     from selfplay.cli.game_type import is_dialogue
     from selfplay.cli.running import exit_code
 
@@ -17,21 +16,13 @@ def main() -> int:
 
 def _train_games() -> int:
     from selfplay.cli.ppo import parse
-    from selfplay.config.call import check_call
+    from selfplay.ppo.train import train
 
-    call = parse(sys.argv[1:])
-    check_call(call)
-    from selfplay.ppo.app import train
-
-    return train(call.config, resume=call.resume, explicit=call.explicit, preset=call.preset, notice=call.notice)
+    return train(parse(sys.argv[1:]))
 
 
 def _train_dialogue() -> int:
     from selfplay.cli.dialogue import parse
-    from selfplay.config.call import check_call
+    from selfplay.dialogue.train import train
 
-    call = parse(sys.argv[1:])
-    check_call(call)
-    from selfplay.dialogue.app import train
-
-    return train(call.config, resume=call.resume, explicit=call.explicit, preset=call.preset)
+    return train(parse(sys.argv[1:]))
