@@ -1,26 +1,29 @@
 """Training and evaluation from Python, as ``selfplay.train`` and ``selfplay.evaluate``: docs/api.md.
 
-Settings have the names of the configuration file, and messages name the flags of the command.
+Settings have the names of the configuration file, also in messages.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from envs.errors import GameError
 from envs.plugins import refuse_in_import
-from selfplay.config.ppo import Config
+from selfplay.config.ppo import OPTIONS, Config
 from selfplay.config.program import NO_PRESET, flatten
 from selfplay.config.programs import PPO, check_game, invoke_ppo
-from selfplay.errors import ConfigError
+from selfplay.errors import ConfigError, SelfPlayError
 from selfplay.evaluation import evaluate as evaluation
 from selfplay.evaluation.named_players import game_for, home_game
 from selfplay.evaluation.players import contender, home_rules
@@ -38,6 +41,13 @@ if TYPE_CHECKING:
     from selfplay.evaluation.evaluate import Evaluation
     from selfplay.league.matchmaker import Choose
     from selfplay.ppo.session import Callback
+
+
+FLAG: Final = re.compile(r"--set (?=[a-z]+\.)|--[a-z][a-z-]*")
+SETTINGS: Final = {option.flag: option.path for option in OPTIONS} | {
+    "--set ": "", "--preset": "preset", "--resume": "resume=True",
+}  # fmt: skip
+ARGUMENTS: Final = {"--game-type": "game", "--games": "games", "--seed": "seed"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +69,17 @@ class Run:
         return load_policy(self.newest)
 
 
+@contextmanager
+def _naming(names: Mapping[str, str]) -> Iterator[None]:
+    """Let errors name settings and arguments where they name flags of the command line."""
+    try:
+        yield
+    except (SelfPlayError, GameError) as error:
+        error.args = tuple(FLAG.sub(lambda found: names.get(found[0], found[0]), str(arg)) for arg in error.args)
+        raise
+
+
+@_naming(SETTINGS)
 def train(
     config: Config | Mapping[str, Mapping[str, object]] | None = None,
     *,
@@ -91,7 +112,7 @@ def train(
         quiet: Whether to print nothing; ``log.txt`` of the run has the same lines.
 
     Raises:
-        ConfigError: settings that cannot be; names the flag.
+        ConfigError: settings that cannot be; names one.
         GameError: a game that cannot be used, or failed.
         SelfPlayError: the run failed; names the first cause.
         KeyboardInterrupt: after Ctrl-C, with the run saved.
@@ -129,6 +150,7 @@ def train(
     return Run(runs[0].path, runs[0].generations / summary["newest"], summary["finished"])
 
 
+@_naming(ARGUMENTS)
 def evaluate(
     a: str | Path | Policy | Run,
     b: str | Path | Policy | Run,

@@ -84,19 +84,25 @@ def test_of_a_config_only_what_was_set_counts_as_given(tmp_path):
         ({"timesteps": 500}, {}, r"config: 'timesteps' stands outside a group .*, did you mean run\.timesteps\?"),
         ("kuhn", {}, r"config: settings by group are needed, .* not 'kuhn'; the game is named by game="),
         ({"run": 3}, {}, r"config: 'run' stands outside a group such as \[ppo\]"),
-        ({"run": {"num_games": 0}}, {}, "--num-games 0: at least 1 is needed"),
-        ({}, {"game": "khun"}, "--game-type khun: unknown, did you mean kuhn"),
-        ({}, {"preset": "labtop"}, "--preset labtop: unknown, did you mean laptop"),
-        ({}, {"network": "gruu"}, "--backbone gruu: unknown, did you mean gru"),
+        ({"run": {"num_games": 0}}, {}, r"run\.num_games 0: at least 1 is needed"),
+        ({"ppo": {"critic_burn_in": 3}}, {}, "^ppo.critic_burn_in needs a policy to start from: run.pretrained PATH$"),
+        ({}, {"game": "khun"}, r"game\.type khun: unknown, did you mean kuhn"),
+        ({}, {"preset": "labtop"}, "preset labtop: unknown, did you mean laptop"),
+        ({}, {"network": "gruu"}, r"net\.backbone gruu: unknown, did you mean gru"),
         ({}, {"network": lambda width: None}, "network: '<lambda>' is not at the top level of a module"),
         ({}, {"network": "tests.policy.bodies:Unused"}, "not have been used in the graph"),
-        ({"net": {"hidden": [8]}}, {"network": wide}, "--hidden has no effect: --backbone tests.policy.bodies:wide"),
-        ({"game": {"stage": "dream_land"}}, {"game": Nim}, "--stage is a setting of fights"),
+        (
+            {"net": {"hidden": [8]}},
+            {"network": wide},
+            r"net\.hidden has no effect: net\.backbone tests.policy.bodies:wide",
+        ),
+        ({"game": {"stage": "dream_land"}}, {"game": Nim}, r"game\.stage is a setting of fights; game\.type tests"),
     ],
 )
-def test_mistakes_leave_no_run(tmp_path, settings, named, words):
-    with pytest.raises(ConfigError, match=words):
+def test_mistakes_name_the_setting_and_leave_no_run(tmp_path, settings, named, words):
+    with pytest.raises(ConfigError, match=words) as caught:
         selfplay.train(settings, checkpoint=tmp_path / "run", **({"game": "kuhn"} | named))
+    assert "--" not in str(caught.value)
     assert not (tmp_path / "run").exists()
 
 
@@ -366,7 +372,7 @@ def test_players_by_name_folder_and_policy(nim):
     ("players", "options", "kind", "words"),
     [
         (("random", "nobody"), {"game": "kuhn"}, ConfigError, "unknown player 'nobody'"),
-        (("random", "random"), {"game": "kuhn", "games": 1}, ConfigError, "at least 2 are needed"),
+        (("random", "random"), {"game": "kuhn", "games": 1}, ConfigError, "^games 1: at least 2 are needed"),
         (("random", "random"), {"game": "matching"}, GameError, "dialogue game"),
     ],
 )
