@@ -32,8 +32,8 @@ class CommandLine(Generic[Settings]):
     description: str
     epilog: str
     page: str  # that lists all settings
-    resume: str  # help text of --resume
-    elsewhere: Mapping[str, str] = field(default_factory=dict)  # flags that mean nothing here: whose they are
+    resume: str = "Continue the run of --checkpoint, or the newest"
+    other: tuple[Program[Any], str] | None = None  # whose flags mean nothing here, and what is said of them
     words: Mapping[str, str] = field(default_factory=dict)  # words that are no flags: what to type in their place
 
 
@@ -46,7 +46,7 @@ def make_parser(command: CommandLine[Any]) -> Parser:
     program = command.program
     parser = Parser(
         words=command.words,
-        elsewhere=command.elsewhere,
+        elsewhere=_elsewhere(command),
         moved=moved(program.settings),
         usage="%(prog)s [flags]",
         description=command.description,
@@ -67,6 +67,14 @@ def make_parser(command: CommandLine[Any]) -> Parser:
         else:
             sections[option.section].add_argument(option.flag, dest=option.path, metavar=option.metavar, help=text)
     return parser
+
+
+def _elsewhere(command: CommandLine[Any]) -> dict[str, str]:
+    """The flags that another command alone has: whose they are."""
+    other, whose = command.other or (command.program, "")
+    mine = {option.flag for option in command.program.options}
+    flags = (*(option.flag for option in other.options), *moved(other.settings))
+    return {flag: whose for flag in flags if command.other and flag not in mine}
 
 
 def _add_sources(section: argparse._ArgumentGroup, command: CommandLine[Any]) -> None:

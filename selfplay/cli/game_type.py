@@ -29,7 +29,7 @@ def is_dialogue(arguments: Sequence[str]) -> bool:
                 return game in DIALOGUE
     if given.resume:
         with suppress(SelfPlayError):
-            return is_dialogue_run(resolve_run(Path(given.checkpoint) if given.checkpoint else None))
+            return game_of_run(resolve_run(Path(given.checkpoint) if given.checkpoint else None)) in DIALOGUE
     return False
 
 
@@ -40,10 +40,6 @@ def _given(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--set", nargs="?", action="append", default=[])
     parser.add_argument("--resume", nargs="?", const=True)
     return parser.parse_known_args(arguments)[0]
-
-
-def is_dialogue_run(run: RunDir) -> bool:
-    return game_of_run(run) in DIALOGUE
 
 
 def game_of_run(run: RunDir) -> str:

@@ -7,7 +7,8 @@ from typing import Final
 
 from selfplay.cli import flags
 from selfplay.cli.flags import CommandLine
-from selfplay.config.programs import IMITATION, invoke_imitation
+from selfplay.config import program
+from selfplay.config.programs import IMITATION
 
 EPILOG: Final = """examples:
   selfplay imitate --replays replays --preset quick
@@ -20,7 +21,7 @@ EPILOG: Final = """examples:
 
 COMMAND: Final = CommandLine(
     program=IMITATION,
-    invoke=invoke_imitation,
+    invoke=partial(program.invoke, IMITATION),
     description="Train a policy to imitate the players of replays.",
     epilog=EPILOG,
     page="docs/imitation.md",

@@ -8,9 +8,7 @@ from typing import Final
 from envs.registry import DIALOGUE, GAMES
 from selfplay.cli import flags
 from selfplay.cli.flags import CommandLine
-from selfplay.config import dialogue
-from selfplay.config.options import moved
-from selfplay.config.ppo import OPTIONS
+from selfplay.config import programs
 from selfplay.config.programs import MELEE, PPO, invoke_ppo
 from selfplay.league.modes import MODES
 
@@ -28,12 +26,7 @@ COMMAND: Final = CommandLine(
     description="Train a policy by self-play.",
     epilog=EPILOG,
     page="docs/guide.md",
-    resume="Continue the run of --checkpoint, or the newest",
     words={name: f"--game-type {name}" for name in (*GAMES, *DIALOGUE)} | {"melee": MELEE},
-    elsewhere={
-        flag: f"the dialogue games: --game-type {' or '.join(DIALOGUE)}"
-        for flag in (*(option.flag for option in dialogue.OPTIONS), *moved(dialogue.DialogueConfig))
-        if flag not in {mine.flag for mine in OPTIONS}
-    },
+    other=(programs.DIALOGUE, f"the dialogue games: --game-type {' or '.join(DIALOGUE)}"),
 )
 parse: Final = partial(flags.parse, COMMAND)

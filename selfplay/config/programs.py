@@ -13,10 +13,8 @@ from envs.plugins import PETTINGZOO, allow, is_plugin, meant_environment, meant_
 from envs.registry import GAMES, GameEntry, find_character, find_game, known_games
 from envs.spelling import nearest
 from selfplay.config import dialogue, imitation, presets, program
-from selfplay.config.base import Mark
 from selfplay.config.dialogue import DialogueConfig
 from selfplay.config.imitation import ImitationConfig
-from selfplay.config.options import flag_of, marked
 from selfplay.config.ppo import OPTIONS, RANDOM, Config, RunConfig
 from selfplay.config.program import Invocation, Program, check_name
 from selfplay.errors import ConfigError
@@ -146,8 +144,7 @@ def _limits(call: Invocation[Config]) -> str:
 
 def _end_dialogue(explicit: dict[str, Any]) -> None:
     """With a limit of turns or time only, the number of games has no limit."""
-    if isinstance(name := explicit.get("game.type"), str):
-        check_game(name)
+    check_own_code(explicit)
     if {"run.max_minutes", "run.timesteps"} & explicit.keys() and "run.games" not in explicit:
         explicit["run.games"] = None
 
@@ -185,24 +182,3 @@ IMITATION: Final = Program(
     imply=partial(check_own_code, game="data.game"),
     check=_check_imitation,
 )
-
-
-def invoke_imitation(
-    explicit: dict[str, Any], preset: str | None = None, resume: bool = False
-) -> Invocation[ImitationConfig]:
-    """The call with the values that the user gave, see ``program.invoke``.
-
-    Raises:
-        ConfigError: a new training without ``--replays``, too; and what recorded games have no use for.
-    """
-    call = program.invoke(IMITATION, explicit, preset, resume)
-    game, unused = call.config.data.game, marked(ImitationConfig, Mark.FIGHTS_ONLY)
-    for path in call.explicit:
-        if path in unused and not find_game(game).fighter:
-            flag = flag_of(imitation.OPTIONS, path)
-            raise ConfigError(f"{flag} is a setting of fights; --game-type {game} has no use for it")
-    if call.config.data.replays is None and not resume:
-        raise ConfigError(
-            "--replays PATH is needed: a folder of .slp files, or a file of recorded games, to learn from"
-        )
-    return call

@@ -8,13 +8,8 @@ from selfplay.verbs import program
 
 
 def main() -> int:
-    from selfplay.cli.running import exit_code
-
-    return exit_code(program(), _imitate)
-
-
-def _imitate() -> int:
     from selfplay.cli.imitation import parse
+    from selfplay.cli.running import exit_code
     from selfplay.imitation.train import train
 
-    return train(parse(sys.argv[1:]))
+    return exit_code(program(), lambda: train(parse(sys.argv[1:])))
