@@ -15,6 +15,8 @@ from selfplay.cli.game_type import is_dialogue
         (["--game-type", "kuhn"], False),
         (["--game-type", "matching", "--game-type", "mock"], False),
         (["--set", "game.type=matching"], True),
+        (["--set", "game.type=matching", "--game-type", "mock"], False),
+        (["--set"], False),
         (["--game-type"], False),
         (["--config", "missing.toml"], False),
     ],
