@@ -16,6 +16,7 @@ from envs.plugins import allow
 from selfplay import verbs
 from selfplay.config.program import unknown_name
 from selfplay.config.words import by_word, meant
+from selfplay.errors import ConfigError
 
 
 class Parser(argparse.ArgumentParser):
@@ -119,6 +120,18 @@ def add_own_code(
     parser.add_argument(
         "--backbone", type=_named, metavar="NAME", help="of a policy with your own network: its module:name again"
     )
+
+
+def add_seed(parser: argparse.ArgumentParser | argparse._ArgumentGroup, text: str, default: int | None = 0) -> None:
+    """Add the flag ``--seed``. A seed that games cannot have is refused."""
+    parser.add_argument("--seed", type=int, action=_Seed, default=default, metavar="N", help=text)
+
+
+class _Seed(argparse.Action):
+    def __call__(self, _: object, namespace: argparse.Namespace, seed: Any, flag: str | None = None) -> None:  # noqa: ANN401
+        if not 0 <= seed < 2**64:
+            raise ConfigError(f"{flag} {seed}: 0 to {2**64 - 1} are possible")
+        setattr(namespace, self.dest, seed)
 
 
 def _named(name: str) -> str:

@@ -51,7 +51,8 @@ class Invocation(Generic[Settings]):
     preset: str | None = None  # its name, for the header
     explicit: Mapping[str, Any] = field(default_factory=dict)
     """Values that the user gave, by dotted name; with ``resume`` those of the preset, too."""
-    notice: str | None = None  # to be printed before a new run starts
+    notice: str | None = None
+    """Of a new run. With a preset, which may record games first, it is the first line, else below the header."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from envs.spelling import nearest
 from selfplay.config import dialogue, imitation, presets, program
 from selfplay.config.dialogue import DialogueConfig
 from selfplay.config.imitation import ImitationConfig
+from selfplay.config.options import flag_of
 from selfplay.config.ppo import OPTIONS, RANDOM, Config, RunConfig
 from selfplay.config.program import Invocation, Program, check_name
 from selfplay.errors import ConfigError
@@ -107,12 +108,18 @@ def invoke_ppo(explicit: dict[str, Any], preset: str | None = None, resume: bool
 
     A call is bare if it gives neither a preset nor a setting that the preset has, except what the run starts from. A
     call with some of these settings keeps the plain defaults: it would mix them with values that were not asked for.
+    Its notice names them.
     """
     check_own_code(explicit)
     implied = None if preset or resume else _preset_of(explicit)
-    settings = program.preset_values(PPO, implied).keys() - {"run.pretrained"}
-    if implied is None or settings & explicit.keys():
+    if implied is None:
         return program.invoke(PPO, explicit, preset, resume)
+    settings = program.preset_values(PPO, implied).keys() - {"run.pretrained"}
+    if given := [flag_of(OPTIONS, path) for path in explicit if path in settings]:
+        rated = " --track-elo" if implied == FIGHTS_PRESET and "league.track_elo" not in explicit else ""
+        why = f"Plain defaults, not preset {implied}, because of {', '.join(given)}"
+        call = program.invoke(PPO, explicit, preset)
+        return replace(call, notice=f"{why}. With the preset: --preset {implied}{rated}")
     if implied == FIGHTS_PRESET:
         explicit.setdefault("league.track_elo", True)
     call = program.invoke(PPO, explicit, implied)

@@ -82,7 +82,8 @@ def start(call: Invocation[Config], stream: TextIO, hooks: Hooks | None, notices
     external_opponents = load_opponents(
         config.league.opponents, config.game, None if pretrained == SCRIPTED else pretrained
     )
-    if call.notice is not None:
+    below = [call.notice] if call.notice is not None and call.preset is None else []
+    if call.notice is not None and not below:
         lines.notice(call.notice)
     compile_rules(config.game.entry, lines.notice)
     if pretrained == SCRIPTED:  # games of the mock are recorded, whatever the run plays
@@ -96,7 +97,7 @@ def start(call: Invocation[Config], stream: TextIO, hooks: Hooks | None, notices
         with run.lock():
             install_opponents(run, external_opponents)
             session = Session(config, run, device, cluster=cluster, start=policy, hooks=hooks or Hooks())
-            return _start(session, call.preset, stream, notices)
+            return _start(session, call.preset, stream, [*below, *notices])
 
 
 def _checked_device(config: Config, *, resumed: bool) -> str:
