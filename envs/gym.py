@@ -74,8 +74,8 @@ class MockMeleeEnv(gymnasium.Env[F32, NDArray[np.int64]]):
     to the next game of the series, elsewhere it begins a new series.
 
     Args:
-        opponent: In seat 1: the name of a scripted player, the path of a policy folder, a callable (one observation
-            -> one action, at the agent's frame skip and delay), or an ``opponents.Player``. Scripted players and
+        opponent: In seat 1: the name of a scripted player, a callable (one observation -> one action, at the agent's
+            frame skip and delay), or an ``opponents.Player``, such as a policy that was loaded. Scripted players and
             policies play at their own frame skip and delay.
         frame_skip: Frames that one step of the agent lasts.
         delay: Frames from seeing to acting, of the agent.

@@ -1,10 +1,9 @@
-"""Opponents in the Gymnasium environments: scripted players, policy folders, or callables."""
+"""Opponents in the Gymnasium environments: scripted players, loaded policies, or callables."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.api import F32
-from envs.errors import UnknownNameError
+from envs.errors import GameError, UnknownNameError
 from envs.melee import bots
 
 Choose = Callable[[F32], NDArray[Any]]
@@ -34,36 +33,38 @@ class Player:
     delay: int
     start: Callable[[int], object] = lambda seed: None
     forget: Callable[[Games], object] = lambda games: None
+    name: str = "opponent"  # to show
 
 
-Opponent = str | Path | Choose | Player
+Opponent = str | Choose | Player
 
 
 def find_opponent(opponent: Opponent, frame_skip: int, delay: int) -> str | Player:
     """Find the opponent that the user gave: the name of a scripted player, which the game plays itself, or a Player.
 
     Args:
-        opponent: Name of a scripted player; path of a policy folder; a callable, one observation [D] -> one action
-            [A]; or a Player.
+        opponent: Name of a scripted player; a callable, one observation [D] -> one action [A]; or a Player, which a
+            policy becomes by ``selfplay.policy.opponent.load_opponent``.
         frame_skip: Of a bare callable.
         delay: Of a bare callable.
 
     Raises:
-        UnknownNameError: neither a scripted player nor a path.
-        Exception: what the loader of policy folders raises where no policy lies there.
+        UnknownNameError: no scripted player.
+        GameError: the path of a policy, which is to be loaded first.
     """
     if isinstance(opponent, Player) or (isinstance(opponent, str) and opponent in bots.NAMES):
         return opponent
     if isinstance(opponent, str | Path):
         if isinstance(opponent, str) and Path(opponent).name == opponent and not Path(opponent).exists():
             raise UnknownNameError("opponent", opponent, bots.NAMES)
-        # Not imported above, because policies need packages that games do not.
-        player: Player = import_module("selfplay.policy.opponent").load_opponent(Path(opponent))
-        return player
+        loaded = f"selfplay.policy.opponent.load_opponent({str(opponent)!r})"
+        raise GameError(f"opponent {str(opponent)!r}: the path of a policy is no opponent, give opponent={loaded}")
     choose = opponent  # is called for one game at a time
     return Player(lambda obs, _: np.stack([np.asarray(choose(row)) for row in obs]), frame_skip, delay)
 
 
 def name_of(opponent: Opponent) -> str:
-    """A name to show: that of a scripted player or of a folder, else ``opponent``."""
-    return Path(opponent).resolve().name if isinstance(opponent, str | Path) else "opponent"
+    """A name to show: that of a scripted player or of a Player, else ``opponent``."""
+    if isinstance(opponent, str):
+        return opponent
+    return opponent.name if isinstance(opponent, Player) else "opponent"

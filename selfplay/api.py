@@ -1,35 +1,36 @@
 """Training and evaluation from Python, as ``selfplay.train`` and ``selfplay.evaluate``: docs/api.md.
 
-Settings have the names of the configuration file, and messages name the flags of the command.
+Settings have the names of the configuration file, also in messages.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from envs.errors import GameError
 from envs.plugins import refuse_in_import
-from selfplay.config.command_line import NO_PRESET, flatten
-from selfplay.config.ppo import Config
-from selfplay.config.ppo_cli import PROGRAM, check_game, invoke
-from selfplay.errors import ConfigError
+from selfplay.config.ppo import OPTIONS, Config
+from selfplay.config.program import NO_PRESET, flatten
+from selfplay.config.programs import PPO, check_game, invoke_ppo
+from selfplay.errors import ConfigError, SelfPlayError
 from selfplay.evaluation import evaluate as evaluation
 from selfplay.evaluation.named_players import game_for, home_game
 from selfplay.evaluation.players import contender, home_rules
-from selfplay.machine import usable_cores
-from selfplay.memory_limits import check_address_space
 from selfplay.policy.played_game import can_play, game_of
 from selfplay.policy.policy import Policy, load_policy
-from selfplay.ppo import app
 from selfplay.ppo.session import Hooks
+from selfplay.ppo.train import train as train_ppo
 from selfplay.runner.match import Contender
 from selfplay.threads import ThreadPool
 
@@ -40,6 +41,13 @@ if TYPE_CHECKING:
     from selfplay.evaluation.evaluate import Evaluation
     from selfplay.league.matchmaker import Choose
     from selfplay.ppo.session import Callback
+
+
+FLAG: Final = re.compile(r"--set (?=[a-z]+\.)|--[a-z][a-z-]*")
+SETTINGS: Final = {option.flag: option.path for option in OPTIONS} | {
+    "--set ": "", "--preset": "preset", "--resume": "resume=True",
+}  # fmt: skip
+ARGUMENTS: Final = {"--game-type": "game", "--games": "games", "--seed": "seed"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +69,17 @@ class Run:
         return load_policy(self.newest)
 
 
+@contextmanager
+def _naming(names: Mapping[str, str]) -> Iterator[None]:
+    """Let errors name settings and arguments where they name flags of the command line."""
+    try:
+        yield
+    except (SelfPlayError, GameError) as error:
+        error.args = tuple(FLAG.sub(lambda found: names.get(found[0], found[0]), str(arg)) for arg in error.args)
+        raise
+
+
+@_naming(SETTINGS)
 def train(
     config: Config | Mapping[str, Mapping[str, object]] | None = None,
     *,
@@ -93,21 +112,20 @@ def train(
         quiet: Whether to print nothing; ``log.txt`` of the run has the same lines.
 
     Raises:
-        ConfigError: settings that cannot be; names the flag.
+        ConfigError: settings that cannot be; names one.
         GameError: a game that cannot be used, or failed.
         SelfPlayError: the run failed; names the first cause.
         KeyboardInterrupt: after Ctrl-C, with the run saved.
         Exception: what ``opponents`` or a callback raised, with the run saved.
     """
     refuse_in_import("selfplay.train")
-    check_address_space(usable_cores())
     if not isinstance(config, (Config, Mapping, type(None))):
         raise ConfigError(
             f"config: settings by group are needed, such as {{'run': {{'timesteps': 100_000}}}}, not {config!r}; "
             "the game is named by game=, a preset by preset="
         )
     given = config.model_dump(exclude_unset=True) if isinstance(config, Config) else config or {}
-    explicit = flatten(PROGRAM, given, "config")
+    explicit = flatten(PPO, given, "config")
     named = {
         "game.type": None if game is None else _name_of(game, "game"),
         "net.backbone": None if network is None else _name_of(network, "network"),
@@ -116,22 +134,13 @@ def train(
     explicit |= {path: value for path, value in named.items() if value is not None}
     if isinstance(config, Config):  # complete as it is: its defaults are those of the class
         preset = preset or NO_PRESET
-    call = invoke(explicit, preset, resume=resume)
+    call = invoke_ppo(explicit, preset, resume)
     runs: list[RunDir] = []
     stopped = threading.Event()
     hooks = Hooks(opponents, (*callbacks, lambda _: not stopped.is_set()), runs.append)
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
         stream = nowhere if quiet else sys.stdout
-        work = partial(
-            app.train,
-            call.config,
-            resume=resume,
-            explicit=call.explicit,
-            preset=call.preset,
-            notice=call.notice,
-            stream=stream,
-            hooks=hooks,
-        )
+        work = partial(train_ppo, call, stream, hooks)
         code = _beside_a_loop(work, stopped) if _in_a_loop() else work()
     if code == 128 + signal.SIGINT:
         raise KeyboardInterrupt
@@ -141,6 +150,7 @@ def train(
     return Run(runs[0].path, runs[0].generations / summary["newest"], summary["finished"])
 
 
+@_naming(ARGUMENTS)
 def evaluate(
     a: str | Path | Policy | Run,
     b: str | Path | Policy | Run,

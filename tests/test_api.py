@@ -65,12 +65,12 @@ def test_nothing_is_printed_unless_asked_for(tmp_path, capsys):
 
 def test_a_bare_call_has_the_preset_that_the_command_has(tmp_path, monkeypatch):
     called = []
-    monkeypatch.setattr(api.app, "train", lambda config, **given: called.append((config, given)) or 1)
+    monkeypatch.setattr(api, "train_ppo", lambda call, *_: called.append(call) or 1)
     for config, named in ((None, {}), ({}, {"preset": "none"}), (Config(), {}), ({"run": {"timesteps": 5}}, {})):
         with pytest.raises(SystemExit):
             selfplay.train(config, checkpoint=tmp_path / "run", **named)
-    assert [given["preset"] for _, given in called] == ["laptop", None, None, None]
-    assert [config.run.num_games for config, _ in called] == [256, 4, 4, 4]
+    assert [call.preset for call in called] == ["laptop", None, None, None]
+    assert [call.config.run.num_games for call in called] == [256, 4, 4, 4]
 
 
 def test_of_a_config_only_what_was_set_counts_as_given(tmp_path):
@@ -88,19 +88,25 @@ def test_of_a_config_only_what_was_set_counts_as_given(tmp_path):
         ({"timesteps": 500}, {}, r"config: 'timesteps' stands outside a group .*, did you mean run\.timesteps\?"),
         ("kuhn", {}, r"config: settings by group are needed, .* not 'kuhn'; the game is named by game="),
         ({"run": 3}, {}, r"config: 'run' stands outside a group such as \[ppo\]"),
-        ({"run": {"num_games": 0}}, {}, "--num-games 0: at least 1 is needed"),
-        ({}, {"game": "khun"}, "--game-type khun: unknown, did you mean kuhn"),
-        ({}, {"preset": "labtop"}, "--preset labtop: unknown, did you mean laptop"),
-        ({}, {"network": "gruu"}, "--backbone gruu: unknown, did you mean gru"),
+        ({"run": {"num_games": 0}}, {}, r"run\.num_games 0: at least 1 is needed"),
+        ({"ppo": {"critic_burn_in": 3}}, {}, "^ppo.critic_burn_in needs a policy to start from: run.pretrained PATH$"),
+        ({}, {"game": "khun"}, r"game\.type khun: unknown, did you mean kuhn"),
+        ({}, {"preset": "labtop"}, "preset labtop: unknown, did you mean laptop"),
+        ({}, {"network": "gruu"}, r"net\.backbone gruu: unknown, did you mean gru"),
         ({}, {"network": lambda width: None}, "network: '<lambda>' is not at the top level of a module"),
         ({}, {"network": "tests.policy.bodies:Unused"}, "not have been used in the graph"),
-        ({"net": {"hidden": [8]}}, {"network": wide}, "--hidden has no effect: --backbone tests.policy.bodies:wide"),
-        ({"game": {"stage": "dream_land"}}, {"game": Nim}, "--stage is a setting of fights"),
+        (
+            {"net": {"hidden": [8]}},
+            {"network": wide},
+            r"net\.hidden has no effect: net\.backbone tests.policy.bodies:wide",
+        ),
+        ({"game": {"stage": "dream_land"}}, {"game": Nim}, r"game\.stage is a setting of fights; game\.type tests"),
     ],
 )
-def test_mistakes_leave_no_run(tmp_path, settings, named, words):
-    with pytest.raises(ConfigError, match=words):
+def test_mistakes_name_the_setting_and_leave_no_run(tmp_path, settings, named, words):
+    with pytest.raises(ConfigError, match=words) as caught:
         selfplay.train(settings, checkpoint=tmp_path / "run", **({"game": "kuhn"} | named))
+    assert "--" not in str(caught.value)
     assert not (tmp_path / "run").exists()
 
 
@@ -347,7 +353,7 @@ def test_what_fails_in_the_trainer_is_raised(tmp_path, monkeypatch):
     def broken(*_, **__):
         raise CheckpointError("broken")
 
-    monkeypatch.setattr(api.app, "create_run", broken)
+    monkeypatch.setattr("selfplay.ppo.app.create_run", broken)
     with pytest.raises(CheckpointError, match="broken"):
         selfplay.train(small(), game="kuhn", checkpoint=tmp_path / "run")
 
@@ -370,7 +376,7 @@ def test_players_by_name_folder_and_policy(nim):
     ("players", "options", "kind", "words"),
     [
         (("random", "nobody"), {"game": "kuhn"}, ConfigError, "unknown player 'nobody'"),
-        (("random", "random"), {"game": "kuhn", "games": 1}, ConfigError, "at least 2 are needed"),
+        (("random", "random"), {"game": "kuhn", "games": 1}, ConfigError, "^games 1: at least 2 are needed"),
         (("random", "random"), {"game": "matching"}, GameError, "dialogue game"),
     ],
 )

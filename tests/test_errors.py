@@ -13,7 +13,8 @@ from pydantic import BaseModel
 
 from envs.errors import LONGEST_LINE, LONGEST_MESSAGE, GameError
 from selfplay import errors
-from selfplay.config.command_line import Parser, exit_code
+from selfplay.cli.parser import Parser
+from selfplay.cli.running import exit_code
 from selfplay.errors import (
     CheckpointError,
     ConfigError,

@@ -33,9 +33,12 @@ for module in modules:
             "torch",
             [
                 *("envs", "selfplay", "selfplay.checkpoint", "selfplay.league", "selfplay.replays.batches"),
-                "selfplay.report",
+                *("selfplay.report", "selfplay.cli.ppo", "selfplay.ppo.train", "selfplay.dialogue.train"),
+                "selfplay.imitation.train",
             ],
         ),
+        ("selfplay.cli", ["selfplay.api"]),
+        ("selfplay.commands", ["selfplay.api"]),
         ("numpy", ["selfplay.supervision", *(f"selfplay.commands.cli.{verb.replace('-', '_')}" for verb in VERBS)]),
     ],
 )

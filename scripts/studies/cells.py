@@ -11,8 +11,8 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from scripts.studies.pages import versions, write_json
+from selfplay.cli.ppo import parse
 from selfplay.commands.train_or_resume import finish, is_finished
-from selfplay.config.ppo_cli import parse
 from selfplay.errors import ConfigError, SelfPlayError, boundary
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from scripts.studies import ROOT
 from scripts.studies.pages import versions
-from selfplay.config.command_line import Parser, exit_code
+from selfplay.cli.parser import Parser
+from selfplay.cli.running import exit_code
 from selfplay.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from scripts.studies.command_line import Command
 from scripts.studies.pages import measured_here, put_between, table
 from scripts.studies.shipped import rate_between
 from selfplay.checkpoint import RunDir, list_generations
+from selfplay.cli.ppo import parse
 from selfplay.commands.rate import ON_ALL_CORES
-from selfplay.config.ppo_cli import parse
 from selfplay.evaluation.players import contender
 from selfplay.league.anchors import find_table
 from selfplay.league.ratings import Ratings, expected_score

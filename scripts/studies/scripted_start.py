@@ -11,7 +11,7 @@ from pathlib import Path
 from shutil import copytree, rmtree
 
 from scripts.studies.command_line import Command, notify
-from selfplay.config.ppo_cli import parse
+from selfplay.cli.ppo import parse
 from selfplay.config.resolve import resolve_ppo
 from selfplay.imitation import scripted
 
@@ -20,7 +20,7 @@ def main() -> int:
     """Make and install it; the exit code."""
     Command("scripted_start", __doc__).parse_args()
     call = parse(["--preset", "laptop"])
-    recipe = scripted.recipe_of(resolve_ppo(call.config, call.explicit).config)
+    recipe = scripted.recipe_of(resolve_ppo(call.config, call.explicit))
     rmtree(scripted.SHIPPED, ignore_errors=True)
     with tempfile.TemporaryDirectory() as folder:
         scripted.imitate_scripted(recipe, Path(folder), notify)

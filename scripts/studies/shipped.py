@@ -25,8 +25,8 @@ from scripts.studies.pages import table as markdown
 from selfplay.checkpoint import RunDir, list_generations, load_generation, save_policy
 from selfplay.checkpoint.policies import SHIPPED_FOLDER, shipped_policies
 from selfplay.checkpoint.store import write_file
+from selfplay.cli.ppo import parse
 from selfplay.commands.rate import BATCH, ON_ALL_CORES, save_table
-from selfplay.config.ppo_cli import parse
 from selfplay.evaluation.players import contender, home_rules
 from selfplay.league.anchors import FOLDER as TABLES
 from selfplay.league.anchors import AnchorTable, read_table

@@ -20,6 +20,7 @@ from envs.registry import find_game, make_game
 from envs.vector import SyncVectorGame
 from selfplay.commands.time_limit import SECONDS, TimeIsUp, TimeLimit
 from selfplay.config.ppo import Config
+from selfplay.config.program import Invocation
 from selfplay.league.rewards import BY_WINS, PaidByScore
 
 if TYPE_CHECKING:
@@ -249,8 +250,8 @@ def _train(name: str, found: GameReport, limit: TimeLimit) -> None:
         if fit < games * rollout:
             found.notes.append(f"training was not measured: {TRAINED} iterations would take too long")
             return
-    from selfplay.ppo.app import train
     from selfplay.ppo.session import Hooks
+    from selfplay.ppo.train import train
 
     reports: list[IterationReport] = []
     with TemporaryDirectory(prefix="check-game-") as folder:
@@ -266,7 +267,7 @@ def _train(name: str, found: GameReport, limit: TimeLimit) -> None:
             }
         )  # fmt: skip
         hooks = Hooks(callbacks=[reports.append, lambda _: limit.step(TRAINED)])
-        if train(config, explicit={"run.checkpoint": place}, stream=io.StringIO(), hooks=hooks):
+        if train(Invocation(config, explicit={"run.checkpoint": place}), io.StringIO(), hooks):
             raise GameError(f"{name}: training ended early")
     counted = reports[TRAINED // 3 :]
     seconds = {phase: sum(report.phase_s[phase] for report in counted) for phase in ("collect", "update")}

@@ -22,10 +22,11 @@ from envs.solved.exact import Floats, nash_conv, payoffs
 from selfplay.checkpoint import RunDir, list_generations
 from selfplay.commands.train_or_resume import followed
 from selfplay.config.ppo import Config
+from selfplay.config.program import Invocation
 from selfplay.errors import ConfigError
 from selfplay.league.nash import equilibrium
 from selfplay.policy.policy import Policy, load_policy
-from selfplay.ppo.app import train
+from selfplay.ppo.train import train
 
 if TYPE_CHECKING:
     from envs.solved.table import Table
@@ -111,7 +112,7 @@ def check(
             }
         )
         with followed(run, progress, before):
-            code = train(config, explicit={"run.checkpoint": str(run.path)}, stream=io.StringIO())
+            code = train(Invocation(config, explicit={"run.checkpoint": str(run.path)}), io.StringIO())
         if code:
             raise KeyboardInterrupt
         policies = [load_policy(generation.path) for generation in list_generations(run)]

@@ -11,9 +11,10 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from envs.files import last_line
+from selfplay.config.program import Invocation
 from selfplay.errors import ConfigError
-from selfplay.ppo.app import train
 from selfplay.ppo.rating import config_of
+from selfplay.ppo.train import train
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import RunDir
@@ -54,7 +55,7 @@ def finish(run: RunDir, config: Config, explicit: Mapping[str, Any] | None = Non
     if not resume:
         shutil.rmtree(run.path, ignore_errors=True)  # left by a training that was killed before its first save
     given = place if resume or explicit is None else explicit
-    return train(config, resume=resume, explicit=given, preset=preset, stream=io.StringIO())
+    return train(Invocation(config, resume, preset, given), io.StringIO())
 
 
 @contextmanager

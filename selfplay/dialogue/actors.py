@@ -7,7 +7,7 @@ from operator import methodcaller
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from selfplay.config.dialogue_rules import is_embedded
+from selfplay.dialogue.rules import is_embedded
 from selfplay.league.records import generation_id
 from selfplay.machine import usable_cores
 from selfplay.runner.dialogue_link import DialogueClient, DialogueServer, PublishedWeights, files_of

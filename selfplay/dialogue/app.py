@@ -1,19 +1,18 @@
-"""One run of dialogue self-play, from a configuration to its last line."""
+"""The part of a run of dialogue self-play that needs torch, up to its last line."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
-from selfplay.checkpoint import create_run, load_latest_learner, resolve_run
-from selfplay.config.dialogue_rules import game_of
+from selfplay.checkpoint import create_run
 from selfplay.config.options import listed
-from selfplay.config.resolve import resolve_dialogue
+from selfplay.dialogue.memory import check_dialogue_memory
 from selfplay.dialogue.players import check_opening, endpoint_of, open_model, reopen, sampling_of, server_of
+from selfplay.dialogue.rules import game_of, with_embedded_folder
 from selfplay.dialogue.session import DialogueSession, runners
 from selfplay.dialogue.training import DialogueTraining
 from selfplay.errors import IncompatibleError
@@ -25,7 +24,8 @@ from selfplay.report.plain import PlainReporter, StreamSink
 from selfplay.report.reporter import Tee
 from selfplay.run.lifecycle import cluster_for, run_to_end
 from selfplay.run.progress import resumed_at
-from selfplay.run.saved_state import DialogueState, check_ratings, check_state
+from selfplay.run.saved_state import check_ratings
+from selfplay.runner.serving import find_program
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import LearnerState, RunDir
@@ -37,37 +37,28 @@ HIDDEN: Final = ("game.type", "model.name", "run.num_games", "run.seed", "run.de
 """Settings that have a line of their own in the header."""
 
 
-def train(
-    config: DialogueConfig,
-    *,
-    resume: bool = False,
-    explicit: Mapping[str, Any] | None = None,
-    preset: str | None = None,
-    stream: TextIO | None = None,
-) -> int:
-    """Train a run to its end; the exit code. Arguments and errors as of ``selfplay.ppo.app.train``."""
-    explicit = explicit or {}
-    stream = stream or sys.stdout
-    if resume:
-        named = "run.checkpoint" in explicit
-        run = resolve_run(Path(config.run.checkpoint) if named else None)
-        with run.lock():
-            state = load_latest_learner(run)
-            check_state(state, DialogueState)
-            base = state.meta.extra.get("base")
-            if not state.meta.generations or not isinstance(base, str):
-                raise IncompatibleError(f"{state.path}: does not say which model the run goes on with")
-            newest = run.generations / state.meta.generations[-1]
-            resolved = resolve_dialogue(config, explicit, state, newest)
-            config, device = resolved.config, resolved.device
-            if config.league.track_elo:
-                check_ratings(run)
-            model = reopen(config, str(newest), device)
-            with cluster_for(config.run, runners(config, device)) as cluster:
-                return _start(config, run, (model, base), state, preset, stream, cluster)
-    resolved = resolve_dialogue(config, explicit)
-    config, device = resolved.config, resolved.device
-    lines = PlainReporter(StreamSink(stream))
+def resume(config: DialogueConfig, run: RunDir, state: LearnerState, preset: str | None, stream: TextIO) -> int:
+    """Go on with a run from its last state; arguments and errors as of ``selfplay.dialogue.train.train``."""
+    base = state.meta.extra.get("base")
+    if not state.meta.generations or not isinstance(base, str):
+        raise IncompatibleError(f"{state.path}: does not say which model the run goes on with")
+    newest = run.generations / state.meta.generations[-1]
+    config = with_embedded_folder(config, newest)
+    check_dialogue_memory(config, *game_of(config), resumed=True)
+    device = pick_device(config.run.device)
+    if config.league.track_elo:
+        check_ratings(run)
+    model = reopen(config, str(newest), device)
+    with cluster_for(config.run, runners(config, device)) as cluster:
+        return _start(config, run, device, (model, base), state, preset, stream, cluster)
+
+
+def start(config: DialogueConfig, is_default: bool, preset: str | None, stream: TextIO) -> int:
+    """Make the folder of a new run and train it; ``is_default``: the user did not name the folder."""
+    check_dialogue_memory(config, *game_of(config), resumed=False)
+    if config.server.program is not None:
+        find_program(config.server.program)
+    device, lines = pick_device(config.run.device), PlainReporter(StreamSink(stream))
     # Before the folder is made: a mistake leaves none.
     threads = config.run.threads or usable_cores()
     opened = open_model(config, device, threads, lines.notice, show_header=lines.header)
@@ -75,14 +66,15 @@ def train(
     if endpoint is not None and endpoint.context is not None:
         check_opening(config, opened[0], endpoint.context)
     with cluster_for(config.run, runners(config, device)) as cluster:
-        run = create_run(Path(config.run.checkpoint), is_default="run.checkpoint" not in explicit)
+        run = create_run(Path(config.run.checkpoint), is_default=is_default)
         with run.lock():
-            return _start(config, run, opened, None, preset, stream, cluster)
+            return _start(config, run, device, opened, None, preset, stream, cluster)
 
 
 def _start(
     config: DialogueConfig,
     run: RunDir,
+    device: str,
     opened: tuple[LanguageModel, str],
     resumed: LearnerState | None,
     preset: str | None,
@@ -90,7 +82,6 @@ def _start(
     cluster: Cluster | None,
 ) -> int:
     """Run the event loop with a model and its name."""
-    device = pick_device(config.run.device)
     place = (resumed.meta.iteration, resumed.meta.total_steps) if resumed else None
     at = resumed_at(run, resumed) if resumed else None
     made = reporters(run.path, stream, resumed=place, lines=DialogueLines, view=DialogueDashboard)

@@ -11,8 +11,8 @@ import torch
 
 from selfplay.checkpoint.models import ModelMeta, is_model, read_model, save_model
 from selfplay.config.dialogue import TINY
-from selfplay.config.dialogue_rules import default_rate_and_kl, is_embedded
 from selfplay.dialogue.players import reopen
+from selfplay.dialogue.rules import default_rate_and_kl, is_embedded
 from selfplay.dialogue.transcripts import keep_transcripts
 from selfplay.errors import IncompatibleError, RunnerError
 from selfplay.league.records import generation_id

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 from selfplay.checkpoint.models import is_model, read_model
 from selfplay.checkpoint.run_dir import CHECKPOINTS
 from selfplay.checkpoint.store import fill_folder
-from selfplay.config.dialogue_rules import game_of, is_embedded
 from selfplay.dialogue.embedded import Recipe, embedded_model
+from selfplay.dialogue.rules import game_of, is_embedded
 from selfplay.errors import ConfigError
 from selfplay.policy.language.endpoint import Endpoint, find_endpoint
 from selfplay.policy.language.loading import Lora, find, load_model

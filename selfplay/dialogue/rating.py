@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 from envs.dialogue.registry import PLAYERS_VERSION
 from selfplay.checkpoint.models import weights_of
-from selfplay.config.dialogue_rules import game_of, is_embedded
 from selfplay.dialogue.players import reopen, sampling_of
+from selfplay.dialogue.rules import game_of, is_embedded
 from selfplay.league.records import ANCHOR, settings_hash
 from selfplay.league.rewards import RatedPlayer, RewardRecord
 from selfplay.policy.language.sampling import Sampling

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
@@ -29,8 +28,9 @@ from selfplay.imitation.training_state import (
     saved_progress,
     write_settings,
 )
-from selfplay.machine import processor, usable_cores
+from selfplay.machine import pick_device, processor, usable_cores
 from selfplay.policy.heads import Heads
+from selfplay.policy.network import check_network
 from selfplay.report import header
 from selfplay.report.ticker import Ticker
 from selfplay.run.lifecycle import doubled_past, stop_signal
@@ -46,31 +46,25 @@ HIDDEN: Final = ("data.game", "data.replays", "run.seed", "run.device", "run.che
 """Settings that have a line of their own in the header."""
 
 
-def train(
-    config: ImitationConfig,
-    *,
-    resume: bool = False,
-    explicit: Mapping[str, Any] | None = None,
-    preset: str | None = None,
-    stream: TextIO | None = None,
-) -> int:
-    """Train to the end; the exit code. Arguments and errors as of ``selfplay.ppo.app.train``."""
-    stream = stream or sys.stdout
-    parent = Path(config.run.checkpoint)
-    if resume:
-        run = find_training(parent)
-        with run.lock():
-            state = load_latest_learner(run)
-            resolved = resolve_imitation(config, explicit or {}, state)
-            library = _library(resolved.config.data, run.path.parent, stream)
-            return _start(library, Games.of(library, resolved.config), run, resolved.device, state, preset, stream)
-    resolved = resolve_imitation(config, explicit or {})
-    config = resolved.config
+def resume(config: ImitationConfig, explicit: Mapping[str, Any], preset: str | None, stream: TextIO) -> int:
+    """Go on with the training of ``--checkpoint``; arguments and errors as of ``selfplay.imitation.train.train``."""
+    run = find_training(Path(config.run.checkpoint))
+    with run.lock():
+        state = load_latest_learner(run)
+        config = resolve_imitation(config, explicit, state)
+        device, library = pick_device(config.run.device), _library(config.data, run.path.parent, stream)
+        return _start(library, Games.of(library, config), run, device, state, preset, stream)
+
+
+def start(config: ImitationConfig, preset: str | None, stream: TextIO) -> int:
+    """Train to the end in a new folder; arguments and errors as of ``selfplay.imitation.train.train``."""
+    check_network(config.net.spec(find_game(config.data.game).obs_width))
+    device, parent = pick_device(config.run.device), Path(config.run.checkpoint)
     library = _library(config.data, parent, stream)
     games = Games.of(library, config)  # before the folder is made, so that an error leaves none
     run = new_folder(parent)
     with run.lock():
-        return _start(library, games, run, resolved.device, None, preset, stream)
+        return _start(library, games, run, device, None, preset, stream)
 
 
 def _library(data: DataConfig, parent: Path, stream: TextIO) -> Library:

@@ -99,6 +99,22 @@ class ActorCritic(nn.Module):
         return cast("Iterable[Remembering]", self.memory)
 
 
+def check_network(spec: NetworkSpec) -> None:
+    """Refuse widths that do not fit the backbone, and networks of the user's own that cannot be trained.
+
+    Raises:
+        ConfigError: they do not; names the flags.
+    """
+    if is_code(spec.kind):
+        make_body(spec.kind, spec.obs_width)
+        return
+    try:
+        check_spec(spec)
+    except IncompatibleError as error:
+        widths = ",".join(map(str, spec.hidden)) or "none"
+        raise ConfigError(f"--backbone {spec.kind} with --hidden {widths}: {error}") from error
+
+
 def make_body(name: str, obs_width: int, seed: int = 0) -> tuple[nn.Module, int]:
     """A network of the user's own between the observations and the layer of logits and value, and its width.
 

@@ -31,4 +31,5 @@ def load_opponent(folder: str | Path) -> Player:
         memory.seat(int(games.max(initial=-1)) + 1)
         memory.forget(torch.from_numpy(games))
 
-    return Player(act, policy.meta.frame_skip, policy.meta.delay, generator.manual_seed, forget)
+    start, name = generator.manual_seed, Path(folder).resolve().name
+    return Player(act, policy.meta.frame_skip, policy.meta.delay, start, forget, name)

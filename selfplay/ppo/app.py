@@ -1,34 +1,32 @@
-"""One run from a configuration to its last line: folder, tree, signals, summary."""
+"""The part of a run that needs torch: its last checks, folder, tree, signals and summary."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from envs.compilation import compile_rules
 from envs.registry import find_game
 from selfplay.checkpoint import (
-    check_new_run,
     create_run,
     list_generations,
-    load_latest_learner,
     read_policy_meta,
-    resolve_run,
 )
 from selfplay.config.base import Mark
 from selfplay.config.defaults import runners
 from selfplay.config.options import listed, marked
 from selfplay.config.ppo import SCRIPTED, Config
-from selfplay.config.resolve import resolve_ppo
 from selfplay.errors import CheckpointError, ConfigError, IncompatibleError
 from selfplay.imitation.export import GAME
-from selfplay.machine import processor, usable_cores
+from selfplay.machine import be_deterministic, pick_device, processor, usable_cores
+from selfplay.policy.network import check_network
 from selfplay.policy.policy import load_policy
 from selfplay.ppo.external_opponents import install_opponents, load_opponents
+from selfplay.ppo.memory import check_memory
 from selfplay.ppo.population import OWN_CHOICE
+from selfplay.ppo.pretrained import with_pretrained
 from selfplay.ppo.session import Hooks, Session
 from selfplay.ppo.training import PPOTraining
 from selfplay.report import header
@@ -38,10 +36,11 @@ from selfplay.report.reporter import Tee
 from selfplay.run.lifecycle import cluster_for, run_to_end, stop_signal
 from selfplay.run.progress import resumed_at
 from selfplay.run.rater import prepare_best
-from selfplay.run.saved_state import PPOState, check_ratings, check_state
+from selfplay.run.saved_state import check_ratings
 
 if TYPE_CHECKING:
-    from selfplay.checkpoint import RunDir
+    from selfplay.checkpoint import LearnerState, RunDir
+    from selfplay.config.program import Invocation
     from selfplay.policy.policy import Policy
 
 HIDDEN: Final = (
@@ -50,76 +49,65 @@ HIDDEN: Final = (
 """Settings that have a line of their own in the header."""
 
 
-def train(
-    config: Config,
-    *,
-    resume: bool = False,
-    explicit: Mapping[str, Any] | None = None,
-    preset: str | None = None,
-    notice: str | None = None,
-    stream: TextIO | None = None,
-    hooks: Hooks | None = None,
+def resume(
+    call: Invocation[Config],
+    run: RunDir,
+    state: LearnerState,
+    stream: TextIO,
+    hooks: Hooks | None,
+    notices: list[str],
 ) -> int:
-    """Train a run to its end; the exit code.
+    """Go on with a run from its last state; arguments and errors as of ``selfplay.ppo.train.train``."""
+    config, hooks = call.config, hooks or Hooks()
+    device = _checked_device(config, resumed=True)
+    if config.league.track_elo:
+        check_ratings(run, state.meta.ledger_position if config.run.deterministic else 0)
+    _check_encoder(run, config)
+    if config.net.is_own:  # its code may have changed
+        load_policy(list_generations(run)[-1].path)
+    if hooks.opponents is None and state.meta.extra.get(OWN_CHOICE):
+        raise ConfigError(f"{run.path}: a function chooses its opponents; give train() opponents= again")
+    compile_rules(config.game.entry, PlainReporter(StreamSink(stream)).notice)
+    with cluster_for(config.run, runners(config)) as cluster:
+        return _start(Session(config, run, device, state, cluster, hooks=hooks), call.preset, stream, notices)
 
-    Args:
-        config: Of a new run; of a resumed one only what ``explicit`` names.
-        resume: Continue the run of ``--checkpoint``, or the newest.
-        explicit: Values that the user gave, by dotted name.
-        preset: Its name, for the header.
-        notice: Of a new run. With a preset, which may record games first, it is the first line, else below the header.
-        stream: Where a person looks; by default standard output.
-        hooks: Functions of the caller's.
 
-    Raises:
-        SelfPlayError: with the message and exit code for the user.
-    """
-    explicit, hooks = explicit or {}, hooks or Hooks()
-    stream = stream or sys.stdout
-    lines = PlainReporter(StreamSink(stream))
-    folder, named = Path(config.run.checkpoint), "run.checkpoint" in explicit
-    if resume:
-        run = resolve_run(folder if named else None)
-        with run.lock():
-            state = load_latest_learner(run)
-            check_state(state, PPOState)
-            resolved = resolve_ppo(config, explicit, state)
-            config = resolved.config
-            if config.league.track_elo:
-                check_ratings(run, state.meta.ledger_position if config.run.deterministic else 0)
-            _check_encoder(run, config)
-            if config.net.is_own:  # its code may have changed
-                load_policy(list_generations(run)[-1].path)
-            if hooks.opponents is None and state.meta.extra.get(OWN_CHOICE):
-                raise ConfigError(f"{run.path}: a function chooses its opponents; give train() opponents= again")
-            compile_rules(config.game.entry, lines.notice)
-            with cluster_for(config.run, runners(config)) as cluster:
-                session = Session(config, run, resolved.device, state, cluster, hooks=hooks)
-                return _start(session, preset, stream, resolved.notices)
-    resolved = resolve_ppo(config, explicit)
-    config = resolved.config
+def start(call: Invocation[Config], stream: TextIO, hooks: Hooks | None, notices: list[str]) -> int:
+    """Make the folder of a new run and train it; arguments and errors as of ``selfplay.ppo.train.train``."""
+    lines, folder = PlainReporter(StreamSink(stream)), Path(call.config.run.checkpoint)
+    config = with_pretrained(call.config, call.explicit, notices.append)
+    device = _checked_device(config, resumed=False)
     # Before the folder is made: a mistake leaves none.
     pretrained = config.run.pretrained
     external_opponents = load_opponents(
         config.league.opponents, config.game, None if pretrained == SCRIPTED else pretrained
     )
-    check_new_run(folder, is_default=not named)
-    below = [notice] if notice is not None and preset is None else []
-    if notice is not None and not below:
-        lines.notice(notice)
+    below = [call.notice] if call.notice is not None and call.preset is None else []
+    if call.notice is not None and not below:
+        lines.notice(call.notice)
     compile_rules(config.game.entry, lines.notice)
     if pretrained == SCRIPTED:  # games of the mock are recorded, whatever the run plays
         compile_rules(find_game(GAME), lines.notice)
     with cluster_for(config.run, runners(config)) as cluster:
         with stop_signal() as stopped:
-            start = _start_policy(config, folder.parent, lines.notice, lambda: bool(stopped))
+            policy = _start_policy(config, folder.parent, lines.notice, lambda: bool(stopped))
         if stopped:
             return 128 + stopped[0]
-        run = create_run(folder, is_default=not named)
+        run = create_run(folder, is_default="run.checkpoint" not in call.explicit)
         with run.lock():
             install_opponents(run, external_opponents)
-            session = Session(config, run, resolved.device, cluster=cluster, start=start, hooks=hooks)
-            return _start(session, preset, stream, [*below, *resolved.notices])
+            session = Session(config, run, device, cluster=cluster, start=policy, hooks=hooks or Hooks())
+            return _start(session, call.preset, stream, [*below, *notices])
+
+
+def _checked_device(config: Config, *, resumed: bool) -> str:
+    """The device of torch, after the checks of network and memory."""
+    check_network(config.net.spec(config.game.entry.obs_width))
+    check_memory(config, resumed=resumed)
+    device = pick_device(config.run.device)
+    if config.run.deterministic:
+        be_deterministic(device)
+    return device
 
 
 def _start_policy(

@@ -10,7 +10,7 @@ from scripts.studies.shipped import BETWEEN, CARDS, TABLES_OF, chosen_generation
 from selfplay import load_policy
 from selfplay.checkpoint import read_policy_meta, resolve_policy, shipped_policies
 from selfplay.checkpoint.policies import is_policy
-from selfplay.config.ppo_cli import parse
+from selfplay.cli.ppo import parse
 from selfplay.errors import NotARunError
 from selfplay.league.anchors import find_table
 from selfplay.league.records import check_player, generation_number

@@ -6,8 +6,8 @@ import pytest
 
 from envs.melee import bots
 from selfplay.checkpoint import RunDir, list_generations
+from selfplay.cli.ppo import parse
 from selfplay.commands.rate import calibrate, rate_run, save_table
-from selfplay.config.ppo_cli import parse
 from selfplay.errors import ConfigError, IncompatibleError
 from selfplay.league.anchors import FILE_NAME, find_table
 from selfplay.league.games import GameTable

@@ -3,8 +3,8 @@
 import pytest
 
 from envs.melee.dolphin.disc import DISC_BYTES, DISC_MAGIC
+from selfplay.cli.ppo import parse
 from selfplay.config.dolphin_paths import with_dolphin_paths
-from selfplay.config.ppo_cli import parse
 from selfplay.errors import ConfigError
 
 MELEE = b"GALE01\0\2".ljust(28, b"\0") + DISC_MAGIC

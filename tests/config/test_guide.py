@@ -5,22 +5,21 @@ from pathlib import Path
 
 import pytest
 
-from selfplay.config import dialogue_cli, imitation_cli
-from selfplay.config import ppo_cli as cli
-from selfplay.config.command_line import make_parser, shown
-from selfplay.config.options import field_of, paths
+from selfplay.cli import dialogue, imitation, ppo
+from selfplay.cli.flags import make_parser
+from selfplay.config.options import field_of, paths, shown
 
 DOCS = Path(__file__).parents[2] / "docs"
 GUIDE = DOCS / "guide.md"
-PAGES = {"guide.md": cli, "imitation.md": imitation_cli}
-ALL = {**PAGES, "dialogue.md": dialogue_cli}
+PAGES = {"guide.md": ppo.COMMAND, "imitation.md": imitation.COMMAND}
+ALL = {**PAGES, "dialogue.md": dialogue.COMMAND}
 WITHOUT = "settings without a flag"
 MARKED = re.compile(r"<!-- options: (?P<section>.+?) -->\n(?P<table>.*?)<!-- end -->", re.DOTALL)
 
 
 def sections(page):
     """Flags of the parser of a page by section; ``--help``, ``--version`` and the automatic ``--no-...`` left out."""
-    groups = {group.title: group._group_actions for group in make_parser(PAGES[page].PROGRAM)._action_groups}
+    groups = {group.title: group._group_actions for group in make_parser(PAGES[page])._action_groups}
     return {
         title: left
         for title, actions in groups.items()
@@ -31,7 +30,7 @@ def sections(page):
 def table(page, section):
     if section == WITHOUT:
         return settings(page)
-    options = {option.path: option for option in PAGES[page].PROGRAM.options}
+    options = {option.path: option for option in PAGES[page].program.options}
     rows = ["| Option | Default | Description |", "|--------|---------|-------------|"]
     for action in sections(page)[section]:
         option = options.get(action.dest)
@@ -44,7 +43,7 @@ def table(page, section):
 
 def settings(page):
     """Table of the settings of a page without a flag."""
-    program = ALL[page].PROGRAM
+    program = ALL[page].program
     fields = {path: field_of(program.settings, path) for path in paths(program.settings)}
     rows = ["| Setting | Default | Description |", "|---------|---------|-------------|"]
     rows += [
@@ -84,10 +83,10 @@ def test_pages_name_flags_and_settings_that_exist(page):
         r"`(--[a-z][^`]*)`", text
     )
     flags = {flag for part in ours for flag in re.findall(r"(?<![\w-])--[a-z][a-z-]*", part)}
-    known = set(make_parser(cli.PROGRAM)._option_string_actions)
+    known = set(make_parser(ppo.COMMAND)._option_string_actions)
     assert flags - known == set()
     settings = {name for part in ours for name in re.findall(r"--set ([a-z]+\.[a-z_]+)=", part)}
-    assert settings - set(paths(cli.PROGRAM.settings)) == set()
+    assert settings - set(paths(ppo.COMMAND.program.settings)) == set()
 
 
 if __name__ == "__main__":

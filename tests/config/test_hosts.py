@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from selfplay.checkpoint import LearnerMeta, LearnerState
+from selfplay.cli.ppo import parse
 from selfplay.config.applicable import check_host
 from selfplay.config.defaults import runners, with_defaults
-from selfplay.config.ppo_cli import parse
 from selfplay.config.resume import resumed_ppo
 from selfplay.errors import ConfigError
 

@@ -1,8 +1,8 @@
 """The settings that a header lists."""
 
+from selfplay.cli.ppo import parse
 from selfplay.config.options import listed
 from selfplay.config.ppo import Config
-from selfplay.config.ppo_cli import parse
 
 
 def test_settings_that_differ_from_their_default_are_listed_as_set_takes_them():

@@ -9,8 +9,8 @@ from safetensors.numpy import load_file
 
 from selfplay.checkpoint.models import read_model_meta
 from selfplay.checkpoint.store import open_folder, write_folder
-from selfplay.config.dialogue_cli import parse
-from selfplay.dialogue.app import train
+from selfplay.cli.dialogue import parse
+from selfplay.dialogue.train import train
 from selfplay.errors import ConfigError, IncompatibleError
 from selfplay.league.ledger import read_games
 from selfplay.report.transcripts import read_transcripts
@@ -33,13 +33,13 @@ def run(folder, model, *arguments, game="kuhn_text"):
         ]
     )
     shown = io.StringIO()
-    return train(invocation.config, explicit=invocation.explicit, stream=shown), shown.getvalue()
+    return train(invocation, shown), shown.getvalue()
 
 
 def resume(folder, *arguments):
     invocation = parse(["--resume", "--checkpoint", str(folder), *map(str, arguments)])
     shown = io.StringIO()
-    return train(invocation.config, resume=True, explicit=invocation.explicit, stream=shown), shown.getvalue()
+    return train(invocation, shown), shown.getvalue()
 
 
 def weights(folder, name):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from selfplay.config.dialogue_cli import parse
+from selfplay.cli.dialogue import parse
 from selfplay.errors import ConfigError
 from selfplay.runner import faulty_dialogue
 from tests.dialogue.test_app import run

@@ -1,8 +1,8 @@
 import pytest
 import torch
 
+from selfplay.cli.dialogue import parse
 from selfplay.config.dialogue import DialogueConfig
-from selfplay.config.dialogue_cli import parse
 from selfplay.dialogue import players
 from selfplay.dialogue.players import endpoint_of, server_of, writer_of
 from selfplay.errors import ConfigError

@@ -7,7 +7,7 @@ import tomllib
 import pytest
 
 from envs import distribution
-from selfplay.config.command_line import exit_code
+from selfplay.cli.running import exit_code
 from tests.scripts.commands import ROOT, mistake
 from tests.support.processes import finish
 

@@ -25,6 +25,8 @@ from selfplay.checkpoint import (
 )
 from selfplay.checkpoint.models import ModelMeta, read_model, save_model
 from selfplay.checkpoint.store import MANIFEST, open_folder
+from selfplay.cli.game_type import is_dialogue
+from selfplay.cli.ppo import parse
 from selfplay.commands.dialogue_files.games import GAMES
 from selfplay.commands.dialogue_files.games import read_games as read_written
 from selfplay.commands.dialogue_files.parquet import from_parquet, to_parquet
@@ -33,8 +35,6 @@ from selfplay.commands.dialogue_files.settings import SETTINGS, read_settings
 from selfplay.commands.dialogue_files.table import read_table
 from selfplay.commands.play.games import PlayedGame, replay
 from selfplay.commands.run_status import examine
-from selfplay.config.game_type import is_dialogue
-from selfplay.config.ppo_cli import parse
 from selfplay.dialogue.partial import Partial, load_partial, partial_folder, save_partial
 from selfplay.integrations.initial_states import initial_state
 from selfplay.league.anchors import FOLDER as ANCHORS
@@ -489,7 +489,7 @@ READERS = (
     ),
     Reader(
         "settings in TOML",
-        ("selfplay.config.command_line", "selfplay.config.game_type"),
+        ("selfplay.cli.flags", "selfplay.cli.game_type"),
         _file("run.toml", lambda: b'[run]\nseed = 5\n[game]\ncharacter = "fox"\n'),
         _config,
         names=False,

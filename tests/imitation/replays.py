@@ -6,11 +6,11 @@ from pathlib import Path
 
 from envs.melee.controller import ACTION_SPEC
 from selfplay.checkpoint import RunDir, load_generation, load_latest_learner
+from selfplay.cli.imitation import parse
 from selfplay.config.imitation import ImitationConfig
-from selfplay.config.imitation_cli import parse
-from selfplay.imitation.app import train
 from selfplay.imitation.data import Games, open_library
 from selfplay.imitation.report import Reports
+from selfplay.imitation.train import train
 from selfplay.imitation.training import Training
 from selfplay.imitation.training_state import new_folder, write_settings
 from selfplay.learner.imitation_metrics import ActionCounts
@@ -28,14 +28,7 @@ def trained(folder: Path, *arguments: object) -> tuple[int, str]:
 def said(*arguments: object) -> tuple[int, str]:
     invocation = parse(list(map(str, arguments)))
     stream = io.StringIO()
-    code = train(
-        invocation.config,
-        resume=invocation.resume,
-        explicit=invocation.explicit,
-        preset=invocation.preset,
-        stream=stream,
-    )
-    return code, stream.getvalue()
+    return train(invocation, stream), stream.getvalue()
 
 
 def stopped(folder: Path, stop: Callable[[Training], bool], *arguments: object) -> RunDir:

@@ -9,13 +9,12 @@ import torch
 from envs.plugins import allow
 from selfplay import load_policy
 from selfplay.checkpoint.generations import read_policy_meta
+from selfplay.cli.imitation import parse
 from selfplay.commands.record import opponent, record_games
-from selfplay.config.call import check_call
-from selfplay.config.imitation_cli import parse
 from selfplay.errors import ConfigError
 from selfplay.evaluation.evaluate import evaluate
 from selfplay.evaluation.players import contenders, home_rules
-from selfplay.imitation import app
+from selfplay.imitation.train import train
 from tests.run import runs
 
 NIM, DUEL = (f"tests.imitation.own_games:{name}" for name in ("Nim", "Duel"))
@@ -40,8 +39,7 @@ def imitate(folder, game, path, *arguments, size=SIZE):
     """Imitate as the command does; the policy's folder and what a person sees."""
     flags = ("--game-type", game, "--replays", path, "--checkpoint", folder, *size, *arguments)
     call, stream = parse([*map(str, flags)]), io.StringIO()
-    check_call(call)
-    assert app.train(call.config, explicit=call.explicit, stream=stream) == 0
+    assert train(call, stream) == 0
     return folder / "imitation_best_policy", stream.getvalue()
 
 
@@ -122,7 +120,7 @@ def test_a_training_is_resumed_and_may_have_a_memory(nim, tmp_path):
     whole, _ = imitate(tmp_path / "whole", NIM, nim, *memory, 2, "--patience", 0)
     imitate(tmp_path / "parts", NIM, nim, *memory, 1, "--patience", 0)
     call = parse(["--resume", "--game-type", NIM, "--checkpoint", str(tmp_path / "parts"), "--epochs", "2"])
-    assert app.train(call.config, resume=True, explicit=call.explicit, stream=io.StringIO()) == 0
+    assert train(call, io.StringIO()) == 0
     found = read_policy_meta(tmp_path / "parts" / "imitation_latest_policy")
     assert (found.iteration, found.encoder_version) == (2, 1)
     assert found.config["imitation"]["losses"]["accuracy"] > 0.5

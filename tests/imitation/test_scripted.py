@@ -12,14 +12,14 @@ from envs.registry import find_game
 from selfplay import load_policy
 from selfplay.checkpoint import RunDir
 from selfplay.checkpoint.policies import find_policies
+from selfplay.cli.ppo import parse
 from selfplay.config.imitation import NetworkConfig
-from selfplay.config.ppo_cli import parse
-from selfplay.config.pretrained import by_imitation, learned_characters
 from selfplay.config.resolve import resolve_ppo
 from selfplay.errors import ConfigError, RunExistsError
 from selfplay.imitation import scripted
 from selfplay.imitation.scripted import CACHE, Recipe, epochs_for, imitate_scripted, recipe_of
 from selfplay.ppo import app
+from selfplay.ppo.pretrained import by_imitation, learned_characters, with_pretrained
 from tests.run.runs import ITERATION, TINY, hashes, train
 from tests.scripts.commands import ENVIRONMENT, command, finish, read_until, start
 
@@ -185,8 +185,10 @@ def test_networks_that_take_long_learn_for_fewer_epochs():
 
 
 def resolved(*arguments):
-    call = parse([str(argument) for argument in arguments])
-    return resolve_ppo(call.config, call.explicit)
+    """The configuration of a new run, and its notices."""
+    call, notices = parse([str(argument) for argument in arguments]), []
+    config = resolve_ppo(call.config, call.explicit, notify=notices.append)
+    return with_pretrained(config, call.explicit, notices.append), notices
 
 
 def test_all_rounder_stays_unknown_to_training():
@@ -195,31 +197,31 @@ def test_all_rounder_stays_unknown_to_training():
 
 
 def test_the_preset_starts_from_it_and_none_does_not():
-    config = resolved("--preset", "laptop").config
+    config = resolved("--preset", "laptop")[0]
     assert config.run.pretrained == "scripted"
     assert (config.ppo.teacher_kl, config.ppo.teacher_kl_reverse, config.ppo.critic_burn_in) == (0.01, 0.0, 20)
-    assert resolved("--preset", "laptop", "--teacher-kl", 0.1).config.ppo.teacher_kl == 0.1
-    config = resolved("--preset", "laptop", "--pretrained", "none").config
+    assert resolved("--preset", "laptop", "--teacher-kl", 0.1)[0].ppo.teacher_kl == 0.1
+    config = resolved("--preset", "laptop", "--pretrained", "none")[0]
     assert (config.run.pretrained, config.ppo.teacher_kl) == (None, None)
-    assert resolved("--preset", "none").config.run.pretrained is None
-    assert resolved("--pretrained", "scripted", "--hidden", "32", "--delay", 3).config.net.hidden == (32,)
+    assert resolved("--preset", "none")[0].run.pretrained is None
+    assert resolved("--pretrained", "scripted", "--hidden", "32", "--delay", 3)[0].net.hidden == (32,)
 
 
 def test_the_preset_starts_from_the_policy_that_comes_with_the_project(tmp_path, monkeypatch):
     """After a change of its recipe: python -m scripts.studies.scripted_start."""
     monkeypatch.setattr(scripted, "_imitated", forbidden)
     told = []
-    policy = imitate_scripted(recipe_of(resolved("--preset", "laptop").config), tmp_path / "cache", told.append)
+    policy = imitate_scripted(recipe_of(resolved("--preset", "laptop")[0]), tmp_path / "cache", told.append)
     assert by_imitation(policy.meta)
     assert told == [f"Starting as scripted players play, from a policy that comes with the project: {policy.meta.id}"]
     assert list(tmp_path.iterdir()) == []
     for other in (("--seed", 1), ("--hidden", "64,64"), ("--character", "fox")):
         with pytest.raises(AssertionError, match="nothing may be imitated"):
-            imitate_scripted(recipe_of(resolved("--preset", "laptop", *other).config), tmp_path, told.append)
+            imitate_scripted(recipe_of(resolved("--preset", "laptop", *other)[0]), tmp_path, told.append)
 
 
 def test_a_game_without_fighters_starts_from_scratch_and_refuses_the_word():
-    config = resolved("--preset", "laptop", "--game-type", "rps").config
+    config = resolved("--preset", "laptop", "--game-type", "rps")[0]
     assert config.run.pretrained is None
     with pytest.raises(ConfigError, match="--pretrained scripted: --game-type rps has no scripted fighters"):
         resolved("--pretrained", "scripted", "--game-type", "rps")
@@ -228,13 +230,13 @@ def test_a_game_without_fighters_starts_from_scratch_and_refuses_the_word():
 def test_real_games_start_from_games_of_the_mock(monkeypatch, small, tmp_path):
     flags = ("--game-type", "dolphin", "--num-games", 1, "--preset", "laptop", "--hidden", "8", "--delay", 2)
     monkeypatch.setattr("selfplay.config.resolve.with_dolphin_paths", lambda config, notify: config)
-    found = resolved(*flags, "--character", "fox")
-    assert found.config.run.pretrained == "scripted"
-    policy = app._start_policy(found.config, tmp_path, lambda line: None, lambda: False)
+    config, _ = resolved(*flags, "--character", "fox")
+    assert config.run.pretrained == "scripted"
+    policy = app._start_policy(config, tmp_path, lambda line: None, lambda: False)
     assert (policy.meta.characters, policy.meta.delay) == (("fox",), 2)
-    found = resolved(*flags, "--opponent-character", "luigi")
-    assert found.config.run.pretrained is None
-    assert any("has no luigi" in line for line in found.notices)
+    config, notices = resolved(*flags, "--opponent-character", "luigi")
+    assert config.run.pretrained is None
+    assert any("has no luigi" in line for line in notices)
     with pytest.raises(ConfigError, match=r"--pretrained scripted: the mock, .* has no luigi"):
         resolved(*flags, "--character", "luigi", "--pretrained", "scripted")
 

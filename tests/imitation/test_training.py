@@ -5,14 +5,14 @@ import shutil
 import pytest
 
 from selfplay.checkpoint import RunDir, load_generation, load_latest_learner
-from selfplay.config.imitation_cli import parse
+from selfplay.cli.imitation import parse
 from selfplay.config.ppo import Config
-from selfplay.config.pretrained import with_pretrained
 from selfplay.errors import ConfigError, NotARunError, RunLockedError
 from selfplay.imitation.training import Training
 from selfplay.imitation.training_state import find_training
 from selfplay.policy.played_game import game_of
 from selfplay.policy.policy import load_policy
+from selfplay.ppo.pretrained import with_pretrained
 from tests.imitation.replays import end_of, games_of, habits_of, said, stopped, trained
 from tests.replays.replay_folders import write_game
 

@@ -7,9 +7,11 @@ import pytest
 import torch
 from gymnasium.utils.env_checker import check_env, data_equivalence
 
+from envs.errors import GameError
 from envs.gym import ENV_ID, MockMeleeEnv, MockMeleeVectorEnv
 from envs.melee.controller import ACTION_SPEC, NEUTRAL
 from envs.melee.observation import ENCODER_VERSION, OBS_WIDTH
+from envs.opponents import name_of
 from selfplay.checkpoint import ActionHeads, NetworkSpec, PolicyMeta, save_policy
 from selfplay.errors import CheckpointError, IncompatibleError
 from selfplay.policy.backbones import LAYERS
@@ -55,9 +57,11 @@ def play(env, steps=50):
 
 
 @pytest.mark.parametrize("as_text", [True, False])
-def test_a_policy_folder_sits_in_the_other_seat(tmp_path, as_text):
+def test_a_policy_sits_in_the_other_seat(tmp_path, as_text):
     folder = save(tmp_path / "policy")
-    env = gymnasium.make(ENV_ID, opponent=str(folder) if as_text else folder).unwrapped
+    player = load_opponent(str(folder) if as_text else folder)
+    assert name_of(player) == "policy"
+    env = gymnasium.make(ENV_ID, opponent=player).unwrapped
     check_env(env, skip_render_check=True)
     assert len(np.unique(play(env)[0], axis=0)) > 40  # it plays
 
@@ -66,11 +70,11 @@ def test_a_policy_folder_sits_in_the_other_seat(tmp_path, as_text):
 def test_it_repeats_itself_with_the_seed_of_the_environment(tmp_path, kind):
     folder = save(tmp_path / "policy", kind)
     for make in (MockMeleeEnv, partial(MockMeleeVectorEnv, 2)):
-        env = make(folder, max_episode_frames=20)
+        env = make(load_opponent(folder), max_episode_frames=20)
         first, episodes = play(env)
         assert episodes >= 2
         assert data_equivalence(first, play(env)[0], exact=True)
-        assert data_equivalence(first, play(make(folder, max_episode_frames=20))[0], exact=True)
+        assert data_equivalence(first, play(make(load_opponent(folder), max_episode_frames=20))[0], exact=True)
 
 
 @pytest.mark.parametrize("kind", LAYERS)
@@ -100,9 +104,15 @@ def test_it_plays_at_its_own_frame_skip_and_delay(tmp_path):
 def test_observations_of_another_version_are_refused(tmp_path):
     folder = save(tmp_path / "policy", encoder_version=ENCODER_VERSION + 1)
     with pytest.raises(IncompatibleError, match=f"version {ENCODER_VERSION + 1}, here is {ENCODER_VERSION}"):
-        MockMeleeEnv(folder)
+        load_opponent(folder)
 
 
 def test_a_folder_without_a_policy_is_named(tmp_path):
     with pytest.raises(CheckpointError, match="nothing_here"):
-        MockMeleeEnv(str(tmp_path / "nothing_here"))
+        load_opponent(tmp_path / "nothing_here")
+
+
+def test_the_path_of_a_policy_is_refused_with_the_call_that_loads_it(tmp_path):
+    for path in (tmp_path, str(tmp_path)):
+        with pytest.raises(GameError, match=rf"give opponent=selfplay\.policy\.opponent\.load_opponent\('{path}'"):
+            MockMeleeEnv(path)

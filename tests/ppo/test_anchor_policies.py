@@ -1,7 +1,7 @@
 """Shipped policies as fixed points of the ratings."""
 
 from selfplay.checkpoint import RunDir, read_policy_meta, shipped_policies
-from selfplay.config.ppo_cli import parse
+from selfplay.cli.ppo import parse
 from selfplay.league import anchors
 from selfplay.league.anchors import AnchorTable
 from selfplay.league.leaderboard import build

@@ -4,7 +4,7 @@ import pytest
 
 from selfplay import load_policy
 from selfplay.checkpoint import RunDir, load_latest_learner, resolve_policy
-from selfplay.config.ppo_cli import parse
+from selfplay.cli.ppo import parse
 from selfplay.errors import CheckpointError, ConfigError, NotARunError
 from tests.run.runs import ITERATION, assert_equal_runs, train
 

@@ -14,11 +14,11 @@ from envs.melee.dolphin.roster import CPU
 from envs.melee.rated import MELEE
 from envs.melee.tables import CHARACTERS
 from selfplay.checkpoint import RunDir, load_latest_learner
+from selfplay.cli.ppo import parse
 from selfplay.commands.rate import MatchPlayer, match_player_of, rate_run
 from selfplay.commands.replay import Replayer
 from selfplay.config.defaults import with_defaults
 from selfplay.config.ppo import Config
-from selfplay.config.ppo_cli import parse
 from selfplay.errors import ConfigError, IncompatibleError, SelfPlayError
 from selfplay.league.ledger import read_records
 from selfplay.policy.inference_batcher import InferenceBatcher

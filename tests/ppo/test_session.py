@@ -3,7 +3,7 @@ import pytest
 from envs.melee import bots
 from envs.melee.mock import MockMelee
 from selfplay.checkpoint import RunDir
-from selfplay.config.ppo_cli import parse
+from selfplay.cli.ppo import parse
 from selfplay.ppo.session import Session
 
 

@@ -2,13 +2,14 @@
 
 import io
 import json
+from dataclasses import replace
 
 import numpy as np
 
 from selfplay.checkpoint import RunDir, list_generations, load_latest_learner
 from selfplay.checkpoint.generations import read_policy_meta
-from selfplay.config.ppo_cli import parse
-from selfplay.ppo import app
+from selfplay.cli.ppo import parse
+from selfplay.ppo.train import train as train_ppo
 
 GAMES, STEPS, CAP = 4, 64, 120
 ITERATION = GAMES * STEPS  # steps of one
@@ -26,14 +27,7 @@ def train(folder, *arguments, resume=False, size=TINY):
     """Train in ``folder``; the exit code and what a person sees. A new run has the flags of ``size``, too."""
     invocation = parse([str(a) for a in ("--checkpoint", folder, *(("--resume",) if resume else size), *arguments)])
     stream = io.StringIO()
-    code = app.train(
-        invocation.config,
-        resume=invocation.resume,
-        explicit=invocation.explicit,
-        preset=invocation.preset,
-        stream=stream,
-    )
-    return code, stream.getvalue()
+    return train_ppo(replace(invocation, notice=None), stream), stream.getvalue()
 
 
 def hashes(folder):

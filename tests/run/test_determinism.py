@@ -104,7 +104,8 @@ def test_every_mode_goes_on_with_the_same_opponents(mode, tmp_path):
 @pytest.fixture
 def gpu(monkeypatch):
     """This machine seems to have a GPU, and nothing is said of cuBLAS."""
-    monkeypatch.setattr(resolve, "pick_device", lambda name: "cuda:0" if name == "cuda" else name)
+    monkeypatch.setattr(resolve, "check_device", lambda name: None)
+    monkeypatch.setattr(app, "pick_device", lambda name: "cuda:0" if name == "cuda" else name)
     monkeypatch.setenv(CUBLAS, "")
     monkeypatch.delenv(CUBLAS)
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from selfplay.config.ppo_cli import parse
+from selfplay.cli.ppo import parse
 from selfplay.errors import ConfigError
-from selfplay.ppo import app
+from selfplay.ppo.train import train
 from selfplay.run.lifecycle import cluster_for
 from selfplay.runner import ray_cluster
 
@@ -18,5 +18,5 @@ def test_a_mistake_costs_no_folder(monkeypatch, tmp_path):
     monkeypatch.setattr(ray_cluster.importlib.util, "find_spec", lambda name: None)
     invocation = parse(["--host", "ray", "--checkpoint", str(tmp_path / "run"), "--num-games", "2"])
     with pytest.raises(ConfigError, match="not installed"):
-        app.train(invocation.config, explicit=invocation.explicit)
+        train(invocation)
     assert not (tmp_path / "run").exists()

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from selfplay.checkpoint import create_run
-from selfplay.config.ppo_cli import parse
+from selfplay.cli.ppo import parse
 from selfplay.ppo.session import Session
 from selfplay.ppo.training import PPOTraining
 from selfplay.report.reporter import Feed

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 import pytest
 
 from selfplay import verbs
-from selfplay.config import dialogue_cli
+from selfplay.cli import dialogue
 from tests.dialogue.models import model_folder
 from tests.scripts.commands import ROOT, run_shell
 
@@ -65,7 +65,7 @@ def test_what_a_command_names_exists(command):
         stem = name.removeprefix("scripts/").removesuffix(".py")
         verb = verbs.WORDS.get(stem, stem.replace("_", "-"))
         if verb == "train":
-            dialogue_cli.parse(arguments)
+            dialogue.parse(arguments)
         else:
             importlib.import_module(f"selfplay.commands.cli.{verb.replace('-', '_')}").parser().parse_args(arguments)
     else:

@@ -7,7 +7,7 @@ from envs.melee import bots
 from scripts.studies.charts import COLOURS
 from scripts.studies.learning import chart, opponents, table
 from scripts.studies.pages import put_between, write_page
-from selfplay.config.ppo_cli import parse
+from selfplay.cli.ppo import parse
 from selfplay.errors import ConfigError
 
 

@@ -13,7 +13,7 @@ from scripts.studies.command_line import Command, exit_on_signals, tell_error
 from scripts.studies.kill_resume.kill_test import TRAININGS, KillTest, run_kill_test
 from scripts.studies.kill_resume.page import document, write
 from scripts.studies.pages import this_command
-from selfplay.config.ppo_cli import parse
+from selfplay.cli.ppo import parse
 from selfplay.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from scripts.studies.kill_resume.inspect_run import inspect_run, unfinished_save
 from scripts.studies.kill_resume.trainer_process import KillTime, TrainerProcess
 from selfplay.checkpoint import RunDir
 from selfplay.checkpoint.learner_state import has_state
+from selfplay.cli.ppo import parse
 from selfplay.config.dialogue import DialogueConfig
-from selfplay.config.ppo_cli import parse
 from selfplay.ppo.rating import config_of
 from selfplay.report.leaderboard_page.records import RunRecords
 

@@ -21,7 +21,7 @@ def command(
 
     def decorate(run: Callable[[argparse.Namespace], int | None]) -> Callable[[], int]:
         def main() -> int:
-            from selfplay.config.command_line import run_command
+            from selfplay.cli.running import run_command
 
             if one_thread:
                 os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -9,8 +9,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from selfplay.cli.parser import Parser, add_seed
 from selfplay.commands.cli import command
-from selfplay.config.command_line import Parser, add_seed
 from selfplay.errors import ConfigError
 
 if TYPE_CHECKING:

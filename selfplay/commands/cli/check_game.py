@@ -7,9 +7,9 @@ import json
 import sys
 from dataclasses import asdict
 
+from selfplay.cli.parser import Parser
 from selfplay.commands.cli import command
 from selfplay.commands.time_limit import SECONDS, TimeLimit
-from selfplay.config.command_line import Parser
 
 
 def parser() -> argparse.ArgumentParser:
@@ -37,7 +37,7 @@ def main(options: argparse.Namespace) -> int:
     """Print what was found; 1 where the game is broken."""
     limit = TimeLimit(options.seconds, lambda text: print(f"{text} ...", file=sys.stderr, flush=True))
     from envs.registry import find_game
-    from selfplay.config.ppo_cli import check_game
+    from selfplay.config.programs import check_game
 
     check_game(options.game)
     entry = find_game(options.game)

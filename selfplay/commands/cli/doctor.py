@@ -16,7 +16,7 @@ from selfplay.commands.doctor.finding import Check, PlannedRun
 
 def parser() -> argparse.ArgumentParser:
     """The command line; flags that the training has, too, mean what they mean there."""
-    from selfplay.config.command_line import Parser
+    from selfplay.cli.parser import Parser
 
     made = Parser(description=__doc__)
     made.add_argument("--dolphin", metavar="PATH", help="Slippi Dolphin: its folder or executable")
@@ -103,7 +103,7 @@ def run(options: argparse.Namespace) -> int:
 @console.command
 def main() -> int:
     try:
-        from selfplay.config.command_line import run_command
+        from selfplay.cli.running import run_command
     except ImportError:  # packages are missing: that much can be checked without them
         print("\n".join(check().line() for check in (software.system, software.python, software.packages)))
         return 1

@@ -7,8 +7,8 @@ import json
 import sys
 from pathlib import Path
 
+from selfplay.cli.parser import Parser, add_own_code, add_seed
 from selfplay.commands.cli import command
-from selfplay.config.command_line import Parser, add_own_code, add_seed
 
 
 def parser() -> argparse.ArgumentParser:

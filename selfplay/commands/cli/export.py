@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from selfplay.cli.parser import Parser, add_own_code
 from selfplay.commands.cli import command
-from selfplay.config.command_line import Parser, add_own_code
 
 
 def parser() -> argparse.ArgumentParser:

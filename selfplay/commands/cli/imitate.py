@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from selfplay.commands.cli.train import run
+import sys
+
 from selfplay.verbs import program
 
 
 def main() -> int:
-    from selfplay.config.command_line import exit_code
+    from selfplay.cli.imitation import parse
+    from selfplay.cli.running import exit_code
+    from selfplay.imitation.train import train
 
-    return exit_code(program(), lambda: run("imitation"))
+    return exit_code(program(), lambda: train(parse(sys.argv[1:])))

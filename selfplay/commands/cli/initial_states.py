@@ -9,8 +9,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from selfplay.cli.parser import Parser, add_seed
 from selfplay.commands.cli import command
-from selfplay.config.command_line import Parser, add_seed
 from selfplay.verbs import respelled
 
 EPILOG = """example:

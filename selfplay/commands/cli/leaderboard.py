@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from selfplay.cli.parser import Parser, add_own_code
 from selfplay.commands.cli import command
-from selfplay.config.command_line import Parser, add_own_code
 from selfplay.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def main(options: argparse.Namespace) -> None:
 
 def _check_game(run: Path, named: str) -> None:
     from selfplay.checkpoint import RunDir
-    from selfplay.config.game_type import game_of_run
+    from selfplay.cli.game_type import game_of_run
     from selfplay.evaluation.named_players import check_game_type
 
     check_game_type(str(run), game_of_run(RunDir(run)), named)

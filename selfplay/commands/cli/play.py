@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Final
 
 from envs.errors import GameError
 from envs.files import printable
+from selfplay.cli.parser import Parser, add_own_code, add_seed
 from selfplay.commands.cli import command
-from selfplay.config.command_line import Parser, add_own_code, add_seed
 from selfplay.errors import ConfigError, CorruptError, LeagueError, SelfPlayError
 from selfplay.verbs import program, respelled
 

@@ -6,8 +6,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from selfplay.cli.parser import Parser, add_own_code, add_seed
 from selfplay.commands.cli import command
-from selfplay.config.command_line import Parser, add_own_code, add_seed
 from selfplay.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -29,9 +29,10 @@ def parser() -> argparse.ArgumentParser:
 
 @command(parser)
 def main(options: argparse.Namespace) -> None:
+    from envs.registry import DIALOGUE
     from selfplay.checkpoint import RunDir, list_generations
     from selfplay.checkpoint.run_dir import named_run
-    from selfplay.config.game_type import game_of_run, is_dialogue_run
+    from selfplay.cli.game_type import game_of_run
     from selfplay.evaluation.named_players import check_game_type
     from selfplay.report.fight.saving import check_writable
 
@@ -41,8 +42,9 @@ def main(options: argparse.Namespace) -> None:
         if games is not None and games < 1:
             raise ConfigError(f"{flag} {games}: at least 1 is needed")
     folder = RunDir(named_run(options.run))
-    is_dialogue = is_dialogue_run(folder)
-    check_game_type(str(folder.path), game_of_run(folder), options.game_type)
+    game = game_of_run(folder)
+    is_dialogue = game in DIALOGUE
+    check_game_type(str(folder.path), game, options.game_type)
     check_writable(folder.ledger)
     from selfplay.commands.rate import GAMES, calibrate, match_player_of, rate_run, save_table
     from selfplay.league.anchors import FILE_NAME

@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from selfplay.cli.parser import Parser, add_own_code, add_seed
 from selfplay.commands.cli import command
-from selfplay.config.command_line import Parser, add_own_code, add_seed
 from selfplay.errors import ConfigError
 from selfplay.verbs import quoted, respelled
 

@@ -6,8 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from selfplay.cli.parser import Parser
 from selfplay.commands.cli import command
-from selfplay.config.command_line import Parser
 
 
 def parser() -> argparse.ArgumentParser:

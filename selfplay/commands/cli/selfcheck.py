@@ -9,8 +9,9 @@ import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from selfplay.cli.parser import Parser
 from selfplay.commands.cli import command
-from selfplay.config.command_line import Parser, check_name
+from selfplay.config.program import check_name
 from selfplay.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from selfplay.cli.parser import Parser
 from selfplay.commands.cli import command
-from selfplay.config.command_line import Parser
 
 FLAGS = {
     "batch_rows": ("--batch-rows", "rows (one seat of a game each) of an optimiser step (64)"),

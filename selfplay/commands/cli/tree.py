@@ -10,8 +10,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from selfplay.cli.parser import Parser
 from selfplay.commands.cli import command
-from selfplay.config.command_line import Parser
 from selfplay.errors import ConfigError
 
 if TYPE_CHECKING:

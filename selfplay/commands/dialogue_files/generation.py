@@ -22,7 +22,6 @@ from selfplay.commands.dialogue_files.settings import (
     refuse_other,
     write_settings,
 )
-from selfplay.config.dialogue_rules import game_of
 from selfplay.dialogue.players import (
     SERVED,
     check_opening,
@@ -32,6 +31,7 @@ from selfplay.dialogue.players import (
     server_of,
     writer_of,
 )
+from selfplay.dialogue.rules import game_of
 from selfplay.errors import ConfigError, RunnerError, ServerError, boundary
 from selfplay.learner.grpo import GRPOLearner
 from selfplay.learner.grpo_loss import GRPOSettings

@@ -92,8 +92,8 @@ def make_settings(values: Mapping[str, Any]) -> FileSettings:
     Raises:
         ConfigError: an invalid value, with its flag; or single games per state without a baseline across states.
     """
-    from selfplay.config.dialogue_rules import game_of, is_embedded
     from selfplay.dialogue.players import sampling_of  # loads torch
+    from selfplay.dialogue.rules import game_of, is_embedded
 
     given = dict(values)
     served = {"url": given.pop("server_url", None), "program": given.pop("server", None)}

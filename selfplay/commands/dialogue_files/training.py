@@ -20,8 +20,8 @@ from selfplay.commands.dialogue_files.rows import TRAIN, VAL
 from selfplay.commands.dialogue_files.settings import SETTINGS, FileSettings, read_settings, refuse_other, user_error
 from selfplay.commands.dialogue_files.table import TrainingTable, check_tables, read_table
 from selfplay.config.base import Group, Positive
-from selfplay.config.dialogue_rules import default_rate_and_kl, is_embedded
 from selfplay.dialogue.players import open_model, sampling_of
+from selfplay.dialogue.rules import default_rate_and_kl, is_embedded
 from selfplay.errors import ConfigError, LearnerError
 from selfplay.learner.advantages import with_advantages
 from selfplay.learner.grpo import GRPOLearner, GRPOStatistics

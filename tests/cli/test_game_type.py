@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from selfplay.config.game_type import is_dialogue
+from selfplay.cli.game_type import is_dialogue
 
 
 @pytest.mark.parametrize(
@@ -15,6 +15,8 @@ from selfplay.config.game_type import is_dialogue
         (["--game-type", "kuhn"], False),
         (["--game-type", "matching", "--game-type", "mock"], False),
         (["--set", "game.type=matching"], True),
+        (["--set", "game.type=matching", "--game-type", "mock"], False),
+        (["--set"], False),
         (["--game-type"], False),
         (["--config", "missing.toml"], False),
     ],

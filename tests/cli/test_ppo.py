@@ -3,10 +3,10 @@ from importlib import import_module
 import pytest
 
 from envs.registry import find_game
+from selfplay.cli.flags import make_parser
+from selfplay.cli.ppo import parse
 from selfplay.config import presets
-from selfplay.config.command_line import make_parser
 from selfplay.config.ppo import OPTIONS, Config
-from selfplay.config.ppo_cli import parse
 from selfplay.errors import ConfigError
 from selfplay.league.modes import MODES
 from tests.config.samples import OTHER
@@ -319,10 +319,10 @@ def test_a_file_of_settings_may_have_a_byte_order_mark(tmp_path):
     assert parse(["--config", str(path)]).config.ppo.gamma == 0.9
 
 
-@pytest.mark.parametrize("name", ["ppo_cli", "dialogue_cli", "imitation_cli"])
+@pytest.mark.parametrize("name", ["ppo", "dialogue", "imitation"])
 def test_no_help_tells_a_default_that_is_empty(name):
-    program = import_module(f"selfplay.config.{name}").PROGRAM
-    assert "(default )" not in make_parser(program).format_help()
+    command = import_module(f"selfplay.cli.{name}").COMMAND
+    assert "(default )" not in make_parser(command).format_help()
 
 
 def test_flags_cannot_be_abbreviated():

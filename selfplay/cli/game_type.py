@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 from contextlib import suppress
-from itertools import pairwise
 from pathlib import Path
 
 from envs.files import MAX_TEXT_BYTES, parse_toml, read_plain
@@ -18,24 +18,28 @@ def is_dialogue(arguments: Sequence[str]) -> bool:
 
     Invalid arguments raise nothing here; the parser reports them.
     """
-    named = _values(arguments, "--game-type")
-    named += [text.partition("=")[2] for text in _values(arguments, "--set") if text.startswith("game.type=")]
-    if named:
-        return named[-1] in DIALOGUE
-    for file in _values(arguments, "--config"):
+    given = _given(arguments)
+    sets = [text.partition("=")[2] for text in given.set if (text or "").startswith("game.type=")]
+    if given.game_type or sets:
+        return (given.game_type or sets[-1]) in DIALOGUE
+    if given.config:
         with suppress(OSError, ValueError):
-            game = _type_in(parse_toml(read_plain(Path(file), MAX_TEXT_BYTES, follow=True)))
+            game = _type_in(parse_toml(read_plain(Path(given.config), MAX_TEXT_BYTES, follow=True)))
             if game is not None:
                 return game in DIALOGUE
-    if "--resume" in arguments:
-        folders = _values(arguments, "--checkpoint")
+    if given.resume:
         with suppress(SelfPlayError):
-            return is_dialogue_run(resolve_run(Path(folders[-1]) if folders else None))
+            return game_of_run(resolve_run(Path(given.checkpoint) if given.checkpoint else None)) in DIALOGUE
     return False
 
 
-def is_dialogue_run(run: RunDir) -> bool:
-    return game_of_run(run) in DIALOGUE
+def _given(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    for flag in ("--game-type", "--config", "--checkpoint"):
+        parser.add_argument(flag, nargs="?")
+    parser.add_argument("--set", nargs="?", action="append", default=[])
+    parser.add_argument("--resume", nargs="?", const=True)
+    return parser.parse_known_args(arguments)[0]
 
 
 def game_of_run(run: RunDir) -> str:
@@ -49,9 +53,3 @@ def _type_in(document: object) -> str | None:
         case {"game": {"type": str(name)}}:
             return name
     return None
-
-
-def _values(arguments: Sequence[str], flag: str) -> list[str]:
-    """Values given to a flag, as `--flag value` or `--flag=value`."""
-    found = [text.partition("=")[2] for text in arguments if text.startswith(f"{flag}=")]
-    return found + [after for before, after in pairwise(arguments) if before == flag]

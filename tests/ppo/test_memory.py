@@ -6,12 +6,12 @@ import textwrap
 
 import pytest
 
-from selfplay.config import memory
+from selfplay.cli.ppo import parse
 from selfplay.config.defaults import with_defaults
-from selfplay.config.memory import FILES_MB, MB, check_memory, estimate
-from selfplay.config.ppo_cli import parse
 from selfplay.errors import ConfigError
 from selfplay.memory_limits import GB, Available
+from selfplay.ppo import memory
+from selfplay.ppo.memory import FILES_MB, MB, check_memory, estimate
 from tests.support.processes import finish
 
 MEASURED = textwrap.dedent(

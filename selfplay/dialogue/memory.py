@@ -10,7 +10,7 @@ import tracemalloc
 from typing import TYPE_CHECKING, Any, Final
 
 from envs.dialogue.contract import SEATS
-from selfplay.config.dialogue_rules import is_embedded
+from selfplay.dialogue.rules import is_embedded
 from selfplay.errors import ConfigError
 from selfplay.memory_limits import as_size, available_memory, resident_memory
 from selfplay.runner.dialogue import GameSpec, play_games

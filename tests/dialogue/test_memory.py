@@ -2,18 +2,20 @@ import pytest
 
 pytest.importorskip("transformers", reason="needs the extra: pip install -e '.[dialogue]'")
 
-from selfplay.config import dialogue_memory
-from selfplay.config.dialogue_cli import parse
+from selfplay.cli.dialogue import parse
 from selfplay.config.resolve import resolve_dialogue
+from selfplay.dialogue import memory
+from selfplay.dialogue.rules import game_of
 from selfplay.errors import ConfigError
 from selfplay.memory_limits import GB, Available
 
 
 def resolved(monkeypatch, *arguments, there=16 * GB):
-    monkeypatch.setattr(dialogue_memory, "available_memory", lambda: Available(there, "this container"))
-    monkeypatch.setattr(dialogue_memory, "resident_memory", lambda: 0)
+    monkeypatch.setattr(memory, "available_memory", lambda: Available(there, "this container"))
+    monkeypatch.setattr(memory, "resident_memory", lambda: 0)
     invocation = parse(list(arguments))
-    return resolve_dialogue(invocation.config, invocation.explicit)
+    config = resolve_dialogue(invocation.config, invocation.explicit)
+    memory.check_dialogue_memory(config, *game_of(config), resumed=False)
 
 
 @pytest.mark.parametrize("game", ["kuhn_text", "matching"])
@@ -32,6 +34,6 @@ def test_usual_runs_pass(monkeypatch, game):
 
 
 def test_keys_and_values_count_up_to_the_limit_of_the_store():
-    few, many, most = (dialogue_memory._kept_keys_and_values(count) for count in (1000, 2000, 10**9))
+    few, many, most = (memory._kept_keys_and_values(count) for count in (1000, 2000, 10**9))
     assert many == 2 * few
     assert most == 4 * GB

@@ -1,31 +1,26 @@
-"""The command line of ``selfplay train``, and what all scripts need of one."""
+"""The programs that train, and their checks of names; from values by dotted name to a call of a trainer."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from envs.errors import GameError, UnknownNameError
-from envs.melee.tables import check_readable
+from envs.melee.tables import check_readable, names_of
 from envs.plugins import PETTINGZOO, allow, is_plugin, meant_environment, meant_module
-from envs.registry import DIALOGUE, GAMES, GameEntry, find_character, find_game, known_games
+from envs.registry import GAMES, GameEntry, find_character, find_game, known_games
 from envs.spelling import nearest
-from selfplay.config import command_line, dialogue, presets
-from selfplay.config.command_line import Invocation, Program, check_name
-from selfplay.config.options import flag_of, moved
+from selfplay.config import dialogue, imitation, presets, program
+from selfplay.config.dialogue import DialogueConfig
+from selfplay.config.imitation import ImitationConfig
+from selfplay.config.options import flag_of
 from selfplay.config.ppo import OPTIONS, RANDOM, Config, RunConfig
+from selfplay.config.program import Invocation, Program, check_name
 from selfplay.errors import ConfigError
 from selfplay.league.modes import MODES
-
-EPILOG: Final = f"""modes: {", ".join(sorted(MODES)[:-1])},
-  {max(MODES)}; --character list and --stage list show the others of these names
-Without settings of a preset: laptop with --track-elo for fights, else board
-examples:
-  selfplay train --resume --timesteps 20M
-  selfplay train --game-type matching --help  # dialogue games
-"""
-
+from selfplay.runner.chaos import FORCED, parse_plan
 
 FIGHTS_PRESET: Final = "laptop"
 GAMES_PRESET: Final = "board"
@@ -68,13 +63,13 @@ def check_own_code(explicit: dict[str, Any], game: str = "game.type") -> None:
         allow(name)
 
 
-def _imply(explicit: dict[str, Any]) -> None:
+def _end_ppo(explicit: dict[str, Any]) -> None:
     """A time limit alone ends a run."""
     if "run.max_minutes" in explicit and "run.timesteps" not in explicit:
         explicit["run.timesteps"] = None
 
 
-def _check_names(config: Config) -> None:
+def _check_ppo(config: Config) -> None:
     game = config.game.entry
     if game.fighter:
         names = (config.game.character, config.game.opponent_character, config.game.stage)
@@ -98,34 +93,18 @@ def _check_character(flag: str, name: str | None, game: GameEntry) -> None:
         raise ConfigError(f"{flag} {name}: {error}") from error
 
 
-PROGRAM: Final = Program(
-    description="Train a policy by self-play.",
-    epilog=EPILOG,
+PPO: Final = Program(
     settings=Config,
     options=OPTIONS,
     presets=presets.PPO,
     example=("ppo.gamma", "0.98"),
-    page="docs/guide.md",
-    resume="Continue the run of --checkpoint, or the newest",
-    imply=_imply,
-    check=_check_names,
-    words={name: f"--game-type {name}" for name in (*GAMES, *DIALOGUE)} | {"melee": MELEE},
-    elsewhere={
-        flag: f"the dialogue games: --game-type {' or '.join(DIALOGUE)}"
-        for flag in (*(option.flag for option in dialogue.OPTIONS), *moved(dialogue.DialogueConfig))
-        if flag not in {mine.flag for mine in OPTIONS}
-    },
+    imply=_end_ppo,
+    check=_check_ppo,
 )
 
 
-def parse(arguments: Sequence[str]) -> Invocation[Config]:
-    """The configuration that the arguments ask for; errors as of ``command_line.parse``."""
-    explicit, preset, resume = command_line.read(PROGRAM, arguments)
-    return invoke(explicit, preset, resume=resume)
-
-
-def invoke(explicit: dict[str, Any], preset: str | None = None, *, resume: bool = False) -> Invocation[Config]:
-    """The same of values by dotted name, which are added to. A bare call gets the preset of its game.
+def invoke_ppo(explicit: dict[str, Any], preset: str | None = None, resume: bool = False) -> Invocation[Config]:
+    """The call with the values that the user gave, see ``program.invoke``. A bare call gets the preset of its game.
 
     A call is bare if it gives neither a preset nor a setting that the preset has, except what the run starts from. A
     call with some of these settings keeps the plain defaults: it would mix them with values that were not asked for.
@@ -134,16 +113,16 @@ def invoke(explicit: dict[str, Any], preset: str | None = None, *, resume: bool 
     check_own_code(explicit)
     implied = None if preset or resume else _preset_of(explicit)
     if implied is None:
-        return command_line.invoke(PROGRAM, explicit, preset, resume=resume)
-    settings = command_line.preset_values(PROGRAM, implied).keys() - {"run.pretrained"}
+        return program.invoke(PPO, explicit, preset, resume)
+    settings = program.preset_values(PPO, implied).keys() - {"run.pretrained"}
     if given := [flag_of(OPTIONS, path) for path in explicit if path in settings]:
         rated = " --track-elo" if implied == FIGHTS_PRESET and "league.track_elo" not in explicit else ""
         why = f"Plain defaults, not preset {implied}, because of {', '.join(given)}"
-        call = command_line.invoke(PROGRAM, explicit, preset)
+        call = program.invoke(PPO, explicit, preset)
         return replace(call, notice=f"{why}. With the preset: --preset {implied}{rated}")
     if implied == FIGHTS_PRESET:
         explicit.setdefault("league.track_elo", True)
-    call = command_line.invoke(PROGRAM, explicit, implied)
+    call = program.invoke(PPO, explicit, implied)
     return replace(call, notice=_limits(call))
 
 
@@ -168,3 +147,45 @@ def _limits(call: Invocation[Config]) -> str:
         f"Preset {call.preset}{rated}: {', '.join(ends)}, {run.num_games} games at once. "
         f"--preset none has the plain defaults: {plain.timesteps:,} steps, {plain.num_games} games"
     )
+
+
+def _end_dialogue(explicit: dict[str, Any]) -> None:
+    """With a limit of turns or time only, the number of games has no limit."""
+    check_own_code(explicit)
+    if {"run.max_minutes", "run.timesteps"} & explicit.keys() and "run.games" not in explicit:
+        explicit["run.games"] = None
+
+
+def _check_dialogue(config: DialogueConfig) -> None:
+    """Checks beyond types; games and models are checked when they are opened."""
+    for kind in parse_plan(config.run.chaos):
+        if kind in FORCED and config.run.host != "ray":
+            raise ConfigError(
+                f"--chaos {config.run.chaos}: {kind} needs a process, and dialogue games have none: add --host ray"
+            )
+
+
+DIALOGUE: Final = Program(
+    settings=DialogueConfig,
+    options=dialogue.OPTIONS,
+    presets=presets.DIALOGUE,
+    example=("grpo.kl", "0.001"),
+    imply=_end_dialogue,
+    check=_check_dialogue,
+)
+
+
+def _check_imitation(config: ImitationConfig) -> None:
+    for name in config.data.character:
+        check_readable(name)
+        check_name("--character", name, names_of("characters"))
+
+
+IMITATION: Final = Program(
+    settings=ImitationConfig,
+    options=imitation.OPTIONS,
+    presets=presets.IMITATION,
+    example=("learn.epochs", "20"),
+    imply=partial(check_own_code, game="data.game"),
+    check=_check_imitation,
+)

@@ -1,8 +1,9 @@
 import pytest
 
+from selfplay.cli.imitation import parse
 from selfplay.config import presets
 from selfplay.config.imitation import OPTIONS, ImitationConfig
-from selfplay.config.imitation_cli import parse
+from selfplay.config.resolve import resolve_imitation
 from selfplay.errors import ConfigError
 
 OTHER = {
@@ -19,9 +20,14 @@ def values(config):
     return {f"{group}.{name}": value for group, part in config.model_dump().items() for name, value in part.items()}
 
 
+def resolved(arguments):
+    call = parse(arguments)
+    return resolve_imitation(call.config, call.explicit)
+
+
 def refusal(*arguments):
     with pytest.raises(ConfigError) as caught:
-        parse(arguments)
+        resolved(arguments)
     assert caught.value.exit_code == 2
     assert "\n" not in str(caught.value)
     return str(caught.value)

@@ -2,9 +2,9 @@ import pytest
 
 pytest.importorskip("transformers", reason="needs the extra: pip install -e '.[dialogue]'")
 
-from selfplay.config import ppo_cli as fights
+from selfplay.cli import ppo as fights
+from selfplay.cli.dialogue import parse
 from selfplay.config.dialogue import DialogueConfig
-from selfplay.config.dialogue_cli import parse
 from selfplay.errors import ConfigError
 
 GAME = ["--game-type", "matching"]

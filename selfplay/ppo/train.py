@@ -1,0 +1,49 @@
+"""One run from a configuration to its last line. What needs no torch, which takes seconds to load, comes first."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from selfplay.checkpoint import check_new_run, load_latest_learner, resolve_run
+from selfplay.config.resolve import resolve_ppo
+from selfplay.machine import usable_cores
+from selfplay.memory_limits import check_address_space
+from selfplay.run.saved_state import PPOState, check_state
+
+if TYPE_CHECKING:
+    from selfplay.config.ppo import Config
+    from selfplay.config.program import Invocation
+    from selfplay.ppo.session import Hooks
+
+
+def train(call: Invocation[Config], stream: TextIO | None = None, hooks: Hooks | None = None) -> int:
+    """Train a run to its end; the exit code.
+
+    Args:
+        call: What the user asked for.
+        stream: Where a person looks; by default standard output.
+        hooks: Functions of the caller's.
+
+    Raises:
+        SelfPlayError: with the message and exit code for the user.
+    """
+    stream, notices = stream or sys.stdout, list[str]()
+    check_address_space(usable_cores())
+    folder, named = Path(call.config.run.checkpoint), "run.checkpoint" in call.explicit
+    if call.resume:
+        run = resolve_run(folder if named else None)
+        with run.lock():
+            state = load_latest_learner(run)
+            check_state(state, PPOState)
+            config = resolve_ppo(call.config, call.explicit, state, notices.append)
+            from selfplay.ppo import app
+
+            return app.resume(replace(call, config=config), run, state, stream, hooks, notices)
+    config = resolve_ppo(call.config, call.explicit, notify=notices.append)
+    check_new_run(folder, is_default=not named)
+    from selfplay.ppo import app
+
+    return app.start(replace(call, config=config), stream, hooks, notices)
