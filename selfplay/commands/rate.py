@@ -39,8 +39,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from selfplay.checkpoint import RunDir
-    from selfplay.league.records import MatchRecord
-    from selfplay.league.rewards import RewardRecord
+    from selfplay.league.records import GameRecord
     from selfplay.ppo.rating import RatingSettings
 
 BATCH: Final = 256  # games side by side: many cost little more than few, as each policy acts once for all of its own
@@ -105,7 +104,7 @@ def round_robin(
     settings: Rated,
     games: int,
     seed: int,
-    play_some: Callable[[Sequence[Matchup]], Sequence[MatchRecord | RewardRecord]],
+    play_some: Callable[[Sequence[Matchup]], Sequence[GameRecord]],
     at_once: int,
     notify: Callable[[str], object],
 ) -> AnchorTable:
@@ -129,7 +128,7 @@ def round_robin(
     fixtures = [
         Matchup((a, b), seed=derive(seed, "calibrate", a, b, i)) for i in range(rounds) for a, b in pairs
     ]  # every pair again and again, so that a batch has long and short games
-    records: list[MatchRecord | RewardRecord] = []
+    records: list[GameRecord] = []
     started = time.monotonic()
     for start in range(0, len(fixtures), at_once):
         records += play_some(fixtures[start : start + at_once])
@@ -175,7 +174,7 @@ def spend(
     players: Sequence[str],
     budget: int,
     seed: int,
-    play_some: Callable[[Sequence[Matchup]], Sequence[MatchRecord | RewardRecord]],
+    play_some: Callable[[Sequence[Matchup]], Sequence[GameRecord]],
     at_once: int,
     notify: Callable[[str], object],
 ) -> int:

@@ -34,7 +34,7 @@ from selfplay.runner.work_queue import FIRST_TIMEOUT_S, Job, Limits, WorkQueue
 
 if TYPE_CHECKING:
     from selfplay.dialogue.session import DialogueSession
-    from selfplay.league.rewards import RewardRecord
+    from selfplay.league.records import GameRecord
     from selfplay.league.schedule import Matchup
     from selfplay.learner.grpo import GRPOStatistics
     from selfplay.report.dialogue import DialogueReport
@@ -189,7 +189,7 @@ def _rating(session: DialogueSession) -> Rating | None:
     def open_games() -> RaterResource:
         torch.set_num_threads(session.threads)  # nothing else computes while it plays
 
-        def rate(matchups: Sequence[Matchup], iteration: int, stop: Callable[[], bool]) -> list[RewardRecord]:
+        def rate(matchups: Sequence[Matchup], iteration: int, stop: Callable[[], bool]) -> list[GameRecord]:
             # Models are loaded each time: a restarted learner makes other generations of the same names.
             contenders = FrozenPlayers(session.config, session.run, session.device)
             return play_dialogues(matchups, contenders, session.rating, iteration, stop)

@@ -24,7 +24,7 @@ import numpy as np
 from selfplay.errors import LeagueError
 from selfplay.league.bradley_terry import information
 from selfplay.league.ratings import ELO, Ratings, gap_variance
-from selfplay.league.records import ANCHOR, OUTSIDE, START, check_player, generation_number, ladder_key, scores
+from selfplay.league.records import ANCHOR, OUTSIDE, START, check_player, generation_number, ladder_key
 from selfplay.league.statistics import ScoreInterval, score_interval
 
 if TYPE_CHECKING:
@@ -229,8 +229,7 @@ def results(games: GameTable, scripted: str, since: float = 0) -> tuple[Floats, 
     counts = theirs.any(axis=1) & (age >= since)
     if counts.sum() > GAMES_PER_RESULT:
         counts &= age >= np.sort(age[counts])[-GAMES_PER_RESULT]
-    first = scores(games.stocks, games.percents)
-    return np.where(theirs[:, 0], 1.0 - first, first)[counts], games.pairs[counts]
+    return np.where(theirs[:, 0], 1.0 - games.scores, games.scores)[counts], games.pairs[counts]
 
 
 def scores_against(games: GameTable, scripted: Sequence[str]) -> dict[str, tuple[int, ScoreInterval]]:

@@ -35,8 +35,7 @@ from selfplay.runner.work_queue import Job, Limits, WorkQueue
 from selfplay.verbs import quoted
 
 if TYPE_CHECKING:
-    from selfplay.league.records import MatchRecord
-    from selfplay.league.rewards import RewardRecord
+    from selfplay.league.records import GameRecord
     from selfplay.league.schedule import Matchup
     from selfplay.ppo.session import Session
     from selfplay.report.metrics import IterationReport
@@ -232,7 +231,7 @@ def _rating(session: Session, feed: Feed, blocks: Blocks) -> Rating | None:
         emulators = arena(config, run, feed.notice, blocks.infer) if real_time else None
         play = partial(play_in_threads, update_threads(config.run.threads)) if emulators is None else emulators.play
 
-        def rate(matchups: Sequence[Matchup], iteration: int, stop: Any) -> list[MatchRecord | RewardRecord]:  # noqa: ANN401
+        def rate(matchups: Sequence[Matchup], iteration: int, stop: Any) -> list[GameRecord]:  # noqa: ANN401
             # Loaded again each time: a learner that crashed makes other generations of the same names.
             names = sorted({name for matchup in matchups for name in matchup.players})
             contenders = {name: contender(name) for name in names}

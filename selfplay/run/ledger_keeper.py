@@ -16,7 +16,7 @@ from selfplay.league.anchors import find_table
 from selfplay.league.games import GameTable
 from selfplay.league.ledger import Ledger
 from selfplay.league.ratings import Ratings, rate
-from selfplay.league.records import MatchRecord, generation_number
+from selfplay.league.records import GameRecord, generation_number
 from selfplay.league.schedule import LAST_WEIGHT, NEWEST_WEIGHT, Matchup, plan
 from selfplay.runner.worker import Worker
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from selfplay.league.anchors import AnchorTable, Origin
-    from selfplay.league.rewards import RewardRecord
     from selfplay.supervision import Context
 
 T = TypeVar("T")
@@ -41,7 +40,7 @@ class LedgerKeeper:
         self._keep_rows = keep_rows
         self._worker: Worker | None = None
         self._ledger: Ledger | None = None
-        self._waiting: list[MatchRecord | RewardRecord] = []  # played, but the disk did not take them
+        self._waiting: list[GameRecord] = []  # played, but the disk did not take them
         self._open = asyncio.Event()
         self._fitted: tuple[int, dict[str, float]] = (-1, {})  # number of rows, and the Elo of all players
 
@@ -71,7 +70,7 @@ class LedgerKeeper:
         worker, ledger = await self._opened()
         return await worker.submit(ledger.games)
 
-    async def record(self, records: Sequence[MatchRecord | RewardRecord]) -> None:
+    async def record(self, records: Sequence[GameRecord]) -> None:
         """Append games; returns when the disk has them.
 
         Raises:

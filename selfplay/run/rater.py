@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
     from selfplay.checkpoint import LearnerState, RunDir
     from selfplay.league.games import GameTable
-    from selfplay.league.records import MatchRecord
-    from selfplay.league.rewards import RewardRecord
+    from selfplay.league.records import GameRecord
     from selfplay.league.schedule import Matchup
     from selfplay.run.progress import Progress
 
@@ -42,7 +41,7 @@ MIN_GAMES_OF_ALL: Final = 32  # and for all of them together
 LAST_MATCHUPS: Final = 8  # matchups of the last generation, also where the share is spent
 COST_S: Final = 0.05  # of a game that is not played in real time, before any was played
 SHARE_WHILE_TRAINING: Final = 0.6  # part of the share that is spent while training; the rest is for the last generation
-Play = Callable[["Sequence[Matchup]", int, Callable[[], bool]], "Sequence[MatchRecord | RewardRecord]"]
+Play = Callable[["Sequence[Matchup]", int, Callable[[], bool]], "Sequence[GameRecord]"]
 """Plays matchups, blocking: ``(matchups, iteration, stop)``; games that fail are left out, and so are those after
 ``stop()`` has returned true."""
 
@@ -70,7 +69,7 @@ class RaterResource:
         test: tuple[str, str] | None = None,
         *,
         last: bool = False,
-    ) -> Sequence[MatchRecord | RewardRecord]:
+    ) -> Sequence[GameRecord]:
         """Plan and play at most ``budget`` games. Blocks.
 
         Args:
@@ -241,7 +240,7 @@ class Rater:
     ) -> int:
         """Plan and play games and write them down; returns how many were played."""
         started = time.monotonic()
-        records: Sequence[MatchRecord | RewardRecord] = ()
+        records: Sequence[GameRecord] = ()
         try:
             known = await self._ledger.games()
             job: Job[RaterResource] = Job(

@@ -85,8 +85,8 @@ def test_fixtures_become_records(contenders):
         assert first.seed == second.seed
         assert [s.player for s in first.seats] == [s.player for s in reversed(second.seats)]
     for record in records:
-        assert (record.iteration, record.settings, record.stage) == (7, SETTINGS.settings, RULES.stage)
-        assert (record.sampling, record.frames, record.ended) == ("stochastic", 120, "cap")
+        assert (record.iteration, record.game, record.settings) == (7, "mock", SETTINGS.settings)
+        assert (record.sampling, record.steps, record.facts["finished"]) == ("stochastic", 120, False)
         assert record.seats[0].player != record.seats[1].player
         assert {s.version for s in record.seats if s.player == "gen_5"} <= {
             contenders["gen_5"].policy.meta.weights_hash
@@ -99,7 +99,7 @@ def test_two_characters_make_fixtures_of_four(contenders):
     fixtures = plan_games(GameTable.of([]), BOTH, PLAYERS, 9, np.random.default_rng(0))
     assert len(fixtures) == 2
     records = play_matchups(fixtures, contenders, BOTH, iteration=1)
-    assert len({(r.seats[0].player, r.seats[0].character) for r in records[:4]}) == 4
+    assert len({(r.seats[0].player, r.facts["characters"][0]) for r in records[:4]}) == 4
 
 
 def test_plans_build_on_the_games_of_these_settings_alone(contenders):
