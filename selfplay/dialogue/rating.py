@@ -39,7 +39,7 @@ LARGE: Final = 3  # maximum number of other models: two players and their partne
 
 @dataclass(frozen=True, slots=True)
 class DialogueRating:
-    """Conditions of the rating games of a run (``Rated``)."""
+    """Conditions of the rating games of a run (``RatingConditions``)."""
 
     game: str
     entry: DialogueEntry

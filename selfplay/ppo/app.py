@@ -37,7 +37,7 @@ from selfplay.report.plain import PlainReporter, StreamSink
 from selfplay.report.reporter import Tee
 from selfplay.run.lifecycle import cluster_for, run_to_end, stop_signal
 from selfplay.run.progress import resumed_at
-from selfplay.run.rater import prepare_best
+from selfplay.run.rating_games import prepare_best
 from selfplay.run.saved_state import PPOState, check_ratings, check_state
 
 if TYPE_CHECKING:

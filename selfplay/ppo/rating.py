@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
     from selfplay.checkpoint import RunDir
 
-Play = Callable[[Sequence[Matchup], Mapping[str, Contender], Rules, Callable[[], bool]], Sequence[MatchResult | None]]
+PlayMatches = Callable[
+    [Sequence[Matchup], Mapping[str, Contender], Rules, Callable[[], bool]], Sequence[MatchResult | None]
+]
 """Plays matchups, see ``match.play``; None stands for one that could not be played."""
 
 
@@ -92,7 +94,7 @@ def play_matchups(
     settings: RatingSettings,
     iteration: int,
     stop: Callable[[], bool] = lambda: False,
-    play: Play = play,
+    play: PlayMatches = play,
 ) -> list[GameRecord]:
     """Play all games of matchups and record those that ``play`` did not give up. Blocks."""
     games = [game for matchup in matchups for game in matchup.games(*settings.bodies)]
@@ -131,6 +133,7 @@ def _common(settings: RatingSettings, stats: Stats, iteration: int) -> dict[str,
 class FightFacts(LeagueRecord):
     """The facts of a fight, see ``GameRecord``, in seat order."""
 
+    stage: str
     characters: tuple[str, str]
     stocks: tuple[Count, Count]  # left at the end
     percents: tuple[Amount, Amount]
@@ -162,6 +165,7 @@ def fight_record(
 ) -> GameRecord:
     """The record of a fight that has just ended, from the counters of both seats [2]."""
     facts: Facts = {
+        "stage": settings.rules.stage,
         "characters": [*characters],
         "stocks": stats["stocks"].tolist(),
         "percents": stats["percent"].tolist(),

@@ -27,6 +27,7 @@ def record(
     """A fight of two players, won by the first unless said otherwise."""
     mine, other = (stocks[0], -percents[0]), (stocks[1], -percents[1])
     facts = {
+        "stage": "final_destination",
         "characters": characters,
         "stocks": stocks,
         "percents": percents,

@@ -5,9 +5,10 @@ import asyncio
 import pytest
 
 from selfplay.errors import CheckpointError, CorruptError, DiskError
+from selfplay.league.anchors import highest
 from selfplay.league.ledger import read_games
 from selfplay.run.disk import OLD, STATE, DiskWatch
-from selfplay.run.ledger_keeper import LedgerKeeper, highest
+from selfplay.run.ledger import RunLedger
 from selfplay.run.saving import SavePoints
 from tests.league.test_ledger import RECORDS
 from tests.run.disks import Disk
@@ -85,7 +86,7 @@ def test_games_wait_until_the_ledger_takes_them(tmp_path, monkeypatch):
             pass
 
     async def play():
-        keeper = LedgerKeeper(path)
+        keeper = RunLedger(path)
         child = asyncio.create_task(keeper.run(Ready()))
         await keeper.record(RECORDS[:1])
         disk.fill()
