@@ -151,7 +151,7 @@ def fight_facts(game: GameRecord) -> FightFacts:
     try:
         return FightFacts.model_validate(game.facts)
     except ValidationError as error:
-        raise LeagueError(f"game {game.match}: {first_problem(error, 'facts')}") from error
+        raise LeagueError(f"game {game.match} of the ledger: {first_problem(error, 'facts')}") from error
 
 
 def fight_record(
