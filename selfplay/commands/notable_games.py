@@ -11,7 +11,7 @@ from selfplay.errors import ConfigError
 from selfplay.league.ledger import read_records
 from selfplay.league.ratings import Ratings, expected_score
 from selfplay.league.records import GameRecord, generation_number
-from selfplay.ppo.rating import fight_facts
+from selfplay.ppo.fight_facts import fight_facts
 from selfplay.report.tree import counted
 
 if TYPE_CHECKING:

@@ -20,7 +20,8 @@ from selfplay.commands.watch import recorded
 from selfplay.errors import IncompatibleError, SelfPlayError, boundary
 from selfplay.evaluation.players import contender
 from selfplay.league.schedule import Matchup
-from selfplay.ppo.rating import config_of, fight_facts, settings_of
+from selfplay.ppo.fight_facts import fight_facts
+from selfplay.ppo.rating import config_of, settings_of
 from selfplay.runner.match import Contender, play_in
 
 if TYPE_CHECKING:

@@ -7,15 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
 from envs.rated import FINISHED
 from envs.registry import find_game
 from selfplay.config.ppo import Config
 from selfplay.config.resume import started_with
-from selfplay.errors import LeagueError, first_problem
 from selfplay.league.anchors import find_table
-from selfplay.league.records import Amount, Count, Facts, GameRecord, LeagueRecord, Sampling, Seat, settings_hash
+from selfplay.league.records import Facts, GameRecord, Sampling, Seat, settings_hash
 from selfplay.league.schedule import Matchup
 from selfplay.runner.match import Contender, MatchResult, Rules, Stats, fight_scores, play
 
@@ -130,30 +127,6 @@ def _common(settings: RatingSettings, stats: Stats, iteration: int) -> dict[str,
     }
 
 
-class FightFacts(LeagueRecord):
-    """The facts of a fight, see ``GameRecord``, in seat order."""
-
-    stage: str
-    characters: tuple[str, str]
-    stocks: tuple[Count, Count]  # left at the end
-    percents: tuple[Amount, Amount]
-    damage: tuple[Amount, Amount]  # dealt by the seat, in percent
-    self_destructs: tuple[Count, Count]
-    finished: bool  # a player was out of stocks, so that neither timer nor cap ended the fight
-
-
-def fight_facts(game: GameRecord) -> FightFacts:
-    """The facts of a fight.
-
-    Raises:
-        LeagueError: the game is no fight, or the facts are invalid.
-    """
-    try:
-        return FightFacts.model_validate(game.facts)
-    except ValidationError as error:
-        raise LeagueError(f"game {game.match} of the ledger: {first_problem(error, 'facts')}") from error
-
-
 def fight_record(
     seats: tuple[Seat, Seat],
     characters: tuple[str, str],
@@ -163,7 +136,7 @@ def fight_record(
     iteration: int,
     round: int = 0,
 ) -> GameRecord:
-    """The record of a fight that has just ended, from the counters of both seats [2]."""
+    """The record of a fight that has just ended, from the counters of both seats [2]; see ``FightFacts``."""
     facts: Facts = {
         "stage": settings.rules.stage,
         "characters": [*characters],
