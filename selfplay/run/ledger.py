@@ -70,11 +70,16 @@ class RunLedger:
         Raises:
             DiskError: it refused; they are kept, the newest ``WAITING`` of them, and written before the next ones.
         """
-        worker, ledger = await self._opened()
+        await self._opened()
         self._waiting = [*self._waiting, *records][-WAITING:]
+        await self.write_rest()
+        return await self.games()
+
+    async def write_rest(self) -> None:
+        """Write games that the disk did not take before; DiskError where it does not now."""
+        worker, ledger = await self._opened()
         await worker.submit(ledger.append, self._waiting)
         self._waiting = []
-        return await worker.submit(ledger.games)
 
     async def strengths(
         self, conditions: RatingConditions, generations: Collection[str], run: Path

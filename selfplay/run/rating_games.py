@@ -218,8 +218,8 @@ class RatingGames:
         return highest(await self.strengths(generations))
 
     async def write_rest(self) -> None:
-        """Games that the disk did not take before; DiskError where it does not now."""
-        await self._ledger.record([])
+        """See ``RunLedger.write_rest``."""
+        await self._ledger.write_rest()
 
     async def rate_if_due(self, progress: Progress) -> None:
         """Play a block of games when it is time for one and the budget allows it."""

@@ -128,16 +128,16 @@ def test_games_wait_until_the_ledger_takes_them(tmp_path, monkeypatch):
             pass
 
     async def play():
-        keeper = RunLedger(path)
-        child = asyncio.create_task(keeper.run(Ready()))
-        await keeper.record(RECORDS[:1])
+        ledger = RunLedger(path)
+        child = asyncio.create_task(ledger.run(Ready()))
+        await ledger.record(RECORDS[:1])
         disk.fill()
         for record in RECORDS[1:3]:
             with pytest.raises(DiskError, match="No space left"):
-                await keeper.record([record])
-        rows = keeper.rows, len(await asyncio.to_thread(read_games, path))
+                await ledger.record([record])
+        rows = ledger.rows, len(await asyncio.to_thread(read_games, path))
         disk.empty()
-        await keeper.record([])
+        await ledger.write_rest()
         child.cancel()
         await asyncio.gather(child, return_exceptions=True)
         return rows
