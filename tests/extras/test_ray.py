@@ -37,9 +37,10 @@ def environment(tmp_path):
     folder = Path("/tmp") / f"sp-{secrets.token_hex(3)}"  # sockets have short names
     folder.mkdir()
     kept = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")  # in another home rules are compiled anew
     yield {**kept, "HOME": str(tmp_path / "home"), "TMPDIR": str(folder), "PYTHONPATH": str(ROOT)} | {
-        "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "torch")
-    }
+        "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "torch"), "XDG_CACHE_HOME": cache,
+    }  # fmt: skip
     assert wait_for(lambda: not any(folder.iterdir())), sorted(folder.iterdir())
     folder.rmdir()
 

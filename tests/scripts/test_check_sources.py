@@ -1,4 +1,7 @@
-"""No source of the project turns what others hand over into running code, nor listens to more than this machine."""
+"""What may not stand in a source: what turns data of others into running code, or listens to more than this machine.
+
+``make check`` looks through all sources.
+"""
 
 import pytest
 
