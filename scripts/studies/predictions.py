@@ -26,7 +26,7 @@ from selfplay.commands.rate import ON_ALL_CORES
 from selfplay.evaluation.players import contender
 from selfplay.league.anchors import find_table
 from selfplay.league.ratings import Ratings, expected_score
-from selfplay.league.records import MatchRecord, generation_number, score
+from selfplay.league.records import generation_number
 from selfplay.league.schedule import Matchup
 from selfplay.league.statistics import Z95
 from selfplay.ppo.rating import play_matchups, settings_of
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from selfplay.league.rewards import RewardRecord
+    from selfplay.league.records import GameRecord
 
 OUT: Final = ROOT / "docs" / "data" / "predictions.json"
 PAIRS, GAMES, RATING_GAMES = 20, 100, 1200  # held-out pairs of a run, games of each, games for the ratings
@@ -84,13 +84,12 @@ def measure(run: RunDir, seed: int) -> Cell:
     }
 
 
-def _score(record: MatchRecord | RewardRecord, pair: Pair) -> float | None:
+def _score(record: GameRecord, pair: Pair) -> float | None:
     """Score of the first of a pair; None in a game of others."""
     first, second = (seat.player for seat in record.seats)
-    if {first, second} != {*pair} or not isinstance(record, MatchRecord):
+    if {first, second} != {*pair}:
         return None
-    points = score(record, "stocks_percent")
-    return points if first == pair[0] else 1.0 - points
+    return record.score if first == pair[0] else 1.0 - record.score
 
 
 def shown(cells: Sequence[Cell]) -> str:

@@ -45,8 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
-    from selfplay.league.records import MatchRecord
-    from selfplay.league.rewards import RewardRecord
+    from selfplay.league.records import GameRecord
 
 GAMES: Final = 100  # of a figure of a card
 RATING_GAMES: Final = 6000  # of a table
@@ -273,7 +272,7 @@ def rate_between(
         newest_weight: see ``plan``.
     """
     everyone = {name: Contender(name) for name in pinned if name not in players} | players
-    records: list[MatchRecord | RewardRecord] = []
+    records: list[GameRecord] = []
     for planned in range(0, games, BATCH):
         ratings = rate(GameTable.of(records), players=everyone, anchors=pinned)
         matchups = plan(ratings, everyone, min(BATCH, games - planned), rng, settings.games_each, newest_weight)

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from envs.errors import GameError
 from selfplay.checkpoint import RunDir, list_generations
-from selfplay.commands.notable_games import Notable, Row, notable, rated
+from selfplay.commands.notable_games import Notable, notable, rated
 from selfplay.commands.replay import Replayer, StepReplayer
 from selfplay.config.base import Mark
 from selfplay.config.options import marked
@@ -19,7 +19,6 @@ from selfplay.config.ppo import Config
 from selfplay.errors import ConfigError, IncompatibleError
 from selfplay.evaluation.named_players import MOCK
 from selfplay.league.ledger import read_records
-from selfplay.league.rewards import RewardRecord
 from selfplay.report.fight.page import end_document
 from selfplay.report.leaderboard_page.page import LONGEST_S, PageContent, PageReplay, write_page
 from selfplay.report.leaderboard_page.records import RunRecords
@@ -30,7 +29,6 @@ from selfplay.verbs import quoted, respelled
 
 if TYPE_CHECKING:
     from selfplay.league.leaderboard import LeaderboardAnalysis
-    from selfplay.league.records import MatchRecord
 
 Added = Callable[[list[PageReplay]], object]  # called with the games so far
 NOT_ALL: Final = "Games are still being replayed. Reload this page to see more."
@@ -55,7 +53,7 @@ def write_run(
         LeagueError: the ledger cannot be read.
     """
     name, records = folder.resolve().name, RunRecords.of(folder)
-    if study.board.kind != "fights":
+    if study.board.finished is None:
         if play:
             raise ConfigError("--play is for fights")
         talks = read_transcripts(folder)
@@ -116,7 +114,7 @@ def replays_of(
     """The most notable game of each kind that plays as its row says, and what is to be said about the others."""
     board = study.board
     games = rated(list(read_records(run.ledger)) if run.ledger.exists() else [], study.ratings, board.settings)
-    kinds = notable(games, study.ratings, board.rule)
+    kinds = notable(games, study.ratings)
     if not kinds:
         return [], ["No rated game of a generation was finished: none ended because a player was out of stocks."]
     try:
@@ -124,7 +122,7 @@ def replays_of(
     except IncompatibleError as error:
         return [], [f"No rated game can be played again: {error}"]
 
-    def show(one: Notable[MatchRecord]) -> PageReplay:
+    def show(one: Notable) -> PageReplay:
         command = respelled("selfplay watch") + f" {quoted(run.path)} --game {one.game.match}"
         return PageReplay(one.kind, one.why, command, *end_document(replayer.film(one.game), LONGEST_S))
 
@@ -135,7 +133,7 @@ def steps_of(
     run: RunDir, study: LeaderboardAnalysis, notify: Callable[[str], None], added: Added = lambda _: None
 ) -> tuple[list[PageReplay], list[str]]:
     """``replays_of`` a run of a game that is no fight, step by step."""
-    rows = list(read_records(run.ledger, RewardRecord)) if run.ledger.exists() else []
+    rows = list(read_records(run.ledger)) if run.ledger.exists() else []
     games = rated(rows, study.ratings, study.board.settings)
     if not games:
         return [], ["No game of a generation was rated."]
@@ -144,7 +142,7 @@ def steps_of(
     except (IncompatibleError, GameError) as error:
         return [], [f"No rated game can be played again: {error}"]
 
-    def show(one: Notable[RewardRecord]) -> PageReplay:
+    def show(one: Notable) -> PageReplay:
         game = replayer.steps(one.game)
         left_out = f" The first {counted(game['first'], 'step')} are left out here."
         return PageReplay(one.kind, one.why + left_out * (game["first"] > 0), "", game)
@@ -153,8 +151,8 @@ def steps_of(
 
 
 def _played_again(
-    kinds: list[list[Notable[Row]]],
-    show: Callable[[Notable[Row]], PageReplay],
+    kinds: list[list[Notable]],
+    show: Callable[[Notable], PageReplay],
     notify: Callable[[str], None],
     added: Added,
     agreed: str,

@@ -5,22 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final
 
 from selfplay.errors import ConfigError
 from selfplay.league.ledger import read_records
 from selfplay.league.ratings import Ratings, expected_score
-from selfplay.league.records import FINISHED, MatchRecord, ResultRule, generation_number, score
-from selfplay.league.rewards import RewardRecord, counters
+from selfplay.league.records import GameRecord, generation_number
+from selfplay.ppo.fight_facts import fight_facts
 from selfplay.report.tree import counted
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import RunDir
 
-Row = TypeVar("Row", MatchRecord, RewardRecord)
 
-
-def rated_game(run: RunDir, match: str) -> MatchRecord:
+def rated_game(run: RunDir, match: str) -> GameRecord:
     """The game in the run's ledger with this match id, or the only one whose id starts with it.
 
     Raises:
@@ -40,15 +38,15 @@ def rated_game(run: RunDir, match: str) -> MatchRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Notable(Generic[Row]):
+class Notable:
     """A game and why one would watch it."""
 
     kind: str  # a few words for a button
     why: str  # one sentence
-    game: Row
+    game: GameRecord
 
 
-def rated(records: Sequence[Row], ratings: Ratings, group: str) -> list[Row]:
+def rated(records: Sequence[GameRecord], ratings: Ratings, group: str) -> list[GameRecord]:
     """The finished games of generations under these settings, newest weights only.
 
     Fights are finished when a player is out of stocks. Those that ended otherwise are long and show little; games
@@ -65,22 +63,26 @@ def rated(records: Sequence[Row], ratings: Ratings, group: str) -> list[Row]:
     ]
 
 
-def _finished(game: MatchRecord | RewardRecord) -> bool:
-    if isinstance(game, RewardRecord):
-        return game.partner is None and game.steps is not None
-    return game.ended == FINISHED and any(game.stocks)  # both may lose their last stock in one frame
+def _finished(game: GameRecord) -> bool:
+    if not _is_fight(game):
+        return game.steps is not None
+    facts = fight_facts(game)
+    return facts.finished and any(facts.stocks)  # both may lose their last stock in one frame
 
 
-def notable(games: Sequence[Row], ratings: Ratings, rule: ResultRule = "stocks_percent") -> list[list[Notable[Row]]]:
+def _is_fight(game: GameRecord) -> bool:
+    return "stocks" in game.facts
+
+
+def notable(games: Sequence[GameRecord], ratings: Ratings) -> list[list[Notable]]:
     """For each kind its games, the most notable first, at most ``DEPTH`` of them.
 
     Args:
         games: from ``rated``.
         ratings: of the players, for what was expected.
-        rule: who wins a fight.
     """
     elo = dict(zip(ratings.players, ratings.elo.tolist(), strict=True))
-    judged = [_Judged.of(game, elo, rule) for game in games]
+    judged = [_Judged.of(game, elo) for game in games]
     chosen = []
     for kind, key in KINDS.items():
         places = [(key(one), one.game.match, i) for i, one in enumerate(judged) if math.isfinite(key(one))]
@@ -90,10 +92,10 @@ def notable(games: Sequence[Row], ratings: Ratings, rule: ResultRule = "stocks_p
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged(Generic[Row]):
+class _Judged:
     """A game, how it ended, and how likely the ratings called that."""
 
-    game: Row
+    game: GameRecord
     winner: str  # of a draw any of the two
     loser: str
     drawn: bool
@@ -102,16 +104,11 @@ class _Judged(Generic[Row]):
     length: int  # in frames or steps
 
     @classmethod
-    def of(cls, game: Row, elo: Mapping[str, float], rule: ResultRule) -> _Judged[Row]:
+    def of(cls, game: GameRecord, elo: Mapping[str, float]) -> _Judged:
         first, second = (seat.player for seat in game.seats)
-        if isinstance(game, RewardRecord):
-            won, lost = counters(game.rewards)
-            points, length = (1 + won - lost) / 2, game.steps or 0
-        else:
-            points, length = score(game, rule), game.frames
-        winner, loser = (first, second) if points == 1.0 else (second, first)
+        winner, loser = (first, second) if game.score == 1.0 else (second, first)
         expected = expected_score(elo[winner], elo[loser])
-        return cls(game, winner, loser, points == 0.5, expected, min(elo[winner], elo[loser]), length)
+        return cls(game, winner, loser, game.score == 0.5, expected, min(elo[winner], elo[loser]), game.steps or 0)
 
     def sentence(self, kind: str) -> str:
         text = f"{self.winner} {'drew with' if self.drawn else 'beat'} {self.loser}{self._how()}"
@@ -120,10 +117,10 @@ class _Judged(Generic[Row]):
         return f"{text}."
 
     def _how(self) -> str:
-        if isinstance(self.game, RewardRecord):
+        if not _is_fight(self.game):
             return f" after {counted(self.length, 'step')}"
-        left = max(self.game.stocks)
-        return f" with {counted(left, 'stock')} left after {_clock(self.game.frames)}"
+        left = max(fight_facts(self.game).stocks)
+        return f" with {counted(left, 'stock')} left after {_clock(self.length)}"
 
 
 def _clock(frames: int) -> str:
@@ -133,7 +130,7 @@ def _clock(frames: int) -> str:
 
 UPSET: Final = "Biggest upset"
 DEPTH: Final = 3  # games of a kind that are tried, since one may not be played again as it was
-KINDS: Final[dict[str, Callable[[_Judged[MatchRecord] | _Judged[RewardRecord]], float]]] = {
+KINDS: Final[dict[str, Callable[[_Judged], float]]] = {
     UPSET: lambda one: one.expected if one.expected < 0.5 and not one.drawn else math.inf,
     "Strongest pair": lambda one: -one.weaker,
     "Fastest win": lambda one: math.inf if one.drawn else one.length,

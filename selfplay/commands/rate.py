@@ -20,17 +20,16 @@ from selfplay.config.ppo import OPTIONS, Config
 from selfplay.config.resume import change, refuse_unnamed
 from selfplay.errors import ConfigError
 from selfplay.evaluation.players import contender
-from selfplay.league.anchors import AnchorTable
+from selfplay.league.anchors import AnchorTable, RatingConditions
 from selfplay.league.games import GameTable
 from selfplay.league.ledger import Ledger
 from selfplay.league.ratings import rate
 from selfplay.league.records import generation_number
-from selfplay.league.schedule import Matchup
+from selfplay.league.schedule import Matchup, plan_games
 from selfplay.machine import usable_cores
-from selfplay.ppo.rating import Play, play_matchups
+from selfplay.ppo.rating import PlayMatches, play_matchups
 from selfplay.ppo.realtime import arena, rating_slots
 from selfplay.report.ticker import time_left
-from selfplay.run.ledger_keeper import Rated, plan_games
 from selfplay.runner.match import Contender, play_in_threads
 from selfplay.seeding import derive
 
@@ -39,8 +38,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from selfplay.checkpoint import RunDir
-    from selfplay.league.records import MatchRecord
-    from selfplay.league.rewards import RewardRecord
+    from selfplay.league.records import GameRecord
     from selfplay.ppo.rating import RatingSettings
 
 BATCH: Final = 256  # games side by side: many cost little more than few, as each policy acts once for all of its own
@@ -52,7 +50,7 @@ ON_ALL_CORES: Final = partial(play_in_threads, usable_cores())
 class MatchPlayer:
     """Function that plays rating games, and how many it plays at once."""
 
-    play: Play = ON_ALL_CORES
+    play: PlayMatches = ON_ALL_CORES
     batch: int = BATCH
 
 
@@ -102,10 +100,10 @@ def calibrate(
 
 
 def round_robin(
-    settings: Rated,
+    settings: RatingConditions,
     games: int,
     seed: int,
-    play_some: Callable[[Sequence[Matchup]], Sequence[MatchRecord | RewardRecord]],
+    play_some: Callable[[Sequence[Matchup]], Sequence[GameRecord]],
     at_once: int,
     notify: Callable[[str], object],
 ) -> AnchorTable:
@@ -115,25 +113,25 @@ def round_robin(
         settings: What decides which games are rated together.
         games: Of a pair.
         seed: Of the games.
-        play_some: Plays some fixtures.
+        play_some: Plays some matchups.
         at_once: How many it is given.
         notify: Called with a line on the progress.
 
     Raises:
-        ConfigError: fewer games than one fixture has.
+        ConfigError: fewer games than one matchup has.
     """
     if games < settings.games_each:
         raise ConfigError(f"--games {games}: a pair needs at least {settings.games_each}, from both seats")
     pairs = list(itertools.combinations(settings.anchors, 2))
     rounds = games // settings.games_each
-    fixtures = [
+    matchups = [
         Matchup((a, b), seed=derive(seed, "calibrate", a, b, i)) for i in range(rounds) for a, b in pairs
     ]  # every pair again and again, so that a batch has long and short games
-    records: list[MatchRecord | RewardRecord] = []
+    records: list[GameRecord] = []
     started = time.monotonic()
-    for start in range(0, len(fixtures), at_once):
-        records += play_some(fixtures[start : start + at_once])
-        done, total = len(records), len(fixtures) * settings.games_each
+    for start in range(0, len(matchups), at_once):
+        records += play_some(matchups[start : start + at_once])
+        done, total = len(records), len(matchups) * settings.games_each
         notify(f"{done:,} of {total:,}{time_left(time.monotonic() - started, done, total)}")
     ratings = rate(GameTable.of(records), players=settings.anchors)
     return AnchorTable(
@@ -171,11 +169,11 @@ def rate_run(
 
 def spend(
     run: RunDir,
-    settings: Rated,
+    settings: RatingConditions,
     players: Sequence[str],
     budget: int,
     seed: int,
-    play_some: Callable[[Sequence[Matchup]], Sequence[MatchRecord | RewardRecord]],
+    play_some: Callable[[Sequence[Matchup]], Sequence[GameRecord]],
     at_once: int,
     notify: Callable[[str], object],
 ) -> int:
@@ -185,8 +183,8 @@ def spend(
         notify(f"{budget:,} games, {at_once} side by side")
         while budget - played >= settings.games_each:
             rng = np.random.default_rng(derive(seed, "rate", ledger.rows))
-            fixtures = plan_games(ledger.games(), settings, players, min(at_once, budget - played), rng, run.path)
-            found = ledger.append(play_some(fixtures))
+            matchups = plan_games(ledger.games(), settings, players, min(at_once, budget - played), rng, run.path)
+            found = ledger.append(play_some(matchups))
             if not found:
                 break
             played += found

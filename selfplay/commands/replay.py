@@ -20,6 +20,7 @@ from selfplay.commands.watch import recorded
 from selfplay.errors import IncompatibleError, SelfPlayError, boundary
 from selfplay.evaluation.players import contender
 from selfplay.league.schedule import Matchup
+from selfplay.ppo.fight_facts import fight_facts
 from selfplay.ppo.rating import config_of, settings_of
 from selfplay.runner.match import Contender, play_in
 
@@ -31,8 +32,7 @@ if TYPE_CHECKING:
     from envs.game import Game
     from envs.melee.drawing.film import Film
     from selfplay.checkpoint import RunDir
-    from selfplay.league.records import MatchRecord
-    from selfplay.league.rewards import RewardRecord
+    from selfplay.league.records import GameRecord
 
 BECAUSE: Final = "it was played by an earlier version, or the network's sums are rounded otherwise here"
 BYTES: Final = 400_000  # of a game on a page: of longer ones only the last steps are kept
@@ -56,7 +56,7 @@ class Replayer:
         self.settings = settings_of(config)
         self._players: dict[str, Contender] = {}
 
-    def film(self, game: MatchRecord) -> Film:
+    def film(self, game: GameRecord) -> Film:
         """The film of a game that was rated. Blocks.
 
         Raises:
@@ -64,12 +64,12 @@ class Replayer:
         """
         players, rules = self.players_of(game), self.settings.rules
         first, second = game.seats
-        matchup = Matchup((first.player, second.player), (first.character, second.character), game.seed)
+        matchup = Matchup((first.player, second.player), fight_facts(game).characters, game.seed)
         film, stats = recorded(matchup, players, rules, f"rated game {game.match}", matchup.players)
         _compare(game, stats)
         return film
 
-    def players_of(self, game: MatchRecord | RewardRecord) -> dict[str, Contender]:
+    def players_of(self, game: GameRecord) -> dict[str, Contender]:
         """The players of a game.
 
         Raises:
@@ -98,13 +98,15 @@ class Replayer:
         return self._players[name]
 
 
-def _compare(game: MatchRecord, stats: NDArray[np.void]) -> None:
+def _compare(game: GameRecord, stats: NDArray[np.void]) -> None:
+    facts = fight_facts(game)
     found = (tuple(int(s["stocks"]) for s in stats), tuple(float(s["percent"]) for s in stats), int(stats[0]["frames"]))
-    if found != (game.stocks, game.percents, game.frames):
+    if found != (facts.stocks, facts.percents, game.steps):
         (one, other), _, frames = found
+        mine, others = facts.stocks
         raise IncompatibleError(
-            f"played again it ends {one}-{other} after {frames:,} frames, not {game.stocks[0]}-{game.stocks[1]} after "
-            f"{game.frames:,}: {BECAUSE}"
+            f"played again it ends {one}-{other} after {frames:,} frames, not {mine}-{others} after "
+            f"{game.steps or 0:,}: {BECAUSE}"
         )
 
 
@@ -118,7 +120,7 @@ class StepReplayer(Replayer):
             raise IncompatibleError(f"games of {self.settings.rules.game} are not shown step by step")
         self._single = self.entry.single
 
-    def steps(self, game: RewardRecord) -> dict[str, Any]:
+    def steps(self, game: GameRecord) -> dict[str, Any]:
         """A game that was rated, step by step, for ``view/stepper.js``. Blocks.
 
         Raises:
@@ -132,9 +134,9 @@ class StepReplayer(Replayer):
                 score = play_in(recorder, [matchup], players, self.settings.rules)[0].score
             finally:
                 recorder.close()
-        if score != game.rewards:
-            (a, b), (c, d) = score, game.rewards
-            raise IncompatibleError(f"played again it ends {a:g} to {b:g}, not {c:g} to {d:g}: {BECAUSE}")
+        if score[0] != game.score:
+            ends = f"{score[0]:g} to {score[1]:g}, not {game.score:g} to {1 - game.score:g}"
+            raise IncompatibleError(f"played again it ends {ends}: {BECAUSE}")
         return recorder.recorded(matchup.players, score[0])
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from selfplay.run.disk import DiskWatch
     from selfplay.run.learner_state import Arrays
     from selfplay.run.progress import Progress
-    from selfplay.run.rater import Rater
+    from selfplay.run.rating_games import RatingGames
     from selfplay.run.training import Best
     from selfplay.runner.dialogue import Played
 
@@ -85,10 +85,10 @@ class DialogueLearner(Learners):
             progress.generations.append(progress.newest)
 
     async def add_generation(
-        self, collected: Sequence[Played], disk: DiskWatch, rater: Rater | None, best: Best
+        self, collected: Sequence[Played], disk: DiskWatch, rating: RatingGames | None, best: Best
     ) -> None:
         """Add a generation, with transcripts of some of the games before it."""
-        del rater, best
+        del rating, best
         with disk.tolerate(GENERATION):
             await self.freeze()
         run, iteration = self._session.run.path, self._progress.iteration

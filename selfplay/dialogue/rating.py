@@ -17,8 +17,8 @@ from envs.dialogue.registry import PLAYERS_VERSION
 from selfplay.checkpoint.models import weights_of
 from selfplay.dialogue.players import reopen, sampling_of
 from selfplay.dialogue.rules import game_of, is_embedded
-from selfplay.league.records import ANCHOR, settings_hash
-from selfplay.league.rewards import RatedPlayer, RewardRecord
+from selfplay.league.records import ANCHOR, GameRecord, Seat, settings_hash
+from selfplay.league.rewards import score_of
 from selfplay.policy.language.sampling import Sampling
 from selfplay.policy.language.writer import LocalWriter
 from selfplay.runner.dialogue import GameSpec, Played, play_games
@@ -39,7 +39,7 @@ LARGE: Final = 3  # maximum number of other models: two players and their partne
 
 @dataclass(frozen=True, slots=True)
 class DialogueRating:
-    """Conditions of the rating games of a run (``Rated``)."""
+    """Conditions of the rating games of a run (``RatingConditions``)."""
 
     game: str
     entry: DialogueEntry
@@ -108,11 +108,11 @@ class FrozenPlayers:
         self._rating = rating_of(config)
         self.max_models = SMALL if is_embedded(config) else LARGE
 
-    def side(self, name: str) -> RatedPlayer:
+    def side(self, name: str) -> Seat:
         """A player as a row of the ledger names it."""
         if name in self._rating.anchors:
-            return RatedPlayer(player=name, version=f"scripted-{PLAYERS_VERSION}")
-        return RatedPlayer(player=name, version=weights_of(self._run.generations / name))
+            return Seat(player=name, version=f"scripted-{PLAYERS_VERSION}")
+        return Seat(player=name, version=weights_of(self._run.generations / name))
 
     def player(self, name: str) -> Player:
         """A player for games. Blocks while a model is loaded."""
@@ -128,7 +128,7 @@ def play_dialogues(
     rating: DialogueRating,
     iteration: int,
     stop: Callable[[], bool] = lambda: False,
-) -> list[RewardRecord]:
+) -> list[GameRecord]:
     """Play matchups; comparisons with lost games are left out. Blocks."""
     found = []
     for part in _parts(matchups, rating, frozen.max_models):
@@ -174,19 +174,25 @@ class _Comparison:
             for name, seating in zip(self.ids, seatings, strict=True)
         ]
 
-    def record(self, sides: dict[str, RatedPlayer], played: Sequence[Played], iteration: int) -> RewardRecord:
+    def record(self, sides: dict[str, Seat], played: Sequence[Played], iteration: int) -> GameRecord:
         first, last = played[0].outcome, played[-1].outcome
-        rewards = first.rewards
+        partner, seat, rewards = None, 0, first.rewards
         if self._partner is not None:
-            rewards = (first.rewards[self._seat], last.rewards[self._seat])
-        return RewardRecord.played(
+            partner, seat = sides[self._partner], self._seat
+            rewards = (first.rewards[seat], last.rewards[seat])
+        return GameRecord.played(
+            game=self._rating.game,
             seats=(sides[self._players[0]], sides[self._players[1]]),
-            partner=None if self._partner is None else sides[self._partner],
-            seat=0 if self._partner is None else self._seat,
+            place=(partner, seat),
             seed=self._seed,
             settings=self._rating.settings,
+            score=score_of(rewards),
             rewards=rewards,
-            reasons=(first.reason, last.reason),
+            facts={
+                "partner": None if partner is None else partner.model_dump(),
+                "seat": seat,
+                "reasons": [first.reason, last.reason],
+            },
             sampling="stochastic",
             iteration=iteration,
             wall=time.time(),

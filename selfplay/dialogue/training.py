@@ -24,8 +24,8 @@ from selfplay.policy.policy import parameters_of
 from selfplay.report.dialogue_health import DialogueHealth
 from selfplay.rollout.dialogue import grouped, scored
 from selfplay.run.progress import Progress, chaos_of
-from selfplay.run.rater import COST_S, RaterResource, RatingPlan
-from selfplay.run.training import PARK, PARK_ELSEWHERE, Rating, Runners, Training, patience
+from selfplay.run.rating_games import RatingBlock, RatingPlan
+from selfplay.run.training import PARK, PARK_ELSEWHERE, Runners, Training, patience
 from selfplay.runner.chaos import CountedFaults
 from selfplay.runner.dialogue import NOT_FINITE, DialogueCollector, Lost, Played
 from selfplay.runner.dialogue_link import DialogueGames, PublishedWeights
@@ -34,13 +34,13 @@ from selfplay.runner.work_queue import FIRST_TIMEOUT_S, Job, Limits, WorkQueue
 
 if TYPE_CHECKING:
     from selfplay.dialogue.session import DialogueSession
-    from selfplay.league.rewards import RewardRecord
+    from selfplay.league.records import GameRecord
     from selfplay.league.schedule import Matchup
     from selfplay.learner.grpo import GRPOStatistics
     from selfplay.report.dialogue import DialogueReport
     from selfplay.report.reporter import Feed
     from selfplay.run.disk import DiskWatch
-    from selfplay.run.rater import Rater
+    from selfplay.run.rating_games import RatingGames
     from selfplay.run.stopping import Stop
     from selfplay.runner.chaos import Chaos
     from selfplay.runner.dialogue import DialogueOrder
@@ -156,10 +156,14 @@ class DialogueTraining(Training[list[Played], "GRPOStatistics"]):
         return sum(len(game.turns) for game in collected)
 
     def report(
-        self, collected: list[Played], update: GRPOStatistics, phases: Mapping[str, float], rater: Rater | None
+        self,
+        collected: list[Played],
+        update: GRPOStatistics,
+        phases: Mapping[str, float],
+        rating_games: RatingGames | None,
     ) -> DialogueReport:
         self.progress.speeds.append(len(collected) / max(sum(phases.values()), 1e-9))
-        rating = None if rater is None else rater.rating
+        rating = None if rating_games is None else rating_games.rating
         return iteration_report(self.session, self.progress, collected, update, phases, rating)
 
     def _open_games(self, runner: str, incarnation: int) -> DialogueGames:
@@ -181,24 +185,24 @@ class DialogueTraining(Training[list[Played], "GRPOStatistics"]):
         return f"{self.progress.games:,} games, {self.progress.total_steps:,} turns"
 
 
-def _rating(session: DialogueSession) -> Rating | None:
+def _rating(session: DialogueSession) -> RatingPlan | None:
     """The rating games of a run; None where nothing is rated."""
     if not session.config.league.track_elo:
         return None
 
-    def open_games() -> RaterResource:
+    def open_games() -> RatingBlock:
         torch.set_num_threads(session.threads)  # nothing else computes while it plays
 
-        def rate(matchups: Sequence[Matchup], iteration: int, stop: Callable[[], bool]) -> list[RewardRecord]:
+        def rate(matchups: Sequence[Matchup], iteration: int, stop: Callable[[], bool]) -> list[GameRecord]:
             # Models are loaded each time: a restarted learner makes other generations of the same names.
             contenders = FrozenPlayers(session.config, session.run, session.device)
             return play_dialogues(matchups, contenders, session.rating, iteration, stop)
 
-        return RaterResource(session.run, session.rating, rate)
+        return RatingBlock(session.run, session.rating, rate)
 
     # Without a deadline: a batch that loads models first says nothing about the next one.
-    plan = RatingPlan(session.rating, session.config.league.rating_share, COST_S)
-    return Rating(plan, open_games, Limits(math.inf, math.inf))
+    limits = Limits(math.inf, math.inf)
+    return RatingPlan(session.rating, open_games, session.config.league.rating_share, limits=limits)
 
 
 def _play(

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from envs.rated import FINISHED
 from selfplay.evaluation.named_players import check_games
 from selfplay.league.ratings import elo_of_score, interval_text
-from selfplay.league.records import ResultRule, scores
 from selfplay.league.rewards import BY_WINS, PaidByScore
 from selfplay.league.schedule import Matchup
 from selfplay.league.sprt import SprtBounds, sprt
 from selfplay.league.statistics import mean_error, score_interval
-from selfplay.runner.match import Contender, MatchResult, Rules, play, stats_of
+from selfplay.runner.match import Contender, MatchResult, ResultRule, Rules, fight_scores, play, stats_of
 from selfplay.seeding import derive
 
 BLOCK = 100  # games side by side
@@ -186,7 +185,7 @@ def _points(
 ) -> NDArray[np.float64]:
     """Scores of A in all games [G]: of fights by the result rule, of other games as the game says."""
     if _is_fight(ordered):
-        return scores(ordered["stocks"], ordered["percent"], rule)
+        return fight_scores(ordered, rule)
     return np.array([result.score[seats[0]] for result, seats in zip(results, flipped.tolist(), strict=True)])
 
 

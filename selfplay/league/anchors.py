@@ -10,17 +10,17 @@ table to the run's folder.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Literal, Self
+from typing import Annotated, Final, Literal, Protocol, Self
 
 from pydantic import BaseModel, Field, JsonValue, ValidationError, model_validator
 
 from envs.files import MAX_TEXT_BYTES, parse_json, read_plain
 from selfplay.errors import LeagueError, boundary, first_problem
+from selfplay.league.games import GameTable
+from selfplay.league.ratings import Ratings, rate
 from selfplay.league.records import ANCHOR, check_player, generation_number
-
-if TYPE_CHECKING:
-    from selfplay.league.games import GameTable
 
 FOLDER: Final = Path(__file__).parent / "anchor_tables"
 FILE_NAME: Final = "anchors.json"  # name of a run's own table
@@ -96,3 +96,59 @@ def find_table(settings: str, run: Path | None = None) -> tuple[AnchorTable, Ori
 def own_table(run: Path) -> AnchorTable | None:
     """The table of a run's own; errors as of ``find_table``."""
     return read_table(run / FILE_NAME) if (run / FILE_NAME).is_file() else None
+
+
+class RatingConditions(Protocol):
+    """What determines which games are rated together, and how many games a pair plays."""
+
+    @property
+    def described(self) -> dict[str, JsonValue]:
+        """Everything that makes games comparable."""
+
+    @property
+    def settings(self) -> str:
+        """Hash of it."""
+
+    @property
+    def group(self) -> str:
+        """The same with how actions are drawn, as in ``GameTable.groups``."""
+
+    @property
+    def games_each(self) -> int:
+        """Games of a matchup."""
+
+    @property
+    def anchors(self) -> tuple[str, ...]:
+        """Players that are rated in addition to the generations."""
+
+    @property
+    def seed(self) -> int: ...
+
+
+def comparable(
+    games: GameTable, conditions: RatingConditions, found: tuple[AnchorTable, Origin] | None, keep: Sequence[str] = ()
+) -> GameTable:
+    """The games that are rated under these conditions; of a policy in the table only those of its pinned weights."""
+    if conditions.group not in games.groups:
+        return GameTable.of([])
+    return games.comparable(conditions.group, keep, None if found is None else found[0].policies).games
+
+
+def ratings_of(
+    games: GameTable, conditions: RatingConditions, players: Sequence[str], run: Path | None = None
+) -> Ratings:
+    """Ratings under these conditions; ``players`` are part of them even without games."""
+    found = find_table(conditions.settings, run)
+    chosen = comparable(games, conditions, found, players)
+    return rate(chosen, players=players, anchors=None if found is None else found[0].pinned(chosen))
+
+
+def strengths(games: GameTable, conditions: RatingConditions, run: Path | None = None) -> dict[str, float]:
+    """Elo of all players with games."""
+    ratings = ratings_of(games, conditions, (), run)
+    return {name: float(ratings.elo[i]) for i, name in enumerate(ratings.players) if ratings.games[i]}
+
+
+def highest(strengths: Mapping[str, float]) -> str | None:
+    """The strongest generation, the newer of equals; None without any."""
+    return max(strengths, key=lambda name: (strengths[name], generation_number(name) or 0), default=None)

@@ -17,7 +17,6 @@ import numpy as np
 
 from selfplay.league.bradley_terry import expected_scores, information, pull, score_of_gap
 from selfplay.league.ratings import ANCHOR_ELO, ELO, Ratings
-from selfplay.league.records import ResultRule, scores
 from selfplay.league.statistics import Z95, chi2_above
 
 if TYPE_CHECKING:
@@ -88,23 +87,23 @@ class Diagnosis:
     side: SeatAdvantage | None
 
 
-def diagnose(ratings: Ratings, games: GameTable, rule: ResultRule = "stocks_percent") -> Diagnosis:
-    """Test how well the ratings of these games, fitted with this rule, explain them.
+def diagnose(ratings: Ratings, games: GameTable) -> Diagnosis:
+    """Test how well the ratings of these games explain them.
 
     Games with people are among the encounters, and not in the tests.
     """
     if not len(games):
         return Diagnosis((), None, (), None)
-    encounters = _Meetings.of(ratings, games, rule).encounters(ratings.players)
+    encounters = _Meetings.of(ratings, games).encounters(ratings.players)
     games = games.subset(~games.of_people)
     if not len(games):
         return Diagnosis(encounters, None, (), None)
-    meetings = _Meetings.of(ratings, games, rule)
+    meetings = _Meetings.of(ratings, games)
     return Diagnosis(
         encounters=encounters,
         misfit=meetings.misfit(),
         cycles=meetings.cycles(ratings.players),
-        side=_side(ratings, games, rule),
+        side=_side(ratings, games),
     )
 
 
@@ -132,8 +131,8 @@ class _Meetings:
     pinned: Bools  # [n] players with a fixed rating
 
     @classmethod
-    def of(cls, ratings: Ratings, games: GameTable, rule: ResultRule) -> _Meetings:
-        seats, points = games.seats_among(ratings.players), scores(games.stocks, games.percents, rule)
+    def of(cls, ratings: Ratings, games: GameTable) -> _Meetings:
+        seats, points = games.seats_among(ratings.players), games.scores
         low, high = seats.min(axis=1), seats.max(axis=1)
         mine = np.where(seats[:, 0] == low, points, 1.0 - points)
         size = len(ratings.players)
@@ -220,9 +219,9 @@ def _fitted(first: Ints, second: Ints, pinned: Bools) -> int:
     return joined
 
 
-def _side(ratings: Ratings, games: GameTable, rule: ResultRule) -> SeatAdvantage | None:
+def _side(ratings: Ratings, games: GameTable) -> SeatAdvantage | None:
     """Advantage of the first seat, fitted by Fisher scoring with the strengths held fixed."""
-    seats, points = games.seats_among(ratings.players), scores(games.stocks, games.percents, rule)
+    seats, points = games.seats_among(ratings.players), games.scores
     strength = (ratings.elo - ANCHOR_ELO) / ELO
     gap = strength[seats[:, 0]] - strength[seats[:, 1]]
     prior = 1.0 / SIDE_PRIOR**2

@@ -15,8 +15,8 @@ from selfplay.errors import LeagueError, boundary
 from selfplay.league.games import GameTable
 from selfplay.league.records import ANCHOR
 
-SCORES: Final = {"1": (1, 0), "1.0": (1, 0), "0.5": (0, 0), "0": (0, 1), "0.0": (0, 1)}
-"""Valid scores of the first player, and the equivalent counters."""
+SCORES: Final = {"1": 1.0, "1.0": 1.0, "0.5": 0.5, "0": 0.0, "0.0": 0.0}
+"""Valid scores of the first player."""
 LONGEST_NAME: Final = 64
 MAX_BYTES: Final = 2**28
 _COLUMNS: Final = ("first", "second", "score")
@@ -39,7 +39,8 @@ def read_csv(path: Path) -> GameTable:
     rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=True)
     players: dict[str, int] = {}
     pairs: dict[object, int] = {}
-    found: list[tuple[int, int, int, int, int]] = []
+    found: list[tuple[int, int, int]] = []
+    scores: list[float] = []
     try:
         missing = [name for name in _COLUMNS if name not in (rows.fieldnames or ())]
         if missing:
@@ -60,7 +61,8 @@ def read_csv(path: Path) -> GameTable:
             label = _cell(row, _PAIR)
             pair = (*sorted((first, second)), label) if label else rows.line_num
             seats = (players.setdefault(first, len(players)), players.setdefault(second, len(players)))
-            found.append((*seats, *SCORES[score], pairs.setdefault(pair, len(pairs))))
+            found.append((*seats, pairs.setdefault(pair, len(pairs))))
+            scores.append(SCORES[score])
     except csv.Error as error:
         raise LeagueError(f"{path}:{rows.line_num}: {error}") from error
     if not found:
@@ -71,9 +73,8 @@ def read_csv(path: Path) -> GameTable:
         groups=(path.name,),
         seats=table[:, 0:2],
         versions=np.zeros((len(table), 2), dtype=np.int64),
-        stocks=table[:, 2:4],
-        percents=np.zeros((len(table), 2)),
-        pairs=table[:, 4],
+        scores=np.array(scores),
+        pairs=table[:, 2],
         group=np.zeros(len(table), dtype=np.int64),
         external=True,
     )

@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 
 from envs.files import parse_json
 from selfplay.errors import LeagueError
-from selfplay.league import rewards
 from selfplay.league.pruning import inactive
-from selfplay.league.records import FINISHED, FORMAT, OUTSIDE, MatchRecord, check_player, person_name
+from selfplay.league.records import FORMAT, OUTSIDE, check_player, check_score, person_name
 from selfplay.league.rewards import PaidByScore
 
 if TYPE_CHECKING:
-    from selfplay.league.rewards import RewardRecord
+    from selfplay.league.records import GameRecord
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -28,17 +27,18 @@ Bools = NDArray[np.bool_]
 
 MAX_ROW_BYTES: Final = 2**16
 MAX_NAME: Final = 200
-MOST_STOCKS: Final = 2**31
 OTHER_SETTINGS: Final = "under other settings"
 REPLACED: Final = "of weights since replaced"
 UNRANKED: Final = "against players outside the ladder"
 RETIRED: Final = "of generations that have not played for long"
-_WIDTH: Final = 9  # integers per row
+FINISHED, PARTNER = "finished", "partner"
+"""Facts that leaderboards show: whether a game was played to its end, and the partner of both players or None."""
+_WIDTH: Final = 7  # integers per row
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RewardColumns:
-    """Additional columns of dialogue games, whose rows have rewards."""
+    """Additional columns of games whose facts name a partner."""
 
     partners: Ints  # [N] partner of each of the two players; -1: they played each other
     versions: Ints  # [N] version of the partner; -1 without one
@@ -57,15 +57,14 @@ class GameTable:
     groups: tuple[str, ...]  # "<settings hash>/<sampling>": only games of one group are comparable
     seats: Ints  # [N, 2] player of each seat
     versions: Ints  # [N, 2] version of each player's weights
-    stocks: Ints  # [N, 2]
-    percents: Floats  # [N, 2]
+    scores: Floats  # [N] of the first seat: 1 a win, 0.5 a draw, 0 a loss
     pairs: Ints  # [N] games of the same two players on one seed have the same number
     group: Ints  # [N]
-    finished: Bools | None = None  # [N] a player was out of stocks; None: not fights
+    finished: Bools | None = None  # [N] played to the end; None: games without this fact
     duplicates: int = 0  # ignored rows with a repeated match id
     torn: bool = False  # an incomplete last row was ignored
-    external: bool = False  # from another program: arbitrary names; the counters only encode the winner
-    paid: RewardColumns | None = None  # dialogue games; their counters only encode which reward was higher
+    external: bool = False  # from another program: arbitrary names
+    paid: RewardColumns | None = None  # None: games without partners
     version_names: tuple[str, ...] = ()  # by their numbers in ``versions``
     by_wins: bool = False  # the games paid different rewards for a win, of which only the scores count
 
@@ -73,7 +72,7 @@ class GameTable:
         return len(self.pairs)
 
     @classmethod
-    def of(cls, records: Iterable[MatchRecord | RewardRecord]) -> Self:
+    def of(cls, records: Iterable[GameRecord]) -> Self:
         columns = TableBuilder()
         for record in records:
             columns.add(record.row())
@@ -91,11 +90,6 @@ class GameTable:
             version_names=names,
             by_wins=columns.payoffs.differ,
         )
-
-    @property
-    def has_counters(self) -> bool:
-        """True if stocks and percents are real counters of a fight."""
-        return not self.external and self.finished is not None
 
     @property
     def of_people(self) -> Bools:
@@ -125,8 +119,7 @@ class GameTable:
             self,
             seats=self.seats[rows],
             versions=self.versions[rows],
-            stocks=self.stocks[rows],
-            percents=self.percents[rows],
+            scores=self.scores[rows],
             pairs=self.pairs[rows],
             group=self.group[rows],
             finished=None if self.finished is None else self.finished[rows],
@@ -205,11 +198,11 @@ class TableBuilder:
     pairs: dict[str, int] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)
     numbers: array[int] = field(default_factory=lambda: array("q"))  # _WIDTH per row
-    percents: array[float] = field(default_factory=lambda: array("d"))  # two per row
-    partners: list[tuple[int, int]] = field(default_factory=list)  # partner and version; not of fights
-    rewards: list[tuple[float, float]] = field(default_factory=list)
-    scored: bool = False  # the rewards are scores
-    payoffs: PaidByScore = field(default_factory=PaidByScore)  # of games whose rewards are scores
+    scores: array[float] = field(default_factory=lambda: array("d"))
+    facts: frozenset[str] | None = None  # names of the facts of all rows; None: no row yet
+    partners: list[tuple[int, int]] = field(default_factory=list)  # partner and version, in games with partners
+    rewards: list[tuple[float, float]] = field(default_factory=list)  # of games with partners
+    payoffs: PaidByScore = field(default_factory=PaidByScore)  # of games without
     duplicates: int = 0
 
     def __len__(self) -> int:
@@ -220,86 +213,79 @@ class TableBuilder:
 
         Raises:
             json.JSONDecodeError: not JSON.
-            ValueError, TypeError, KeyError: not a game record, or one of another kind of game.
+            ValueError, TypeError, KeyError: not a game record, or one of another game.
         """
         row = parse_json(line, MAX_ROW_BYTES)
         match = row["match"]
         if match in self.seen:
             self.duplicates += 1
             return False
-        if row["format"] not in (FORMAT, rewards.FORMAT):
-            raise ValueError(f"format {row['format']!r}, this version reads {FORMAT} and {rewards.FORMAT}")
+        if row["format"] != FORMAT:
+            raise ValueError(f"format {row['format']!r}, this version reads {FORMAT}")
         first, second = row["seats"]
         if first["player"] == second["player"]:
             raise ValueError(f"mirror match of {first['player']!r}")
-        has_rewards = row["format"] == rewards.FORMAT
-        if self.numbers and has_rewards != bool(self.rewards):
-            raise ValueError("fights and games with rewards in one ledger")
-        counters, percents = _paid(row["rewards"]) if has_rewards else _counted(row["stocks"], row["percents"])
+        facts, score = row["facts"], check_score(row["score"])
+        rewards = None if row["rewards"] is None else _finite(row["rewards"])
+        if self.facts is not None and facts.keys() != self.facts:
+            raise ValueError("games of two kinds in one ledger")
         numbers = (
             self._player(first["player"]),
             self._player(second["player"]),
             _number(self.versions, first["version"]),
             _number(self.versions, second["version"]),
-            *counters,
             _number(self.pairs, match.partition("-")[0]),
             _number(self.groups, _printable(f"{row['settings']}/{row['sampling']}")),
-            0 if has_rewards else int(row["ended"] == FINISHED),
+            _flag(facts.get(FINISHED, False)),
         )
-        if has_rewards:
-            self.partners.append(self._partner(row["partner"]))
-            self.rewards.append((row["rewards"][0], row["rewards"][1]))
-            self.scored |= rewards.ENDED in row["reasons"]
-            for score, payoff in zip(row["rewards"], row.get("payoffs") or (), strict=False):
-                if not math.isfinite(payoff):
-                    raise ValueError(f"payoffs {row['payoffs']!r}")
-                self.payoffs.add(score, payoff)
+        if PARTNER in facts:
+            self._add_rewards(facts[PARTNER], rewards)
+        elif rewards is not None:
+            self.payoffs.add(score, rewards[0])
+            self.payoffs.add(1.0 - score, rewards[1])
+        self.facts = frozenset(facts)
         self.numbers.extend(numbers)
-        self.percents.extend(percents)
+        self.scores.append(score)
         self.seen.add(match)
         return True
 
     def paid(self) -> RewardColumns | None:
         """The ``paid`` field of ``GameTable``."""
-        if not self.rewards or self.scored:
+        if not self.rewards:
             return None
         partners = np.array(self.partners, dtype=np.int64)
         return RewardColumns(partners[:, 0], partners[:, 1], np.array(self.rewards, dtype=np.float64))
 
-    def arrays(self) -> tuple[tuple[str, ...], tuple[str, ...], Ints, Ints, Ints, Floats, Ints, Ints, Bools | None]:
-        """The first nine fields of ``GameTable``."""
+    def arrays(self) -> tuple[tuple[str, ...], tuple[str, ...], Ints, Ints, Floats, Ints, Ints, Bools | None]:
+        """The first eight fields of ``GameTable``."""
         table = np.array(self.numbers, dtype=np.int64).reshape(-1, _WIDTH)  # a copy: the columns still grow
-        percents = np.array(self.percents, dtype=np.float64).reshape(-1, 2)
+        scores = np.array(self.scores, dtype=np.float64)
         names = tuple(self.players), tuple(self.groups)
-        finished = None if self.rewards else table[:, 8] == 1
-        return *names, table[:, 0:2], table[:, 2:4], table[:, 4:6], percents, table[:, 6], table[:, 7], finished
+        finished = table[:, 6] == 1 if FINISHED in (self.facts or ()) else None
+        return *names, table[:, 0:2], table[:, 2:4], scores, table[:, 4], table[:, 5], finished
 
     def _player(self, player: str) -> int:
         return self.players[player] if player in self.players else _number(self.players, check_player(player))
 
-    def _partner(self, partner: dict[str, str] | None) -> tuple[int, int]:
-        if partner is None:
-            return -1, -1
-        return self._player(partner["player"]), _number(self.versions, partner["version"])
+    def _add_rewards(self, partner: dict[str, str] | None, rewards: tuple[float, float] | None) -> None:
+        if rewards is None:
+            raise ValueError("a game with a partner has no rewards")
+        version = -1 if partner is None else _number(self.versions, partner["version"])
+        self.partners.append((-1 if partner is None else self._player(partner["player"]), version))
+        self.rewards.append(rewards)
 
 
-def _counted(stocks: Sequence[int], percents: Sequence[float]) -> tuple[tuple[int, int], tuple[float, float]]:
-    """Validated stocks and percents of a fight."""
-    left, other_left = stocks
-    percent, other_percent = percents
-    if not (type(left) is type(other_left) is int and 0 <= left <= MOST_STOCKS and 0 <= other_left <= MOST_STOCKS):
-        raise ValueError(f"stocks {stocks!r}")
-    if not (math.isfinite(percent) and math.isfinite(other_percent)):
-        raise ValueError(f"percents {percents!r}")
-    return (left, other_left), (percent, other_percent)
-
-
-def _paid(paid: Sequence[float]) -> tuple[tuple[int, int], tuple[float, float]]:
-    """Counters of a game with rewards, which only encode the higher reward."""
-    first, second = paid
+def _finite(rewards: Sequence[float]) -> tuple[float, float]:
+    first, second = rewards
     if not (math.isfinite(first) and math.isfinite(second)):
-        raise ValueError(f"rewards {paid!r}")
-    return rewards.counters((first, second)), (0.0, 0.0)
+        raise ValueError(f"rewards {rewards!r}")
+    return first, second
+
+
+def _flag(finished: object) -> bool:
+    if not isinstance(finished, bool):
+        raise TypeError(f"finished {finished!r}")
+    return finished
 
 
 def _printable(name: str) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal, final
 import numpy as np
 from pydantic import BaseModel
 
-from selfplay.league.records import START, ResultRule, generation_number, scores
+from selfplay.league.records import START, generation_number
 from selfplay.league.sprt import SprtBounds, SprtResult, sprt
 
 if TYPE_CHECKING:
@@ -50,12 +50,12 @@ class Gate:
             self.state = self.state.model_copy(update={"candidate": candidate, "llr": None})
         return None if candidate is None else (candidate, self.state.best)
 
-    def decide(self, games: GameTable, rule: ResultRule = "stocks_percent") -> tuple[str, SprtResult] | None:
+    def decide(self, games: GameTable) -> tuple[str, SprtResult] | None:
         """Update the test with all comparable games; returns the candidate and its test; None without one."""
         candidate = self.state.candidate
         if candidate is None:
             return None
-        points, pairs = head_to_head(games, candidate, self.state.best, rule)
+        points, pairs = head_to_head(games, candidate, self.state.best)
         test = sprt(points, pairs, self.bounds)
         if test.state == "open":
             self.state = self.state.model_copy(update={"llr": test.llr})
@@ -65,7 +65,7 @@ class Gate:
         return candidate, test
 
 
-def head_to_head(games: GameTable, a: str, b: str, rule: ResultRule = "stocks_percent") -> tuple[Floats, Ints]:
+def head_to_head(games: GameTable, a: str, b: str) -> tuple[Floats, Ints]:
     """Scores [K] of ``a`` against ``b``, and the pair label [K] of each game."""
     names = list(games.players)
     if a not in names or b not in names:
@@ -73,9 +73,8 @@ def head_to_head(games: GameTable, a: str, b: str, rule: ResultRule = "stocks_pe
     mine, theirs = names.index(a), names.index(b)
     first = (games.seats[:, 0] == mine) & (games.seats[:, 1] == theirs)
     second = (games.seats[:, 0] == theirs) & (games.seats[:, 1] == mine)
-    points = scores(games.stocks, games.percents, rule)
     met = first | second
-    return np.where(first, points, 1.0 - points)[met], games.pairs[met]
+    return np.where(first, games.scores, 1.0 - games.scores)[met], games.pairs[met]
 
 
 def _age(generation: str) -> int:

@@ -16,7 +16,7 @@ from selfplay.errors import LeagueError
 from selfplay.league.anchors import Origin, find_table
 from selfplay.league.diagnosis import Cycle, Diagnosis, diagnose, widened
 from selfplay.league.ratings import Difference, Ratings, rate, sequential_elo
-from selfplay.league.records import ANCHOR, START, ResultRule, check_rule, generation_number, person_name
+from selfplay.league.records import ANCHOR, START, generation_number, person_name
 from selfplay.league.rewards import BY_WINS
 from selfplay.league.rows import Beaten, LeaderboardRow, beaten, make_rows
 
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 TOP: Final = 10
 Method = Literal["batch", "sequential"]
-Kind = Literal["fights", "games", "words", "foreign"]
-REWARDS: Final = "words"
-"""Kind of a leaderboard of dialogue games; summaries of runs have this value."""
 METHODS: Final[tuple[Method, ...]] = ("batch", "sequential")
 DRAWS_ALARM: Final = 0.2  # share of draws above which a warning is shown
 MISFIT_ALARM: Final = 1e-3
@@ -47,15 +44,14 @@ class Leaderboard(BaseModel, frozen=True, extra="forbid"):
     """All players by rating, and how the ratings were computed."""
 
     rows: tuple[LeaderboardRow, ...]
-    kind: Kind  # fights, dialogue games (``REWARDS``), other games, or games of another program ("foreign")
+    external: bool  # games of another program
     method: Method
-    rule: ResultRule
-    settings: str  # "<settings hash>/<sampling>" of the rated games
+    settings: str  # "<settings hash>/<sampling>" of the rated games; the file of external ones
     anchor: str  # player at 1500
     anchors: Origin | None  # table that pins the scripted players; None: only the anchor is pinned
     games: int
     draw_share: float
-    finished: float | None  # share of games that ended because a player was out of stocks; None: not fights
+    finished: float | None  # share of games that were played to the end; None: not known
     newest: str | None
     beats: tuple[Beaten, ...]  # players that the newest generation beats, the strongest first
     progress: Difference | None  # newest minus start; None: one of them has no games
@@ -100,7 +96,6 @@ def build(games: GameTable, run: Path | None = None) -> Leaderboard:
 def analyse(
     games: GameTable,
     method: Method = "batch",
-    rule: ResultRule = "stocks_percent",
     settings: str | None = None,
     run: Path | None = None,
     anchor: str = ANCHOR,
@@ -110,15 +105,13 @@ def analyse(
     Args:
         games: all games of the ledger.
         method: ``batch`` (Bradley-Terry with intervals) or ``sequential`` (K-factor Elo, depends on the order).
-        rule: decides the winner of a game.
         settings: settings hash, or a prefix, of the games to rate; default: that of the newest game.
         run: folder that may hold its own table of anchors.
         anchor: player at 1500; for games of other programs.
 
     Raises:
-        LeagueError: unknown method, rule or anchor, or no games under ``settings``.
+        LeagueError: unknown method or anchor, or no games under ``settings``.
     """
-    check_rule(rule)
     if method not in METHODS:
         raise LeagueError(f"unknown rating method {method!r} (valid: {', '.join(METHODS)})")
     found = find_table(games.group_named(settings).partition("/")[0], run)
@@ -126,22 +119,21 @@ def analyse(
     if games.external and anchor not in games.players:
         raise LeagueError(f"the anchor {anchor!r} played no game (played: {', '.join(sorted(games.players)[:TOP])})")
     pinned = {} if found is None else found[0].pinned(chosen.games)
-    fitted = rate(chosen.games, rule, players=pinned, anchors=pinned, anchor=anchor)
-    diagnosis = diagnose(fitted, chosen.games, rule)
+    fitted = rate(chosen.games, players=pinned, anchors=pinned, anchor=anchor)
+    diagnosis = diagnose(fitted, chosen.games)
     ratings = widened(fitted, diagnosis.misfit)
     elo = ratings.elo
     if method == "sequential":
-        points = sequential_elo(chosen.games, rule, anchor)
+        points = sequential_elo(chosen.games, anchor)
         elo = np.array([points.get(name, elo[i]) for i, name in enumerate(ratings.players)])
     finished = chosen.games.finished
     generations = [] if games.external else [name for name in ratings.players if generation_number(name) is not None]
-    rows = make_rows(ratings, chosen.games, rule, elo, intervals=method == "batch")
+    rows = make_rows(ratings, chosen.games, elo, intervals=method == "batch")
     draws = sum(row.draws for row in rows) / 2.0 / max(len(chosen.games), 1)
     board = Leaderboard(
         rows=rows,
-        kind=_kind(games),
+        external=games.external,
         method=method,
-        rule=rule,
         settings=chosen.settings,
         anchor=anchor,
         anchors=None if found is None else found[1],
@@ -156,14 +148,6 @@ def analyse(
         warnings=_warnings(ratings, games, anchor, draws, diagnosis),
     )
     return LeaderboardAnalysis(board, ratings, diagnosis)
-
-
-def _kind(games: GameTable) -> Kind:
-    if games.external:
-        return "foreign"
-    if games.has_counters:
-        return "fights"
-    return "games" if games.paid is None else REWARDS
 
 
 def _fit(diagnosis: Diagnosis) -> Fit:
@@ -228,7 +212,7 @@ def _chained(ratings: Ratings) -> int:
 
 
 def _drawn(share: float, games: GameTable) -> list[str]:
-    if share <= DRAWS_ALARM or not games.has_counters:
+    if share <= DRAWS_ALARM or games.finished is None:
         return []
     return [
         f"{share:.0%} of the games were draws, which say little about strength: raise --max-episode-frames, or train "
@@ -251,7 +235,7 @@ def _misfits(diagnosis: Diagnosis, games: GameTable) -> list[str]:
             f"depends on the pairing.{shown} Use the Nash weights and the results of single pairs, not the order."
         )
     # where seats take turns, or differ, one of them may well be the better one
-    if games.has_counters and diagnosis.side is not None and abs(diagnosis.side.z) > SIDE_ALARM:
+    if games.finished is not None and diagnosis.side is not None and abs(diagnosis.side.z) > SIDE_ALARM:
         found.append(
             f"The first seat is worth {diagnosis.side.elo:+.0f} Elo ({diagnosis.side.z:+.1f} standard errors). Every "
             "matchup is played from both seats, so the ratings hold; but the game or the policies treat the seats "

@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final, Self, TypeVar, final
+from typing import Final, Self, final
 
 from pydantic import ValidationError
 
@@ -21,14 +21,11 @@ from selfplay.appending import Appender
 from selfplay.errors import LeagueError, boundary, first_problem
 from selfplay.files import sync
 from selfplay.league.games import GameTable, TableBuilder
-from selfplay.league.records import MatchRecord
-from selfplay.league.rewards import FORMAT as REWARDS
-from selfplay.league.rewards import RewardRecord
+from selfplay.league.records import GameRecord
 
 FILE_NAME: Final = "ledger.jsonl"
 MAX_BYTES: Final = 2**30  # two million games
 LOCK_POLL_S: Final = 0.02
-AnyRecord = TypeVar("AnyRecord", MatchRecord, RewardRecord)
 
 
 def read_games(*paths: Path) -> GameTable:
@@ -44,8 +41,8 @@ def read_games(*paths: Path) -> GameTable:
     return GameTable.folded(columns, torn=torn)
 
 
-def read_records(path: Path, kind: type[AnyRecord] = MatchRecord) -> Iterator[AnyRecord]:  # type: ignore[assignment]
-    """Read the rows of a ledger as validated records of a kind, in order. Slow: about 20 us per row.
+def read_records(path: Path) -> Iterator[GameRecord]:
+    """Read the rows of a ledger as validated records, in order. Slow: about 20 us per row.
 
     Raises:
         LeagueError: as for ``read_games``, and for any invalid field.
@@ -58,7 +55,7 @@ def read_records(path: Path, kind: type[AnyRecord] = MatchRecord) -> Iterator[An
         if not line.strip():
             continue
         try:
-            record = kind.model_validate_json(line)
+            record = GameRecord.model_validate_json(line)
         except ValidationError as error:
             raise LeagueError(f"{path}:{number}: {first_problem(error, 'row')}") from error
         if record.match not in seen:
@@ -115,9 +112,7 @@ def _reason(line: bytes, error: Exception) -> str:
     if isinstance(error, ValueError):
         return str(error)
     try:
-        row = parse_json(line)
-        kind = RewardRecord if isinstance(row, dict) and row.get("format") == REWARDS else MatchRecord
-        kind.model_validate(row)
+        GameRecord.model_validate(parse_json(line))
     except ValidationError as invalid:
         return first_problem(invalid, "row")
     return str(error)
@@ -174,7 +169,7 @@ class Ledger:
         """All games; equal to ``read_games`` of the file."""
         return GameTable.folded(self._columns)
 
-    def append(self, records: Iterable[MatchRecord | RewardRecord]) -> int:
+    def append(self, records: Iterable[GameRecord]) -> int:
         """Write games and fsync, all or none; returns how many were new.
 
         Raises:

@@ -20,7 +20,7 @@ from selfplay.league.records import person_name
 
 if TYPE_CHECKING:
     from selfplay.league.games import GameTable
-    from selfplay.league.records import MatchRecord
+    from selfplay.league.records import GameRecord
 
 FILE_NAME: Final = "people.jsonl"
 VERSION: Final = "person"  # of a person, in place of a hash of weights
@@ -58,7 +58,7 @@ def run_games(run: Path) -> GameTable:
     return games.take(np.argsort(~games.of_people, kind="stable"))
 
 
-def record_game(run: Path, game: MatchRecord, wait_s: float = WAIT_S) -> bool:
+def record_game(run: Path, game: GameRecord, wait_s: float = WAIT_S) -> bool:
     """Append a game with a person in one seat to the people's ledger of a run; returns whether it is new. Blocks.
 
     Raises:

@@ -21,7 +21,7 @@ import numpy as np
 
 from selfplay.errors import LeagueError
 from selfplay.league.bradley_terry import gap_of_score, maximise, response, robust_covariance, score_of_gap, table
-from selfplay.league.records import ANCHOR, ResultRule, generation_number, ladder_key, person_name, scores
+from selfplay.league.records import ANCHOR, generation_number, ladder_key, person_name
 from selfplay.league.statistics import Z95, normal_below
 
 if TYPE_CHECKING:
@@ -184,7 +184,6 @@ def elo_of_score(share: float) -> float | None:
 
 def rate(
     games: GameTable,
-    rule: ResultRule = "stocks_percent",
     players: Iterable[str] = (),
     settings: str | None = None,
     anchors: Mapping[str, float] | None = None,
@@ -197,7 +196,6 @@ def rate(
 
     Args:
         games: games of a ledger; only comparable ones are used, see ``GameTable.comparable``.
-        rule: decides the winner of a game.
         players: more players to list, with or without games.
         settings: settings of the games; default: those of the newest game.
         anchors: Elo of other pinned players.
@@ -211,12 +209,12 @@ def rate(
     of_people = games.of_people
     others = games.subset(~of_people)
     given = {**(anchors or {}), anchor: ANCHOR_ELO}
-    base = _fit(others, _names(others, {anchor, *players}), given, rule, anchor)
+    base = _fit(others, _names(others, {anchor, *players}), given, anchor)
     if not of_people.any():
         return base
     names = _names(games, base.players)
     held = np.array([name in base.players for name in names])
-    found = _fit(games, names, dict(zip(base.players, base.elo.tolist(), strict=True)), rule, anchor)
+    found = _fit(games, names, dict(zip(base.players, base.elo.tolist(), strict=True)), anchor)
     # The error of a player in ``base`` moves the players that are fitted to it.
     slopes = response((found.elo - ANCHOR_ELO) / ELO, found.met.astype(np.float64), prior_draws(names, anchor), ~held)
     moves = np.zeros((len(names), len(base.players)))
@@ -233,10 +231,10 @@ def _names(games: GameTable, more: Iterable[str]) -> list[str]:
     return sorted({*more, *(games.players[i] for i in np.unique(games.seats))}, key=ladder_key)
 
 
-def _fit(games: GameTable, names: list[str], given: Mapping[str, float], rule: ResultRule, anchor: str) -> Ratings:
+def _fit(games: GameTable, names: list[str], given: Mapping[str, float], anchor: str) -> Ratings:
     """Ratings of ``names``, with the Elo of ``given`` ones fixed."""
     seats = games.seats_among(names)
-    points = scores(games.stocks, games.percents, rule)
+    points = games.scores
     size = len(names)
     met = table(seats, np.ones(len(games)), size) + table(seats[:, ::-1], np.ones(len(games)), size)
     won = table(seats, points, size) + table(seats[:, ::-1], 1.0 - points, size)
@@ -297,9 +295,7 @@ def k_factor(games_played: int) -> float:
     return next((k for games, k in _K if games_played < games), _K_LATE)
 
 
-def sequential_elo(
-    games: GameTable, rule: ResultRule = "stocks_percent", anchor: str | None = ANCHOR
-) -> dict[str, float]:
+def sequential_elo(games: GameTable, anchor: str | None = ANCHOR) -> dict[str, float]:
     """K-factor Elo after all games, in ledger order. All players start at 1500; the anchor stays there.
 
     The result depends on the order of the games and does not converge. Use it only to compare with older tables. Each
@@ -311,7 +307,7 @@ def sequential_elo(
     of_people = np.sort(of_people)
     elo: dict[str, float] = {}
     played: dict[str, int] = {}
-    points = scores(games.stocks, games.percents, rule).tolist()
+    points = games.scores.tolist()
     for (first, second), point, social in zip(games.seats.tolist(), points, of_people.tolist(), strict=True):
         names = games.players[first], games.players[second]
         old = [elo.setdefault(name, ANCHOR_ELO) for name in names]

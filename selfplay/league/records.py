@@ -1,7 +1,4 @@
-"""The record of a rating game: players, settings, and final counters.
-
-The winner is not stored. Any result rule can be applied to the stocks and percents later.
-"""
+"""The record of a rating game of any kind: players, settings, score, rewards, and the game's own figures."""
 
 from __future__ import annotations
 
@@ -10,17 +7,14 @@ import json
 import re
 from typing import TYPE_CHECKING, Annotated, Final, Literal, Self
 
-import numpy as np
-from pydantic import AfterValidator, BaseModel, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, JsonValue, model_validator
 
 from selfplay.errors import LeagueError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from numpy.typing import ArrayLike, NDArray
-
-FORMAT: Final = 1
+FORMAT: Final = 2
 ANCHOR: Final = "random"
 """Scripted player with a fixed rating, which puts all runs on one scale."""
 OUTSIDE: Final = frozenset({"idle"})
@@ -28,11 +22,8 @@ OUTSIDE: Final = frozenset({"idle"})
 MOVING: Final = frozenset({"current", "latest", "newest", "self"})
 """Names of players whose weights change, which cannot be rated."""
 
-ResultRule = Literal["stocks_percent", "stocks"]
 Sampling = Literal["stochastic", "greedy"]
-RULES: Final[tuple[ResultRule, ...]] = ("stocks_percent", "stocks")
-FINISHED: Final = "stocks"
-"""``MatchRecord.ended`` of a game in which a player was out of stocks, so that neither timer nor cap ended it."""
+SCORES: Final = (0.0, 0.5, 1.0)
 
 _GENERATION = re.compile(r"gen_(0|[1-9][0-9]*)")
 _PLAYER = re.compile(r"[a-z][a-z0-9_-]{0,63}")
@@ -76,47 +67,55 @@ def check_player(player: str) -> str:
     return player
 
 
-class LeagueRecord(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):
-    """Base of the ledger's records."""
+def check_score(score: object) -> float:
+    """Return the score; ValueError if it is none of ``SCORES``."""
+    if not isinstance(score, float | int) or score not in SCORES:
+        raise ValueError(f"score {score!r} (valid: 0, 0.5, 1)")
+    return float(score)
 
-    def row(self) -> str:
-        """The record as one line of JSON, without the newline."""
-        return self.model_dump_json()
+
+class LeagueRecord(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):
+    """Base of what a row of the ledger consists of."""
 
 
 RatablePlayer = Annotated[str, AfterValidator(check_player)]
+Name = Annotated[str, Field(min_length=1)]
 
 
-class MatchSeat(LeagueRecord):
-    """The player of a seat, with character and reaction time."""
+class Seat(LeagueRecord):
+    """A frozen player, and its version."""
 
     player: RatablePlayer
-    version: Annotated[str, Field(min_length=1)]  # hash of the weights, or version of the scripted player
-    character: Annotated[str, Field(min_length=1)]
-    frame_skip: Annotated[int, Field(ge=1)]  # frames between two decisions
-    delay: Annotated[int, Field(ge=0)]  # frames between seeing and acting
+    version: Name  # hash of the weights, or version of the scripted player
+
+    def __str__(self) -> str:
+        return f"{self.player}@{self.version}"
 
 
 Count = Annotated[int, Field(ge=0)]
 Amount = Annotated[float, Field(ge=0)]
+Facts = dict[str, JsonValue]
 
 
-class MatchRecord(LeagueRecord):
-    """One game between two different frozen players: a row of the ledger. Tuples are in seat order."""
+class GameRecord(LeagueRecord):
+    """One rated game of two different frozen players: a row of the ledger. Tuples are in seat order.
 
-    format: Literal[1] = FORMAT
+    In a game with a shared reward, a game between two players does not show which one is better. Instead each of them
+    plays the same state, in the same seat, with the same partner, and the higher reward wins; ``facts`` names the
+    partner. All rows of one game have facts of the same names.
+    """
+
+    format: Literal[2] = FORMAT
     match: Annotated[str, Field(pattern=r"^[0-9a-f]{16}-[0-9a-f]{8}$")]  # see match_id
-    seats: tuple[MatchSeat, MatchSeat]
+    game: Name  # by its name in the registry
+    seats: tuple[Seat, Seat]
     seed: Count
     round: Count = 0  # distinguishes games of one pair on one seed
-    stage: str
-    stocks: tuple[Count, Count]  # left at the end
-    percents: tuple[Amount, Amount]
-    damage: tuple[Amount, Amount]  # dealt by the seat, in percent
-    self_destructs: tuple[Count, Count]
-    frames: Count  # length of the game
-    ended: Literal["stocks", "timer", "cap"]
-    settings: Annotated[str, Field(min_length=1)]  # see settings_hash
+    score: Annotated[float, BeforeValidator(check_score)]  # of the first player: 1 a win, 0.5 a draw, 0 a loss
+    rewards: tuple[float, float] | None = None  # sums of each player; None: not counted
+    steps: Count | None = None  # of the game, frames of a fight; None: not counted
+    facts: Facts = {}  # the game's own figures
+    settings: Name  # see settings_hash
     sampling: Sampling
     iteration: Count  # of the run, when the game was played
     wall: float = 0.0  # Unix time, seconds; the only field that two equal runs may differ in
@@ -127,22 +126,42 @@ class MatchRecord(LeagueRecord):
             raise ValueError(f"mirror match: {self.seats[0].player!r} cannot be rated against itself")
         return self
 
+    def row(self) -> str:
+        """The record as one line of JSON, without the newline."""
+        return self.model_dump_json()
+
     @classmethod
     def played(
-        cls, *, seats: tuple[MatchSeat, MatchSeat], seed: int, settings: str, round: int = 0, **rest: object
+        cls,
+        *,
+        seats: tuple[Seat, Seat],
+        seed: int,
+        settings: str,
+        place: Iterable[object] = (),
+        round: int = 0,
+        **rest: object,
     ) -> Self:
-        """Make a record with its match id. ``rest`` are the remaining fields."""
+        """Make a record with its match id.
+
+        Args:
+            seats: the two players.
+            seed: of the game.
+            settings: see ``settings_hash``.
+            place: tells apart the games of these seats on one seed, such as their characters.
+            round: see ``GameRecord``.
+            **rest: the remaining fields.
+        """
         fields = {"seats": seats, "seed": seed, "settings": settings, "round": round, **rest}
-        return cls.model_validate({"match": match_id(seats, seed, settings, round), **fields})
+        return cls.model_validate({"match": match_id(seats, seed, settings, place, round), **fields})
 
 
-def match_id(seats: tuple[MatchSeat, MatchSeat], seed: int, settings: str, round: int = 0) -> str:
+def match_id(seats: tuple[Seat, Seat], seed: int, settings: str, place: Iterable[object] = (), round: int = 0) -> str:
     """The id of a game: ``<pair>-<seating>``, two hashes that are the same on every machine.
 
     All games of two players on one seed (seats or characters swapped) have the same first part. The ratings count them
     as one observation, since they are correlated.
     """
-    seating = "|".join(f"{seat.player}/{seat.character}/{seat.frame_skip}/{seat.delay}" for seat in seats)
+    seating = "|".join(map(str, (*seats, *place)))
     return f"{pair_id([(seat.player, seat.version) for seat in seats], seed, settings, round)}-{digest(seating, 4)}"
 
 
@@ -168,36 +187,3 @@ def settings_hash(settings: Mapping[str, object]) -> str:
 def digest(text: str, size: int) -> str:
     """Hash of a text in hex digits, ``size`` bytes long."""
     return hashlib.blake2b(text.encode(), digest_size=size).hexdigest()
-
-
-def check_rule(rule: str) -> ResultRule:
-    """Return the rule.
-
-    Raises:
-        LeagueError: unknown rule.
-    """
-    for known in RULES:
-        if rule == known:
-            return known
-    raise LeagueError(f"unknown result rule {rule!r} (valid: {', '.join(RULES)})")
-
-
-def scores(stocks: ArrayLike, percents: ArrayLike, rule: ResultRule = "stocks_percent") -> NDArray[np.float64]:
-    """Score of seat 0 in each game [N]: 1 a win, 0.5 a draw, 0 a loss.
-
-    Args:
-        stocks: [N, 2] final stocks; more stocks win.
-        percents: [N, 2] final percents; on equal stocks lower percent wins under ``stocks_percent``.
-        rule: ``stocks_percent``, or ``stocks``, under which equal stocks are a draw.
-    """
-    check_rule(rule)
-    left, hurt = np.asarray(stocks, dtype=np.int64), np.asarray(percents, dtype=np.float64)
-    lead: NDArray[np.float64] = np.sign(left[..., 0] - left[..., 1]).astype(np.float64)
-    if rule == "stocks_percent":
-        lead = np.where(lead == 0, np.sign(hurt[..., 1] - hurt[..., 0]), lead)
-    return np.asarray((lead + 1.0) / 2.0)
-
-
-def score(record: MatchRecord, rule: ResultRule = "stocks_percent") -> float:
-    """Score of the player in seat 0: 1 a win, 0.5 a draw, 0 a loss."""
-    return float(scores(record.stocks, record.percents, rule))

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from selfplay.league.leaderboard import MISFIT_ALARM, REWARDS
+from selfplay.league.leaderboard import MISFIT_ALARM
 from selfplay.league.ratings import interval_text
 from selfplay.league.records import START, ladder_key
 
@@ -24,10 +24,7 @@ ANCHORS: Final = {
     "run": "anchors: scripted players pinned by this run's own calibration",
     None: "anchors: only random is pinned; selfplay rate RUN --calibrate measures the other scripted players",
 }
-_AT_THE_LIMIT: Final = {
-    "stocks_percent": "at the time limit more stocks win, then less damage",
-    "stocks": "at the time limit more stocks win",
-}
+AT_THE_LIMIT: Final = "at the time limit more stocks win, then less damage"
 PEOPLE: Final = "their games rate the people alone, with all other players held at their ratings"
 TITLE: Final = "═══ Elo Leaderboard ═══"
 _HEAD: Final = ("Rank", "Policy", "Elo", "95% interval", "W", "L", "D", "Games")
@@ -102,7 +99,7 @@ def _shown(board: Leaderboard, show_all: bool) -> Sequence[LeaderboardRow]:
 
 
 def partners_of(board: Leaderboard, show_all: bool = False) -> list[str]:
-    """Partners in dialogue games: all, or scripted players, the start and the newest generation."""
+    """Partners in games with partners: all, or scripted players, the start and the newest generation."""
     met = {cell.partner for row in board.rows for cell in row.rewards}
     few = {row.policy for row in board.rows if row.scripted} | {START, board.newest}
     return sorted(met if show_all else met & few, key=ladder_key)
@@ -253,13 +250,9 @@ def _markdown(cells: Row, head: Row, widths: Sequence[int]) -> str:
 
 def _notes(board: Leaderboard, show_all: bool) -> list[str]:
     method = "batch Bradley-Terry" if board.method == "batch" else "sequential Elo (depends on the order of the games)"
-    how = {
-        "fights": f"{board.finished or 0:.0%} finished; {_AT_THE_LIMIT[board.rule]}",
-        "games": "the larger sum of rewards wins",
-        REWARDS: "the higher reward wins",
-        "foreign": f"from {board.settings}",
-    }
-    notes = [f"{method}, {board.anchor} = 1500; {board.games} games, {board.draw_share:.0%} draws, {how[board.kind]}"]
+    how = "the higher reward wins" if board.finished is None else f"{board.finished:.0%} finished; {AT_THE_LIMIT}"
+    how = f"from {board.settings}" if board.external else how
+    notes = [f"{method}, {board.anchor} = 1500; {board.games} games, {board.draw_share:.0%} draws, {how}"]
     if board.progress is not None and board.method == "batch":
         gain = board.progress
         notes.append(
@@ -269,7 +262,7 @@ def _notes(board: Leaderboard, show_all: bool) -> list[str]:
     if board.method == "batch" and (text := beats(board)):
         notes.append(text)
     notes += _fit(board)
-    if board.method == "batch" and board.kind != "foreign":
+    if board.method == "batch" and not board.external:
         notes.append(ANCHORS[board.anchors])
     if any(row.person for row in board.rows):
         notes.append(f"people: {PEOPLE}")

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from selfplay.league.nash import nash_weights
 from selfplay.league.ratings import Bound, Ends, bounded, open_ends
-from selfplay.league.records import ResultRule, generation_number, ladder_key, person_name, scores
+from selfplay.league.records import generation_number, ladder_key, person_name
 from selfplay.league.rewards import EQUAL
 from selfplay.league.statistics import mean_error
 
@@ -53,7 +53,7 @@ class LeaderboardRow(BaseModel, frozen=True, extra="forbid"):
     losses: int
     draws: int
     games: int
-    finished: float | None  # share of its games that ended because a player was out of stocks; None: no fights
+    finished: float | None  # share of its games that were played to the end; None: not known
     scripted: bool
     person: bool
     met: bool  # played a generation
@@ -61,7 +61,7 @@ class LeaderboardRow(BaseModel, frozen=True, extra="forbid"):
     bound: Bound  # sides on which the games bound the rating; a perfect score has no upper bound
     above_next: float | None  # probability of being stronger than the row below; None in the last row
     nash: float  # weight in the Nash mixture
-    rewards: tuple[PartnerReward, ...] = ()  # dialogue games: means by partner
+    rewards: tuple[PartnerReward, ...] = ()  # means by partner, in games with partners
 
     @property
     def name(self) -> str:
@@ -83,9 +83,7 @@ class LeaderboardRow(BaseModel, frozen=True, extra="forbid"):
         return next((cell for cell in self.rewards if cell.partner == partner), None)
 
 
-def make_rows(
-    ratings: Ratings, games: GameTable, rule: ResultRule, elo: Floats, *, intervals: bool
-) -> tuple[LeaderboardRow, ...]:
+def make_rows(ratings: Ratings, games: GameTable, elo: Floats, *, intervals: bool) -> tuple[LeaderboardRow, ...]:
     """Rows of all players with games and of all pinned players; none for a ledger without games.
 
     They are sorted by ``elo`` [n], to which the intervals of ``ratings`` apply or not.
@@ -97,7 +95,7 @@ def make_rows(
     if listed.any():
         listed |= ratings.pinned
     shown = order[listed[order]]
-    ranks, nash, outcomes = _rank_ranges(ratings, shown), nash_weights(ratings), _outcomes(games, ratings, rule)
+    ranks, nash, outcomes = _rank_ranges(ratings, shown), nash_weights(ratings), _outcomes(games, ratings)
     rewards = reward_cells(games)
     rows = []
     for place, i in enumerate(shown.tolist()):
@@ -140,13 +138,12 @@ def beaten(ratings: Ratings, generation: str) -> tuple[Beaten, ...]:
     return tuple(found)
 
 
-def _outcomes(games: GameTable, ratings: Ratings, rule: ResultRule) -> Ints:
+def _outcomes(games: GameTable, ratings: Ratings) -> Ints:
     """[n, 4] wins, losses, draws and finished games of each player."""
     seats = games.seats_among(ratings.players)
-    points = scores(games.stocks, games.percents, rule)
     finished = np.zeros(len(games), dtype=np.bool_) if games.finished is None else games.finished
     counts = np.zeros((len(ratings.players), 4), dtype=np.int64)
-    for seat, mine in ((0, points), (1, 1.0 - points)):
+    for seat, mine in ((0, games.scores), (1, 1.0 - games.scores)):
         for column, hits in enumerate((mine == 1.0, mine == 0.0, mine == 0.5, finished)):
             counts[:, column] += np.bincount(seats[hits, seat], minlength=len(counts))
     return counts

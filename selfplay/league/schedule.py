@@ -22,12 +22,16 @@ from typing import TYPE_CHECKING, Final, final
 import numpy as np
 
 from selfplay.errors import LeagueError
+from selfplay.league.anchors import ratings_of
 from selfplay.league.bradley_terry import information
 from selfplay.league.ratings import ELO, Ratings, gap_variance
-from selfplay.league.records import ANCHOR, OUTSIDE, START, check_player, generation_number, ladder_key, scores
+from selfplay.league.records import ANCHOR, OUTSIDE, START, check_player, generation_number, ladder_key
 from selfplay.league.statistics import ScoreInterval, score_interval
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from selfplay.league.anchors import RatingConditions
     from selfplay.league.games import Bools, Floats, GameTable, Ints
 
 _SEEDS: Final = 2**53  # seeds below this number are exact in every JSON reader
@@ -100,6 +104,31 @@ def plan(
         state.add(i, j)
         chosen.append(Matchup((names[i], names[j]), seed=int(rng.integers(_SEEDS))))
     return chosen
+
+
+def plan_games(
+    games: GameTable,
+    conditions: RatingConditions,
+    players: Sequence[str],
+    budget: int,
+    rng: np.random.Generator,
+    run: Path | None = None,
+    *,
+    last: bool = False,
+) -> list[Matchup]:
+    """The most informative matchups, for at most ``budget`` games.
+
+    Args:
+        games: of the ledger.
+        conditions: under which games are rated together.
+        players: generations and anchors.
+        budget: games, at most.
+        rng: breaks ties and draws the seeds.
+        run: folder that may have a table of anchors.
+        last: whether training has ended; then nearly all games are to tell the strength of the newest generation.
+    """
+    ratings = ratings_of(games, conditions, players, run)
+    return plan(ratings, players, budget, rng, conditions.games_each, LAST_WEIGHT if last else NEWEST_WEIGHT)
 
 
 def repeat(a: str, b: str, budget: int, rng: np.random.Generator, games_each: int = 2) -> list[Matchup]:
@@ -229,8 +258,7 @@ def results(games: GameTable, scripted: str, since: float = 0) -> tuple[Floats, 
     counts = theirs.any(axis=1) & (age >= since)
     if counts.sum() > GAMES_PER_RESULT:
         counts &= age >= np.sort(age[counts])[-GAMES_PER_RESULT]
-    first = scores(games.stocks, games.percents)
-    return np.where(theirs[:, 0], 1.0 - first, first)[counts], games.pairs[counts]
+    return np.where(theirs[:, 0], 1.0 - games.scores, games.scores)[counts], games.pairs[counts]
 
 
 def scores_against(games: GameTable, scripted: Sequence[str]) -> dict[str, tuple[int, ScoreInterval]]:

@@ -35,7 +35,7 @@ from selfplay.report.plain import PlainReporter, StreamSink
 from selfplay.report.reporter import Tee
 from selfplay.run.lifecycle import cluster_for, run_to_end, stop_signal
 from selfplay.run.progress import resumed_at
-from selfplay.run.rater import prepare_best
+from selfplay.run.rating_games import prepare_best
 from selfplay.run.saved_state import check_ratings
 
 if TYPE_CHECKING:

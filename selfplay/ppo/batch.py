@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from selfplay.ppo.session import Session
     from selfplay.rollout.rollout import F32, Rollout
     from selfplay.run.progress import Progress
-    from selfplay.run.rater import Rater
+    from selfplay.run.rating_games import RatingGames
     from selfplay.runner.segment import Collected, Episode
     from selfplay.update_metrics import UpdateMetrics
 
@@ -168,7 +168,7 @@ def iteration_report(
     collected: Sequence[Collected],
     update: UpdateMetrics,
     phases: Mapping[str, float],
-    rater: Rater | None = None,
+    rating_games: RatingGames | None = None,
     others: Mapping[str, Sequence[Collected]] | None = None,
 ) -> IterationReport:
     """The report of the last iteration of ``progress``; ``others`` are the segments of exploiters by role."""
@@ -197,6 +197,6 @@ def iteration_report(
         tasks=progress.tasks,
         cuda_used=torch.cuda.memory_allocated(session.device) if cuda else None,
         cuda_peak=torch.cuda.max_memory_allocated(session.device) if cuda else None,
-        rating=rater.rating if rater else None,
-        gate=rater.gate_report() if rater else None,
+        rating=rating_games.rating if rating_games else None,
+        gate=rating_games.gate_report() if rating_games else None,
     )

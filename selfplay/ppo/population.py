@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from selfplay.report.reporter import Feed
     from selfplay.run.learner_state import Arrays
     from selfplay.run.progress import Progress
-    from selfplay.run.rater import Rater
+    from selfplay.run.rating_games import RatingGames
     from selfplay.run.training import Best
     from selfplay.runner.segment import GameBlock
     from selfplay.runner.work_queue import WorkQueue
@@ -131,7 +131,7 @@ class Population(Learners):
         progress.newest = await self.worker.submit(archive.save, meta, params)
         progress.generations = archive.generations
 
-    async def add_generation(self, collected: object, disk: DiskWatch, rater: Rater | None, best: Best) -> None:
+    async def add_generation(self, collected: object, disk: DiskWatch, rating: RatingGames | None, best: Best) -> None:
         """Add a generation, and exploiters that have done their work; prune the archive where it is full."""
         del collected
         archive = self.archive
@@ -143,9 +143,9 @@ class Population(Learners):
                 with disk.tolerate(EXPLOITER):
                     await self._freeze_exploiter(self.agents[role], target)
         if archive.is_full:
-            strengths = {} if rater is None else await rater.strengths(self._progress.generations)
+            strengths = {} if rating is None else await rating.strengths(self._progress.generations)
             in_play = {name for agent in self.agents.values() for name in agent.frozen}
-            tested = set() if rater is None else rater.tested
+            tested = set() if rating is None else rating.tested
             await self.worker.submit(archive.prune, strengths, in_play | tested | {await best() or ""})
         self._set_pools()
 

@@ -1,27 +1,29 @@
-"""Rating games of fighting games and solved games: what they are played under, and what the ledger keeps of them."""
+"""Rating games of games with actions by number: what they are played under, and their records."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from envs.rated import FINISHED
 from envs.registry import find_game
 from selfplay.config.ppo import Config
 from selfplay.config.resume import started_with
 from selfplay.league.anchors import find_table
-from selfplay.league.records import MatchRecord, MatchSeat, Sampling, settings_hash
-from selfplay.league.rewards import ENDED, RatedPlayer, RewardRecord
+from selfplay.league.records import Facts, GameRecord, Sampling, Seat, settings_hash
 from selfplay.league.schedule import Matchup
-from selfplay.runner.match import Contender, MatchResult, Rules, Stats, play
+from selfplay.runner.match import Contender, MatchResult, Rules, Stats, fight_scores, play
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from selfplay.checkpoint import RunDir
 
-Play = Callable[[Sequence[Matchup], Mapping[str, Contender], Rules, Callable[[], bool]], Sequence[MatchResult | None]]
+PlayMatches = Callable[
+    [Sequence[Matchup], Mapping[str, Contender], Rules, Callable[[], bool]], Sequence[MatchResult | None]
+]
 """Plays matchups, see ``match.play``; None stands for one that could not be played."""
 
 
@@ -89,78 +91,68 @@ def play_matchups(
     settings: RatingSettings,
     iteration: int,
     stop: Callable[[], bool] = lambda: False,
-    play: Play = play,
-) -> list[MatchRecord | RewardRecord]:
+    play: PlayMatches = play,
+) -> list[GameRecord]:
     """Play all games of matchups and record those that ``play`` did not give up. Blocks."""
     games = [game for matchup in matchups for game in matchup.games(*settings.bodies)]
     results = play(games, contenders, settings.rules, stop)
-    record = _fight_record if find_game(settings.rules.game).fighter else _reward_record
-    return [record(result, contenders, settings, iteration) for result in results if result is not None]
+    return [_record(result, contenders, settings, iteration) for result in results if result is not None]
 
 
-def _fight_record(
+def _record(
     result: MatchResult, contenders: Mapping[str, Contender], settings: RatingSettings, iteration: int
-) -> MatchRecord:
-    matchup = result.matchup
-    seats = [
-        _seat(contenders[name], settings.rules, character)
-        for name, character in zip(matchup.players, matchup.characters, strict=True)
-    ]
-    return fight_record(seats, result.stats, settings, matchup.seed, iteration)
+) -> GameRecord:
+    matchup, rules = result.matchup, settings.rules
+    one, other = (Seat(player=name, version=rules.traits(contenders[name]).version) for name in matchup.players)
+    if find_game(rules.game).fighter:
+        return fight_record((one, other), matchup.characters, result.stats, settings, matchup.seed, iteration)
+    return GameRecord.played(
+        seats=(one, other),
+        seed=matchup.seed,
+        settings=settings.settings,
+        score=result.score[0],
+        rewards=result.payoffs,
+        **_common(settings, result.stats, iteration),
+    )
+
+
+def _common(settings: RatingSettings, stats: Stats, iteration: int) -> dict[str, Any]:
+    """Fields that the records of all games have."""
+    return {
+        "game": settings.rules.game,
+        "steps": int(stats["frames"][0]),
+        "sampling": settings.sampling,
+        "iteration": iteration,
+        "wall": time.time(),
+    }
 
 
 def fight_record(
-    seats: Sequence[MatchSeat], stats: Stats, settings: RatingSettings, seed: int, iteration: int, round: int = 0
-) -> MatchRecord:
-    """The record of a fight that has just ended, from the counters of both seats [2]."""
-    return MatchRecord.played(
-        seats=(seats[0], seats[1]),
+    seats: tuple[Seat, Seat],
+    characters: tuple[str, str],
+    stats: Stats,
+    settings: RatingSettings,
+    seed: int,
+    iteration: int,
+    round: int = 0,
+) -> GameRecord:
+    """The record of a fight that has just ended, from the counters of both seats [2]; see ``FightFacts``."""
+    facts: Facts = {
+        "stage": settings.rules.stage,
+        "characters": [*characters],
+        "stocks": stats["stocks"].tolist(),
+        "percents": stats["percent"].tolist(),
+        "damage": stats["damage"].tolist(),
+        "self_destructs": stats["self_destructs"].tolist(),
+        "finished": bool(stats["ended"][0] == FINISHED),
+    }
+    return GameRecord.played(
+        seats=seats,
+        place=characters,
         seed=seed,
         round=round,
         settings=settings.settings,
-        stage=settings.rules.stage,
-        stocks=tuple(int(s["stocks"]) for s in stats),
-        percents=tuple(float(s["percent"]) for s in stats),
-        damage=tuple(float(s["damage"]) for s in stats),
-        self_destructs=tuple(int(s["self_destructs"]) for s in stats),
-        frames=int(stats[0]["frames"]),
-        ended=settings.rules.rated.endings[int(stats[0]["ended"])],
-        sampling=settings.sampling,
-        iteration=iteration,
-        wall=time.time(),
-    )
-
-
-def _seat(contender: Contender, rules: Rules, character: str) -> MatchSeat:
-    traits = rules.traits(contender)
-    return MatchSeat(
-        player=contender.id,
-        version=traits.version,
-        character=character,
-        frame_skip=traits.frame_skip,
-        delay=traits.delay,
-    )
-
-
-def _reward_record(
-    result: MatchResult, contenders: Mapping[str, Contender], settings: RatingSettings, iteration: int
-) -> RewardRecord:
-    """The record of a game without characters, see ``ENDED``."""
-    one, other = (
-        RatedPlayer(player=name, version=settings.rules.traits(contenders[name]).version)
-        for name in result.matchup.players
-    )
-    return RewardRecord.played(
-        seats=(one, other),
-        partner=None,
-        seat=0,
-        seed=result.matchup.seed,
-        settings=settings.settings,
-        rewards=result.score,
-        reasons=(ENDED, ENDED),
-        payoffs=result.payoffs,
-        steps=int(result.stats[0]["frames"]),
-        sampling=settings.sampling,
-        iteration=iteration,
-        wall=time.time(),
+        score=float(fight_scores(stats)),
+        facts=facts,
+        **_common(settings, stats, iteration),
     )

@@ -27,22 +27,21 @@ from selfplay.ppo.realtime import arena, limits, park_policy, rating_cost_s
 from selfplay.report.health import Health
 from selfplay.run.lifecycle import flags_to_continue
 from selfplay.run.progress import Progress, chaos_of
-from selfplay.run.rater import COST_S, RaterResource, RatingPlan
-from selfplay.run.training import PARK, PARK_ELSEWHERE, Rating, Runners, Training, patience
+from selfplay.run.rating_games import COST_S, RatingBlock, RatingPlan
+from selfplay.run.training import PARK, PARK_ELSEWHERE, Runners, Training, patience
 from selfplay.runner.match import Contender, play_in_threads
 from selfplay.runner.segment import Collected, GameBlock, SegmentOrder
 from selfplay.runner.work_queue import Job, Limits, WorkQueue
 from selfplay.verbs import quoted
 
 if TYPE_CHECKING:
-    from selfplay.league.records import MatchRecord
-    from selfplay.league.rewards import RewardRecord
+    from selfplay.league.records import GameRecord
     from selfplay.league.schedule import Matchup
     from selfplay.ppo.session import Session
     from selfplay.report.metrics import IterationReport
     from selfplay.report.reporter import Feed
     from selfplay.run.disk import DiskWatch
-    from selfplay.run.rater import Rater
+    from selfplay.run.rating_games import RatingGames
     from selfplay.run.stopping import Stop
     from selfplay.runner.chaos import Chaos
     from selfplay.update_metrics import UpdateMetrics
@@ -155,10 +154,10 @@ class PPOTraining(Training[Segments, "UpdateMetrics"]):
         return self.session.config.steps_per_iteration
 
     def report(
-        self, collected: Segments, update: UpdateMetrics, phases: Mapping[str, float], rater: Rater | None
+        self, collected: Segments, update: UpdateMetrics, phases: Mapping[str, float], rating_games: RatingGames | None
     ) -> IterationReport:
         main, others = collected[MAIN], {role: parts for role, parts in collected.items() if role != MAIN}
-        report = iteration_report(self.session, self.progress, main, update, phases, rater, others)
+        report = iteration_report(self.session, self.progress, main, update, phases, rating_games, others)
         self.progress.speeds.append(report.steps_per_s)
         return report
 
@@ -207,32 +206,22 @@ class PPOTraining(Training[Segments, "UpdateMetrics"]):
         ]
 
 
-def _rating(session: Session, feed: Feed, blocks: Blocks) -> Rating | None:
+def _rating(session: Session, feed: Feed, blocks: Blocks) -> RatingPlan | None:
     """The rating games of a run; None where nothing is rated."""
     config, run, real_time = session.config, session.run, session.game.real_time
     if not config.league.track_elo:
         return None
-    plan = RatingPlan(
-        session.rating,
-        config.league.rating_share,
-        cost_s=rating_cost_s(config.game.max_episode_frames, config.run.num_games) if real_time else COST_S,
-        frames_per_step=config.game.frame_skip,
-        cap_frames=config.game.max_episode_frames,
-        deterministic=config.run.deterministic,
-        real_time=real_time,
-        gate=Gate(SprtBounds(*config.league.gate_bounds)) if config.league.gate == "sprt" else None,
-    )
 
     def contender(name: str) -> Contender:
         if name in session.game.ladder:
             return Contender(name)
         return Contender(name, load_policy(shipped_policies().get(name, run.generations / name)))
 
-    def open_games() -> RaterResource:
+    def open_games() -> RatingBlock:
         emulators = arena(config, run, feed.notice, blocks.infer) if real_time else None
         play = partial(play_in_threads, update_threads(config.run.threads)) if emulators is None else emulators.play
 
-        def rate(matchups: Sequence[Matchup], iteration: int, stop: Any) -> list[MatchRecord | RewardRecord]:  # noqa: ANN401
+        def rate(matchups: Sequence[Matchup], iteration: int, stop: Any) -> list[GameRecord]:  # noqa: ANN401
             # Loaded again each time: a learner that crashed makes other generations of the same names.
             names = sorted({name for matchup in matchups for name in matchup.players})
             contenders = {name: contender(name) for name in names}
@@ -243,10 +232,20 @@ def _rating(session: Session, feed: Feed, blocks: Blocks) -> Rating | None:
                 emulators.kill()
             return emulators is not None
 
-        return RaterResource(run, session.rating, rate, kill)
+        return RatingBlock(run, session.rating, rate, kill)
 
-    # Rating games in emulators have deadlines of their own, each of them.
-    return Rating(plan, open_games, Limits(math.inf, math.inf) if real_time else None)
+    return RatingPlan(
+        session.rating,
+        open_games,
+        config.league.rating_share,
+        cost_s=rating_cost_s(config.game.max_episode_frames, config.run.num_games) if real_time else COST_S,
+        limits=Limits(math.inf, math.inf) if real_time else None,  # games in emulators have deadlines of their own
+        frames_per_step=config.game.frame_skip,
+        cap_frames=config.game.max_episode_frames,
+        deterministic=config.run.deterministic,
+        real_time=real_time,
+        gate=Gate(SprtBounds(*config.league.gate_bounds)) if config.league.gate == "sprt" else None,
+    )
 
 
 def _collect(block: GameBlock, runner: str, order: SegmentOrder, chaos: Chaos) -> Collected:

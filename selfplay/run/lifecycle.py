@@ -158,7 +158,7 @@ def _finish(tree: Tree, seconds: float) -> None:
     training, disk = tree.training, tree.loop.disk
     run, feed, progress = training.run, training.feed, training.progress
     board: Leaderboard | None = None
-    if tree.rater is not None and run.ledger.exists():
+    if tree.rating_games is not None and run.ledger.exists():
         games = read_games(run.ledger)
         board = build(games, run=run.path) if len(games) else None
     found = training.summary()
@@ -182,7 +182,7 @@ def _finish(tree: Tree, seconds: float) -> None:
         )
     if board is not None:
         feed.leaderboard(to_text(board, width=terminal_width()))
-    elif tree.rater is not None:
+    elif tree.rating_games is not None:
         feed.notice("No rating game was played: there is no leaderboard")
     feed.notice(
         f"{progress.how_it_ended(whole=not disk.missing)} after {progress.iteration} iterations, {training.played()}, "

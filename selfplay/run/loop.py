@@ -24,7 +24,7 @@ from selfplay.supervision.tasks import spawn
 if TYPE_CHECKING:
     from selfplay.report.health import HealthFinding
     from selfplay.run.progress import Progress
-    from selfplay.run.rater import Rater
+    from selfplay.run.rating_games import RatingGames
     from selfplay.run.stopping import Overtime, Stop
     from selfplay.run.training import Training
     from selfplay.supervision import Context
@@ -34,7 +34,7 @@ class TrainingLoop:
     """Makes the learner child.
 
     Args:
-        rater: Plays rating games; None where nothing is rated.
+        rating_games: Plays rating games; None where nothing is rated.
         stop: Set when the run shall end after the current iteration.
         overtime: Limits that iteration.
         start_runners: Starts missing runners.
@@ -46,7 +46,7 @@ class TrainingLoop:
     def __init__(
         self,
         training: Training[Any, Any],
-        rater: Rater | None,
+        rating_games: RatingGames | None,
         stop: Stop,
         overtime: Overtime,
         start_runners: Callable[[], Coroutine[object, None, None]],
@@ -54,7 +54,7 @@ class TrainingLoop:
         self.disk = DiskWatch(training.feed.notice)
         self.refused: SelfPlayError | None = None  # why the state of a resumed run cannot be used
         self._training = training
-        self._rater = rater
+        self._rating_games = rating_games
         self._last: Any = None  # the last report
         self.has_begun = False
         self._first = 0  # iteration at which this session begins
@@ -75,7 +75,7 @@ class TrainingLoop:
         self.progress.phase = START
         training.runners.queue.forget()
         learners.worker = worker
-        saving = Saving(training, self._rater, self.disk)
+        saving = Saving(training, self._rating_games, self.disk)
         try:
             await learners.open()
             state = training.resumed if ctx.incarnation == 1 else await worker.submit(_latest, training.run)
@@ -141,10 +141,10 @@ class TrainingLoop:
         phases.end("update")
         progress.iteration += 1
         progress.total_steps += training.count(collected)
-        if self._rater is not None:
+        if self._rating_games is not None:
             progress.phase = RATE
             with self.disk.tolerate(RATINGS, settles=False):  # games that wait are written with the next state
-                await self._rater.rate_if_due(progress)
+                await self._rating_games.rate_if_due(progress)
             phases.end("rate")
         if saving.is_due:  # last: a checkpoint is of a whole iteration
             progress.phase = SAVE
@@ -163,14 +163,14 @@ class TrainingLoop:
         await saving.save_last()
         self._tell(progress.health.end())
         progress.finished = not self._stop.is_set() and self._training.failure is None
-        if self._rater is not None and progress.finished:
+        if self._rating_games is not None and progress.finished:
             progress.phase = RATE
             self._training.feed.notice(f"Rating {progress.newest}, the last generation")
             with self.disk.tolerate(RATINGS, settles=False):  # games that wait are written with the next state
-                await self._rater.rate_last(progress)
-            if self._last is not None and self._last.rating is not self._rater.rating:
-                self._training.feed.rated(self._last.model_copy(update={"rating": self._rater.rating}))
-            if not self._rater.plan.deterministic:  # a later end of equal runs makes no difference
+                await self._rating_games.rate_last(progress)
+            if self._last is not None and self._last.rating is not self._rating_games.rating:
+                self._training.feed.rated(self._last.model_copy(update={"rating": self._rating_games.rating}))
+            if not self._rating_games.plan.deterministic:  # a later end of equal runs makes no difference
                 progress.phase = SAVE
                 await saving.checkpoint()
 
@@ -188,7 +188,7 @@ class TrainingLoop:
     def _report(self, collected: object, update: object, phases: Mapping[str, float]) -> None:
         training = self._training
         self.progress.tasks = len(asyncio.all_tasks())
-        self._last = report = training.report(collected, update, phases, self._rater)
+        self._last = report = training.report(collected, update, phases, self._rating_games)
         training.feed.iteration(report)
         self._tell(self.progress.health.observe(training.observe(report)))
 

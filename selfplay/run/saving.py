@@ -13,10 +13,10 @@ from selfplay.checkpoint import LearnerMeta, Retention, retain, write_learner
 from selfplay.league.records import generation_id, generation_number
 from selfplay.machine import give_back_memory
 from selfplay.run.disk import GENERATION, OLD, RATINGS, STATE, DiskWatch
-from selfplay.run.rater import RATER_STATE
+from selfplay.run.rating_games import RATING_STATE
 
 if TYPE_CHECKING:
-    from selfplay.run.rater import Rater
+    from selfplay.run.rating_games import RatingGames
     from selfplay.run.training import Training
 
 
@@ -49,11 +49,11 @@ class SavePoints:
 
 
 class Saving:
-    """Saves for one incarnation of the training loop; ``rater`` is None where nothing is rated."""
+    """Saves for one incarnation of the training loop; ``rating_games`` is None where nothing is rated."""
 
-    def __init__(self, training: Training[Any, Any], rater: Rater | None, disk: DiskWatch) -> None:
+    def __init__(self, training: Training[Any, Any], rating_games: RatingGames | None, disk: DiskWatch) -> None:
         self._training = training
-        self._rater = rater
+        self._rating_games = rating_games
         self._disk = disk
         self._points = SavePoints(training.settings.run.save_interval)
         self._unrated: dict[str, Any] = {}  # ratings of an earlier session, where this one rates nothing
@@ -66,16 +66,16 @@ class Saving:
 
     def restore(self, meta: LearnerMeta) -> None:
         """Continue from a state with what is known of ratings."""
-        if self._rater is not None:
-            self._rater.restore(meta.extra)
+        if self._rating_games is not None:
+            self._rating_games.restore(meta.extra)
         else:
             self._ledger_position = meta.ledger_position
-            self._unrated = {name: meta.extra[name] for name in RATER_STATE if name in meta.extra}
+            self._unrated = {name: meta.extra[name] for name in RATING_STATE if name in meta.extra}
 
     async def save(self, collected: object) -> None:
         """At a save point everything; between two, the state that could not be saved."""
         if self._points.is_point(self._training.progress.iteration):
-            await self._training.learners.add_generation(collected, self._disk, self._rater, self._best)
+            await self._training.learners.add_generation(collected, self._disk, self._rating_games, self._best)
         await self.checkpoint()
 
     async def save_last(self) -> None:
@@ -91,9 +91,9 @@ class Saving:
 
     async def checkpoint(self) -> None:
         """Write the state that training continues from; then remove what nothing needs any more."""
-        if self._rater is not None:
+        if self._rating_games is not None:
             with self._disk.tolerate(RATINGS):
-                await self._rater.write_rest()
+                await self._rating_games.write_rest()
         with self._disk.tolerate(STATE):
             await self.write_state()
         await self._training.worker.submit(give_back_memory)
@@ -111,7 +111,7 @@ class Saving:
         """
         training, progress = self._training, self._training.progress
         fields, arrays = await training.learners.state()
-        rating = self._unrated if self._rater is None else self._rater.state()
+        rating = self._unrated if self._rating_games is None else self._rating_games.state()
         fields["extra"] = {
             "restarts": progress.restarts, "chaos": progress.chaos.document(), **fields["extra"], **rating
         }  # fmt: skip
@@ -121,7 +121,7 @@ class Saving:
             elapsed_s=progress.elapsed_s,
             created=datetime.now(UTC),
             config=training.settings.model_dump(mode="json"),
-            ledger_position=self._ledger_position if self._rater is None else self._rater.rows,
+            ledger_position=self._ledger_position if self._rating_games is None else self._rating_games.rows,
             generations=tuple(progress.generations),
             **fields,
         )
@@ -130,9 +130,9 @@ class Saving:
 
     async def _best(self) -> str | None:
         """The generation that ``run.keep_best`` keeps: the one that passed the gate, or the highest rated."""
-        if self._rater is None or not self._training.settings.run.keep_best:
+        if self._rating_games is None or not self._training.settings.run.keep_best:
             return None
-        return await self._rater.best(self._training.progress.generations)
+        return await self._rating_games.best(self._training.progress.generations)
 
     async def _remove_old(self) -> None:
         """Remove states that are not to stay, and policies that no state needs."""

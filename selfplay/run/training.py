@@ -1,6 +1,6 @@
 """Interface between the training loop and an algorithm: learners, runners, rating games, and the iteration.
 
-The training loop, the supervision tree, the rater and the saving of states are the same for PPO and GRPO.
+The training loop, the supervision tree, the rating games and the saving of states are the same for PPO and GRPO.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from selfplay.run.disk import DiskWatch
     from selfplay.run.learner_state import Arrays
     from selfplay.run.progress import Progress
-    from selfplay.run.rater import Rater, RaterResource, RatingPlan
+    from selfplay.run.rating_games import RatingGames, RatingPlan
     from selfplay.run.stopping import Stop
     from selfplay.runner.game_runner import Resource, SlowOpening
-    from selfplay.runner.work_queue import Limits, WorkQueue
+    from selfplay.runner.work_queue import WorkQueue
     from selfplay.runner.worker import Worker
     from selfplay.supervision import ChildSpec
 
@@ -97,15 +97,6 @@ class Runners:
     services: tuple[ChildSpec, ...] = ()  # children of the root that start before the runners
 
 
-@dataclass(frozen=True, slots=True)
-class Rating:
-    """The rating games of a run."""
-
-    plan: RatingPlan
-    open: Callable[[], RaterResource]  # in the thread of the rating runner
-    limits: Limits | None = None
-
-
 class Learners(ABC):
     """The policies that a run trains, and the generations that are frozen of them.
 
@@ -138,7 +129,7 @@ class Learners(ABC):
         """
 
     @abstractmethod
-    async def add_generation(self, collected: Any, disk: DiskWatch, rater: Rater | None, best: Best) -> None:  # noqa: ANN401
+    async def add_generation(self, collected: Any, disk: DiskWatch, rating: RatingGames | None, best: Best) -> None:  # noqa: ANN401
         """Freeze the weights at a save point, with what else is kept of the iteration in ``collected``."""
 
     @abstractmethod
@@ -170,7 +161,7 @@ class Training(ABC, Generic[C, U]):
         progress: Progress,
         learners: Learners,
         runners: Runners,
-        rating: Rating | None,
+        rating: RatingPlan | None,
     ) -> None:
         self.run = session.run
         self.resumed = session.resumed
@@ -211,7 +202,7 @@ class Training(ABC, Generic[C, U]):
         """Count one iteration in ``progress``; returns its steps."""
 
     @abstractmethod
-    def report(self, collected: C, update: U, phases: Mapping[str, float], rater: Rater | None) -> Any:  # noqa: ANN401
+    def report(self, collected: C, update: U, phases: Mapping[str, float], rating_games: RatingGames | None) -> Any:  # noqa: ANN401
         """The record of the iteration that ``progress`` has just counted, for the reporters."""
 
     def observe(self, report: Any) -> Mapping[str, object]:  # noqa: ANN401

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from selfplay.run.ledger_keeper import LedgerKeeper
+from selfplay.run.ledger import RunLedger
 from selfplay.run.loop import TrainingLoop
 from selfplay.run.monitoring.supervision_notices import SupervisionNotices
-from selfplay.run.rater import RATER, Rater, RaterResource
+from selfplay.run.rating_games import RATER, RatingBlock, RatingGames
 from selfplay.run.stopping import Overtime
 from selfplay.run.training import PARK
 from selfplay.runner.game_runner import GameRunner
@@ -51,19 +51,21 @@ class Tree:
         self.training = training
         runners, rating, resumed = training.runners, training.rating, training.resumed
         stop.listeners += [runners.queue.end, self._stop_start]
-        self._rater_queue: WorkQueue[RaterResource] = WorkQueue([RATER], limits=rating.limits if rating else None)
+        self._rating_queue: WorkQueue[RatingBlock] = WorkQueue([RATER], limits=rating.limits if rating else None)
         keep_rows = None
-        if resumed is not None and rating is not None and rating.plan.deterministic:
+        if resumed is not None and rating is not None and rating.deterministic:
             keep_rows = resumed.meta.ledger_position  # later games are played again
-        self._ledger = LedgerKeeper(training.run.ledger, keep_rows)
-        self.rater: Rater | None = None
+        self._ledger = RunLedger(training.run.ledger, keep_rows)
+        self.rating_games: RatingGames | None = None
         if rating is not None:
-            self.rater = Rater(training.run, rating.plan, self._ledger, self._rater_queue, training.feed.notice)
-        stop.cut_listeners += [runners.queue.cut, self._rater_queue.cut]
+            self.rating_games = RatingGames(
+                training.run, rating, self._ledger, self._rating_queue, training.feed.notice
+            )
+        stop.cut_listeners += [runners.queue.cut, self._rating_queue.cut]
         notice = training.feed.notice
         self.overtime = Overtime(stop, training.progress, MonotonicClock(), notice, lambda: self.root.finish(SHUTDOWN))
-        self.loop = TrainingLoop(training, self.rater, stop, self.overtime, self.start_runners)
-        queues: dict[str, WorkQueue[Any]] = dict.fromkeys(runners.names, runners.queue) | {RATER: self._rater_queue}
+        self.loop = TrainingLoop(training, self.rating_games, stop, self.overtime, self.start_runners)
+        queues: dict[str, WorkQueue[Any]] = dict.fromkeys(runners.names, runners.queue) | {RATER: self._rating_queue}
         self.announcer = SupervisionNotices(training.feed.notice, queues, self._count_restart, training.run.crashes)
         self.root = Supervisor(self._spec(), on_report=self.announcer.on_report)
 
@@ -75,7 +77,7 @@ class Tree:
         pool = PoolSpec(intensity=round(budget), period_s=runners.park.period_s, park=runners.park)
         children = (
             *runners.services,
-            *(() if self.rater is None else (ChildSpec("ledger", self._ledger.run),)),
+            *(() if self.rating_games is None else (ChildSpec("ledger", self._ledger.run),)),
             ChildSpec("runners", pool),
             ChildSpec("learner", self.loop.run, restart="transient", significant=True, shutdown_s=GRACE_S),
             ChildSpec("reporting", feed),
@@ -100,8 +102,8 @@ class Tree:
             if name not in there:
                 await pool.start_child(ChildSpec(name, runner.child(), start_timeout_s=FIRST_TIMEOUT_S))
         if rating is not None and RATER not in there:
-            rater = GameRunner(self._rater_queue, lambda *_: rating.open())
-            await pool.start_child(ChildSpec(RATER, rater.child()))
+            rating_runner = GameRunner(self._rating_queue, lambda *_: rating.open())
+            await pool.start_child(ChildSpec(RATER, rating_runner.child()))
 
     async def _deliver(self, ctx: Context) -> None:
         ctx.ready()

@@ -11,7 +11,7 @@ import math
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 import torch
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from selfplay.policy.policy import Policy
 
 Stats = NDArray[np.void]
+ResultRule = Literal["stocks_percent", "stocks"]
 THREAD_GAMES: Final = 32  # at least, of each of two or more threads
 
 
@@ -69,6 +70,18 @@ class MatchResult:
             return None
         one, other = self.stats["reward_payoff"].tolist()
         return one, other
+
+
+def fight_scores(stats: Stats, rule: ResultRule = "stocks_percent") -> NDArray[np.float64]:
+    """Score of seat 0 in fights, from their counters [..., 2]: 1 a win, 0.5 a draw, 0 a loss.
+
+    More stocks win. On equal stocks the lower percent wins under ``stocks_percent``; under ``stocks`` it is a draw.
+    """
+    stocks, percents = stats["stocks"].astype(np.int64), stats["percent"].astype(np.float64)
+    lead: NDArray[np.float64] = np.sign(stocks[..., 0] - stocks[..., 1]).astype(np.float64)
+    if rule == "stocks_percent":
+        lead = np.where(lead == 0, np.sign(percents[..., 1] - percents[..., 0]), lead)
+    return np.asarray((lead + 1.0) / 2.0)
 
 
 def stats_of(results: Sequence[MatchResult]) -> Stats:

@@ -73,7 +73,7 @@ def test_a_game_is_kept_and_rated_while_a_trainer_runs(run):
     (row,) = read_records(run.people)
     assert [one.player for one in row.seats] == ["person-anna", "rusher"]
     assert [one.version for one in row.seats] == ["person", f"bots-{VERSION}"]
-    assert (row.frames, row.ended, row.stage, row.seed) == (150, "cap", "battlefield", 7)
+    assert (row.steps, row.facts["finished"], row.facts["stage"], row.seed) == (150, False, "battlefield", 7)
     assert {one.settings for one in (row, next(iter(read_records(run.ledger))))} == {row.settings}
     assert str(added).startswith(f"{added.result}; anna is rated ")
     assert ", 95% interval " in added.rating

@@ -13,9 +13,8 @@ from selfplay.league.anchors import FILE_NAME, find_table
 from selfplay.league.games import GameTable
 from selfplay.league.ledger import read_games
 from selfplay.league.records import OUTSIDE
-from selfplay.league.schedule import Matchup
+from selfplay.league.schedule import Matchup, plan_games
 from selfplay.ppo.rating import RatingSettings, config_of, settings_of
-from selfplay.run.ledger_keeper import plan_games
 from selfplay.runner.match import Contender, Rules, play
 from tests.run.runs import CAP, train
 
@@ -55,7 +54,7 @@ def test_a_table_is_read_as_it_was_written(table, tmp_path):
 def test_fixtures_are_planned_with_the_runs_own_anchors(table, tmp_path, monkeypatch):
     """A far-off table moves the expected scores and with them the fixtures that tell most."""
     seen = []
-    monkeypatch.setattr("selfplay.run.ledger_keeper.plan", lambda ratings, *_: seen.append(ratings) or [])
+    monkeypatch.setattr("selfplay.league.schedule.plan", lambda ratings, *_: seen.append(ratings) or [])
     rng = np.random.default_rng(0)
     plan_games(GameTable.of([]), SETTINGS, ("gen_0", *SETTINGS.anchors), 10, rng)
     save_table(table.model_copy(update={"elo": {**table.elo, "rusher": 2345.0}}), tmp_path / FILE_NAME)

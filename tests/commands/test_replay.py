@@ -36,7 +36,7 @@ def test_a_rated_game_plays_again_by_itself_as_its_row_says(run):
     replayer = Replayer(run)
     for game in list(read_records(run.ledger))[::5]:
         film = replayer.film(game)
-        assert len(film) == game.frames
+        assert len(film) == game.steps
         assert film.names == tuple(seat.player for seat in game.seats)
         assert film.title == f"rated game {game.match}"
 
@@ -44,14 +44,17 @@ def test_a_rated_game_plays_again_by_itself_as_its_row_says(run):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"frames": 5}, ["not", "after 5:", "earlier version"]),
-        ({"stocks": (9, 9)}, ["not 9-9"]),
+        ({"steps": 5}, ["not", "after 5:", "earlier version"]),
+        ({"stocks": [9, 9]}, ["not 9-9"]),
         ({"settings": "0123456789ab"}, ["under the settings 0123456789ab", "other rules"]),
         ({"sampling": "greedy"}, ["greedy"]),
     ],
 )
 def test_what_cannot_be_played_again_says_why(run, changes, words):
-    game = next(iter(read_records(run.ledger))).model_copy(update=changes)
+    game = next(iter(read_records(run.ledger)))
+    if "stocks" in changes:
+        changes = {"facts": {**game.facts, **changes}}
+    game = game.model_copy(update=changes)
     with pytest.raises(IncompatibleError) as caught:
         Replayer(run).film(game)
     assert [word for word in words if word not in str(caught.value)] == []
@@ -85,13 +88,13 @@ def test_a_game_is_found_by_the_start_of_its_id(run):
 
 def test_notable_games_are_finished_ones_of_generations():
     games = [
-        record("gen_0", "random", (1, 0), seed=1, frames=2000),
-        record("random", "gen_0", (0, 3), seed=2, frames=1000),
-        record("random", "gen_0", (2, 0), seed=3, frames=3000),
-        record("gen_0", "random", (2, 1), seed=4, frames=10, ended="cap"),
-        record("gen_0", "random", (0, 0), seed=7, frames=30),
-        record("rusher", "random", (4, 0), seed=5, frames=20),
-        record("gen_0", "random", (4, 0), seed=6, frames=5, settings="other"),
+        record("gen_0", "random", (1, 0), seed=1, steps=2000),
+        record("random", "gen_0", (0, 3), seed=2, steps=1000),
+        record("random", "gen_0", (2, 0), seed=3, steps=3000),
+        record("gen_0", "random", (2, 1), seed=4, steps=10, finished=False),
+        record("gen_0", "random", (0, 0), seed=7, steps=30),
+        record("rusher", "random", (4, 0), seed=5, steps=20),
+        record("gen_0", "random", (4, 0), seed=6, steps=5, settings="other"),
     ]
     of = analyse(GameTable.of(games), settings="abc")
     chosen = rated(games, of.ratings, of.board.settings)
@@ -114,7 +117,7 @@ def test_a_page_shows_games_that_agree_and_says_which_do_not(run, tmp_path):
     assert len(told) == len(replays)
     for replay in replays:
         game = rated_game(run, replay.command.rpartition(" ")[2])
-        assert len(replay.film["losses"]) >= abs(game.stocks[0] - game.stocks[1])
+        assert len(replay.film["losses"]) >= abs(np.diff(game.facts["stocks"]))
     assert (not replays) or "agree with the ledger" in notes[0]
     path = tmp_path / "page.html"
     assert write_run(run.path, of, path, told.append) == f"{path} ({path.stat().st_size / 1e6:.1f} MB)"
@@ -126,7 +129,7 @@ def test_a_page_shows_games_that_agree_and_says_which_do_not(run, tmp_path):
 def test_a_page_of_games_that_nobody_can_play_again_says_so(tmp_path):
     made = save(tmp_path / "run", 0)
     with Ledger.open(made.ledger) as ledger:
-        ledger.append([record("gen_0", "random", (1, 0), seed=seed, frames=1000 + seed) for seed in range(9)])
+        ledger.append([record("gen_0", "random", (1, 0), seed=seed, steps=1000 + seed) for seed in range(9)])
     replays, notes = replays_of(made, analyse(read_games(made.ledger)), lambda text: None)
     assert replays == []
     assert "No rated game can be played again" in notes[0]  # its settings are unknown

@@ -18,7 +18,7 @@ from selfplay.errors import IncompatibleError
 from selfplay.league.games import GameTable
 from selfplay.league.leaderboard import analyse
 from selfplay.league.ledger import read_games, read_records
-from selfplay.league.rewards import RatedPlayer, RewardRecord
+from selfplay.league.records import GameRecord, Seat
 from tests.envs.games import Duel, Nim
 from tests.run.policies import save
 from tests.run.runs import train
@@ -40,7 +40,7 @@ def run(tmp_path_factory):
 def again(run):
     """What plays the run's games again, and the newest of them."""
     allow(NIM)
-    return StepReplayer(run), list(read_records(run.ledger, RewardRecord))[-8:]
+    return StepReplayer(run), list(read_records(run.ledger))[-8:]
 
 
 def test_a_rated_game_is_played_again_step_by_step(again):
@@ -55,7 +55,7 @@ def test_a_rated_game_is_played_again_step_by_step(again):
         for t, moment in enumerate(moments):
             assert moment["played"] == [[t % 2, str(left[t] - left[t + 1] - 1)]]
         winner = 1 - len(moments) % 2
-        assert game.rewards[winner] == 1.0
+        assert game.score == 1.0 - winner
         assert found["result"] == f"{game.seats[winner].player} wins"
         assert (len(moments), found["first"]) == (game.steps, 0)
 
@@ -63,7 +63,7 @@ def test_a_rated_game_is_played_again_step_by_step(again):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"rewards": (0.5, 0.5)}, "played again it ends [01] to [01], not 0.5 to 0.5"),
+        ({"score": 0.5}, "played again it ends [01] to [01], not 0.5 to 0.5"),
         ({"settings": "0123456789ab"}, "under the settings 0123456789ab"),
         ({"sampling": "greedy"}, "greedy"),
     ],
@@ -110,10 +110,10 @@ def test_a_page_of_code_that_nobody_named_has_no_games_and_says_why(run, monkeyp
 
 
 def row(first, second, score, seed, settings="abc", steps=5):
-    seats = tuple(RatedPlayer(player=name, version="1") for name in (first, second))
-    return RewardRecord.played(
-        seats=seats, partner=None, seat=0, seed=seed, settings=settings, rewards=(score, 1 - score),
-        reasons=("ended", "ended"), steps=steps, sampling="stochastic", iteration=1,
+    seats = tuple(Seat(player=name, version="1") for name in (first, second))
+    return GameRecord.played(
+        game="nim", seats=seats, seed=seed, settings=settings, score=score, steps=steps, sampling="stochastic",
+        iteration=1,
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from selfplay.dialogue.rating import FrozenPlayers, _parts, play_dialogues, rati
 from selfplay.errors import ConfigError
 from selfplay.league.games import GameTable
 from selfplay.league.ledger import read_games
-from selfplay.league.rewards import RatedPlayer
+from selfplay.league.records import Seat
 from selfplay.league.schedule import Matchup
 from tests.dialogue.models import model_folder
 
@@ -30,7 +30,7 @@ class Scripts:
         self._styles = styles
 
     def side(self, name):
-        return RatedPlayer(player=name, version="v1")
+        return Seat(player=name, version="v1")
 
     def player(self, name):
         return partial(self._rating.entry.players[self._styles.get(name, name)], self._rating.rules)
@@ -45,12 +45,12 @@ def test_both_play_one_state_in_one_seat_with_one_partner():
         fixtures("gen_1", "gen_0", 30), Scripts(MATCHING, gen_1="pooling", gen_0="greedy"), MATCHING, 4
     )
     assert len(rows) == 60
-    assert {row.seat for row in rows} == {0, 1}
-    partners = {row.partner.player for row in rows}
+    assert {row.facts["seat"] for row in rows} == {0, 1}
+    partners = {row.facts["partner"]["player"] for row in rows}
     assert partners == {"gen_0", "gen_1", "greedy", "teacher", "pooling", "pooling_best"}
     by_state = {}
     for row in rows:
-        by_state.setdefault(row.seed, set()).add(row.partner.player)
+        by_state.setdefault(row.seed, set()).add(row.facts["partner"]["player"])
     assert all(len(names) == 1 for names in by_state.values())
     assert [row.seats[0].player for row in rows[:2]] == ["gen_1", "gen_0"]  # each is first once
     assert len(np.unique(GameTable.of(rows).pairs)) == 30
@@ -66,9 +66,9 @@ def test_the_same_player_twice_is_paid_the_same_where_luck_is_the_same():
 def test_opposite_each_other_where_rewards_are_not_shared():
     rows = play_dialogues(fixtures("gen_1", "random", 20), Scripts(KUHN, gen_1="equilibrium"), KUHN, 0)
     assert len(rows) == 40
-    assert all(row.partner is None and sum(row.rewards) == 0 for row in rows)
+    assert all(row.facts["partner"] is None and sum(row.rewards) == 0 for row in rows)
     assert [row.seats[0].player for row in rows[:2]] == ["gen_1", "random"]
-    assert {row.reasons for row in rows} <= {("fold", "fold"), ("showdown", "showdown")}
+    assert all(row.facts["reasons"] in (["fold"] * 2, ["showdown"] * 2) for row in rows)
 
 
 def test_the_same_fixtures_give_the_same_rows():

@@ -11,7 +11,7 @@ from selfplay.checkpoint import RunDir, load_latest_learner
 from selfplay.checkpoint.models import read_model
 from selfplay.errors import ConfigError, DiskError, IncompatibleError, RunLockedError
 from selfplay.learner.grpo import GRPOLearner
-from selfplay.run.rater import Rater
+from selfplay.run.rating_games import RatingGames
 from tests.checkpoint.samples import forge
 from tests.dialogue.test_app import resume, run, weights
 from tests.run.disks import WRITING, Disk
@@ -62,7 +62,7 @@ def test_the_rule_of_what_is_kept(kuhn_start, tmp_path, monkeypatch):
     async def best(self, generations):
         return "gen_2"
 
-    monkeypatch.setattr(Rater, "best", best)
+    monkeypatch.setattr(RatingGames, "best", best)
     options = ("--save-interval", 1, *KEPT)
     code, _ = run(tmp_path / "run", kuhn_start, "--games", 192, "--kl", 0, "--evaluation-states", 0, *options)
     assert code == 0
@@ -73,13 +73,13 @@ def test_the_rule_of_what_is_kept(kuhn_start, tmp_path, monkeypatch):
 
 
 def test_the_best_is_who_is_rated_highest(kuhn_start, tmp_path, monkeypatch):
-    found, real = [], Rater.best
+    found, real = [], RatingGames.best
 
     async def best(self, generations):
         found.append(await real(self, generations))
         return found[-1]
 
-    monkeypatch.setattr(Rater, "best", best)
+    monkeypatch.setattr(RatingGames, "best", best)
     options = (
         "--save-interval",
         1,

@@ -6,35 +6,51 @@ import numpy as np
 
 from selfplay.league.games import GameTable
 from selfplay.league.ratings import ELO
-from selfplay.league.records import MatchRecord, MatchSeat
+from selfplay.league.records import GameRecord, Seat
 
 
-def seat(player: str, **changes: object) -> MatchSeat:
-    fields = {"player": player, "version": "v1", "character": "mewtwo", "frame_skip": 4, "delay": 0, **changes}
-    return MatchSeat.model_validate(fields)
+def seat(player: str, version: str = "v1") -> Seat:
+    return Seat(player=player, version=version)
 
 
-def record(first: str, second: str, stocks: tuple[int, int] = (2, 0), seed: int = 0, **changes: object) -> MatchRecord:
-    """A game between two players, won by the first unless said otherwise."""
-    fields: dict[str, object] = {
+def record(
+    first: str | Seat,
+    second: str | Seat,
+    stocks: tuple[int, int] = (2, 0),
+    seed: int = 0,
+    *,
+    percents: tuple[float, float] = (50.0, 50.0),
+    finished: bool = True,
+    characters: tuple[str, str] = ("mewtwo", "mewtwo"),
+    **changes: object,
+) -> GameRecord:
+    """A fight of two players, won by the first unless said otherwise."""
+    mine, other = (stocks[0], -percents[0]), (stocks[1], -percents[1])
+    facts = {
         "stage": "final_destination",
+        "characters": characters,
         "stocks": stocks,
-        "percents": (50.0, 50.0),
-        "frames": 3000,
-        "ended": "stocks",
+        "percents": percents,
         "damage": (400.0, 300.0),
         "self_destructs": (0, 1),
+        "finished": finished,
+    }
+    fields: dict[str, object] = {
+        "game": "mock",
+        "score": 0.5 if mine == other else float(mine > other),
+        "steps": 3000,
+        "facts": {name: list(fact) if isinstance(fact, tuple) else fact for name, fact in facts.items()},
         "sampling": "stochastic",
         "iteration": 3,
         "wall": 1.7e9,
         "settings": "abc",
         **changes,
     }
-    seats = tuple(player if isinstance(player, MatchSeat) else seat(player) for player in (first, second))
-    return MatchRecord.played(seats=seats, seed=seed, **fields)
+    one, two = (player if isinstance(player, Seat) else seat(player) for player in (first, second))
+    return GameRecord.played(seats=(one, two), place=characters, seed=seed, **fields)
 
 
-def series(results: Iterable[tuple[str, str, str]]) -> list[MatchRecord]:
+def series(results: Iterable[tuple[str, str, str]]) -> list[GameRecord]:
     """Records of ``(first, second, "win" | "loss" | "draw")`` of the first, each on its own seed."""
     stocks = {"win": (2, 0), "loss": (0, 2), "draw": (1, 1)}
     return [record(a, b, stocks[result], seed=number) for number, (a, b, result) in enumerate(results)]
@@ -75,8 +91,7 @@ def tournament(
         groups=("abc/stochastic",),
         seats=seats,
         versions=np.zeros((count, 2), dtype=np.int64),
-        stocks=np.stack([np.maximum(lead, 0), np.maximum(-lead, 0)], 1).astype(np.int64),
-        percents=np.zeros((count, 2)),
+        scores=(lead + 1) / 2,
         pairs=np.tile(np.arange(len(home)), 2),
         group=np.zeros(count, dtype=np.int64),
         finished=np.ones(count, dtype=np.bool_),

@@ -10,13 +10,13 @@ from envs.melee import bots
 from envs.melee.physics import RULES_VERSION
 from selfplay.errors import LeagueError
 from selfplay.league import anchors
-from selfplay.league.anchors import AnchorTable, find_table, read_table
+from selfplay.league.anchors import AnchorTable, find_table, read_table, strengths
 from selfplay.league.games import GameTable
 from selfplay.league.leaderboard import analyse, build
 from selfplay.league.ratings import rate
 from selfplay.league.records import settings_hash
 from selfplay.league.render import to_text
-from selfplay.run import ledger_keeper, rater
+from selfplay.run import rating_games
 from tests.league.pools import record, seat, series, tournament
 
 DESCRIBED = {"stage": "final_destination"}
@@ -144,8 +144,8 @@ def test_a_generation_with_the_weights_of_a_pinned_policy_is_that_player(shipped
     assert (rows["gen_0"].elo, rows["gen_0"].fixed, rows["gen_1"].fixed) == (4000.0, True, False)
     assert rows["gen_1"].ends[0] > 3000
     settings = SimpleNamespace(settings=HASH, group=played.groups[0])
-    assert ledger_keeper.strengths(played, settings)["gen_0"] == pytest.approx(4000.0)
-    assert rater._rating(build(played.take(np.array([0]))), (), NOW).ends == (4000.0, 4000.0)
+    assert strengths(played, settings)["gen_0"] == pytest.approx(4000.0)
+    assert rating_games._rating(build(played.take(np.array([0]))), (), NOW).ends == (4000.0, 4000.0)
 
 
 @pytest.mark.parametrize(

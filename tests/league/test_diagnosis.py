@@ -27,15 +27,14 @@ def cyclic(size, p, rounds, rng, side=0.0):
         for first in (True, False):
             logit = np.log(chance / (1.0 - chance)) + (side if first else -side)
             won = rng.random() < 1.0 / (1.0 + np.exp(-logit))
-            rows.append(((i, j) if first else (j, i), (1, 0) if won == first else (0, 1), seed))
+            rows.append(((i, j) if first else (j, i), 1.0 if won == first else 0.0, seed))
     seats = np.array([row[0] for row in rows])
     return GameTable(
         players=("random", *(f"gen_{i}" for i in range(size - 1))),
         groups=("abc/stochastic",),
         seats=seats,
         versions=np.zeros_like(seats),
-        stocks=np.array([row[1] for row in rows]),
-        percents=np.zeros(seats.shape),
+        scores=np.array([row[1] for row in rows]),
         pairs=np.array([row[2] for row in rows]),
         group=np.zeros(len(seats), dtype=np.int64),
     )

@@ -40,10 +40,3 @@ def test_k_falls_with_games(games, k):
 def test_it_depends_on_the_order_as_its_description_says():
     results = [("gen_1", "gen_2", "win")] * 20 + [("gen_2", "gen_1", "win")] * 20
     assert elo(*results)["gen_1"] < 1490.0 < 1510.0 < elo(*reversed(results))["gen_1"]
-
-
-def test_the_result_rule_applies():
-    games = GameTable.of(series([("gen_1", "gen_2", "draw")]))
-    games.percents[0] = (10.0, 90.0)
-    assert sequential_elo(games)["gen_1"] == 1520.0
-    assert sequential_elo(games, "stocks")["gen_1"] == 1500.0

@@ -42,9 +42,8 @@ def test_the_same_games_get_the_same_ratings_as_in_a_ledger(tmp_path):
     with (tmp_path / "games.csv").open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["first", "second", "score", "pair"])
-        for (a, b), (mine, other), pair in zip(games.seats, games.stocks, games.pairs, strict=True):
-            score = "0.5" if mine == other else "1" if mine > other else "0"
-            writer.writerow([games.players[a], games.players[b], score, pair])
+        for (a, b), score, pair in zip(games.seats, games.scores, games.pairs, strict=True):
+            writer.writerow([games.players[a], games.players[b], f"{score:g}", pair])
     one, other = rate(games), rate(read_csv(tmp_path / "games.csv"))
     assert one.players == other.players
     np.testing.assert_allclose(other.elo, one.elo, atol=1e-9)
@@ -106,7 +105,7 @@ def test_tables_of_spreadsheets_are_read(tmp_path, separator, encoding):
     path.write_bytes("\r\n".join(separator.join(row) for row in rows).encode(encoding))
     games = read_csv(path)
     assert games.players == ("Ölaf", "b")
-    assert games.stocks.tolist() == [[1, 0], [0, 0]]
+    assert games.scores.tolist() == [1.0, 0.5]
 
 
 @pytest.mark.parametrize(

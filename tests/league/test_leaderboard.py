@@ -107,21 +107,15 @@ def test_the_share_of_finished_games_is_of_all_games_of_a_player():
         GameTable.of(
             [
                 record("gen_1", "random", (2, 0), seed=0),
-                record("gen_1", "random", (2, 2), seed=1, percents=(0.0, 9.0), ended="cap"),
-                record("gen_1", "random", (2, 2), seed=2, ended="timer"),
-                record("random", "gen_1", (2, 1), seed=3, ended="cap"),
+                record("gen_1", "random", (2, 2), seed=1, percents=(0.0, 9.0), finished=False),
+                record("gen_1", "random", (2, 2), seed=2, finished=False),
+                record("random", "gen_1", (2, 1), seed=3, finished=False),
             ]
         )
     )
     first = board.rows[0]
     assert (first.wins, first.losses, first.draws, first.finished) == (2, 1, 1, 0.25)
     assert (board.draw_share, board.finished) == (0.25, 0.25)
-
-
-def test_the_result_rule_is_applied_on_reading():
-    games = GameTable.of([record("gen_1", "random", (2, 2), percents=(0.0, 9.0))])
-    assert build(games).rows[0].wins == 1
-    assert analyse(games, rule="stocks").board.rows[0].draws == 1
 
 
 def test_facts_and_what_was_left_out_are_said_in_words():
@@ -183,9 +177,9 @@ def test_sequential_elo_is_labelled_and_claims_no_interval():
     assert {row["95% interval"] for row in cells(to_text(board))} == {""}
 
 
-@pytest.mark.parametrize("options", [{"method": "glicko"}, {"rule": "coin"}, {"settings": "nowhere"}])
+@pytest.mark.parametrize("options", [{"method": "glicko"}, {"settings": "nowhere"}])
 def test_what_cannot_be_asked_for_is_named(options):
-    with pytest.raises(LeagueError, match=r"glicko|coin|nowhere"):
+    with pytest.raises(LeagueError, match=r"glicko|nowhere"):
         analyse(GameTable.of([record("gen_1", "random")]), **options)
 
 

@@ -37,7 +37,7 @@ def write(path, records=RECORDS):
 
 
 def same(a: GameTable, b: GameTable) -> bool:
-    columns = ("seats", "versions", "stocks", "percents", "pairs", "group")
+    columns = ("seats", "versions", "scores", "pairs", "group")
     equal = all(np.array_equal(getattr(a, name), getattr(b, name)) for name in columns)
     return equal and a.players == b.players and a.groups == b.groups
 
@@ -76,7 +76,7 @@ def test_a_ledger_cut_anywhere_goes_on_to_the_same_end(tmp_path_factory, cut, to
 
 def test_a_torn_last_line_is_ignored_reported_and_cut_off(path):
     whole = write(path)
-    path.write_bytes(whole + b'{"format":1,"match":"00')
+    path.write_bytes(whole + b'{"format":2,"match":"00')
     games = read_games(path)
     assert games.torn
     assert len(games) == 5
@@ -111,11 +111,13 @@ def test_a_last_row_that_only_lacks_its_line_end_counts(path):
         (b'"\xc3("', "decode"),
         (b"[]", "not a game record"),
         (b"{}", "'match' is missing"),
-        (RECORDS[1].row().replace('"format":1', '"format":9').encode(), "format 9"),
+        (RECORDS[1].row().replace('"format":2', '"format":1').encode(), "format 1, this version reads 2"),
         (RECORDS[1].row().replace('"random"', '"gen_1"').encode(), "mirror match of 'gen_1'"),
         (RECORDS[1].row().replace('"random"', '"current"').encode(), "'current' changes"),
-        (RECORDS[1].row().replace('"stocks":[0,2]', '"stocks":[0]').encode(), "not enough values"),
-        (RECORDS[1].row().replace('"stocks":[0,2]', '"stocks":["0",2]').encode(), "stocks"),
+        (RECORDS[1].row().replace('"score":0.0', '"score":0.3').encode(), "score 0.3"),
+        (RECORDS[1].row().replace('"score":0.0', '"score":"1"').encode(), "score '1'"),
+        (RECORDS[1].row().replace('"score":0.0,', "").encode(), "'score' is missing"),
+        (RECORDS[1].row().replace('"finished":true', '"finished":"yes"').encode(), "finished 'yes'"),
         (RECORDS[1].row().replace('"percents":[50.0', '"percents":[NaN').encode(), "NaN is no JSON"),
     ],
 )
@@ -130,15 +132,15 @@ def test_a_corrupt_row_is_named_by_file_and_line(path, bad, reason):
 
 
 def test_reading_records_checks_every_field(path):
-    rows = write(path).replace(b'"frames":3000', b'"frames":-1', 1)
+    rows = write(path).replace(b'"steps":3000', b'"steps":-1', 1)
     path.write_bytes(rows)
     assert len(read_games(path)) == 5
-    with pytest.raises(LeagueError, match=r"ledger\.jsonl:1: frames"):
+    with pytest.raises(LeagueError, match=r"ledger\.jsonl:1: steps"):
         list(read_records(path))
 
 
 def test_a_bad_last_row_that_is_json_is_no_torn_line(path):
-    path.write_bytes(write(path) + b'{"format":1}\n')
+    path.write_bytes(write(path) + b'{"format":2}\n')
     with pytest.raises(LeagueError, match=r":6: .*'match' is missing"):
         read_games(path)
 

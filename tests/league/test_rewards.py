@@ -2,6 +2,7 @@
 
 import csv
 import io
+import itertools
 import json
 
 import numpy as np
@@ -12,8 +13,9 @@ from selfplay.errors import LeagueError
 from selfplay.league.games import GameTable
 from selfplay.league.leaderboard import build
 from selfplay.league.ledger import Ledger, read_games, read_records
+from selfplay.league.records import GameRecord, Seat
 from selfplay.league.render import paid, to_csv, to_json, to_table, to_text
-from selfplay.league.rewards import BY_WINS, ENDED, RatedPlayer, RewardRecord, counters
+from selfplay.league.rewards import BY_WINS, score_of
 from selfplay.league.schedule import Matchup
 from selfplay.ppo.rating import RatingSettings, play_matchups
 from selfplay.runner.match import Contender, Rules
@@ -25,13 +27,21 @@ def compared(first, second, rewards, partner=None, seed=0, seat=0, versions=None
     versions = versions or {}
 
     def side(name):
-        return RatedPlayer(player=name, version=versions.get(name, "v1"))
+        return Seat(player=name, version=versions.get(name, "v1"))
 
-    fields = {"reasons": ("agreed", "agreed"), "sampling": "stochastic", "iteration": 3, "settings": "abc", **changes}
-    return RewardRecord.played(
-        seats=(side(first), side(second)), partner=side(partner) if partner else None, seat=seat, seed=seed,
-        rewards=rewards, **fields,
-    )  # fmt: skip
+    met = side(partner) if partner else None
+    facts = {"partner": met and met.model_dump(), "seat": seat, "reasons": ["agreed", "agreed"]}
+    return played(side(first), side(second), seed, place=(met, seat), rewards=rewards, facts=facts, **changes)
+
+
+def scored(first, second, rewards, seed=0, **changes):
+    """A game without facts, such as tic-tac-toe."""
+    return played(Seat(player=first, version="v1"), Seat(player=second, version="v1"), seed, rewards=rewards, **changes)
+
+
+def played(first, second, seed, *, rewards, **changes):
+    fields = {"game": "kuhn", "sampling": "stochastic", "iteration": 3, "settings": "abc", **changes}
+    return GameRecord.played(seats=(first, second), seed=seed, score=score_of(rewards), rewards=rewards, **fields)
 
 
 def shared():
@@ -46,9 +56,9 @@ def shared():
 
 
 def test_who_is_paid_more_has_won():
-    assert counters((0.5, 0.25)) == (1, 0)
-    assert counters((0.25, 0.5)) == (0, 1)
-    assert counters((0.1 + 0.2, 0.3)) == (0, 0)
+    assert score_of((0.5, 0.25)) == 1.0
+    assert score_of((0.25, 0.5)) == 0.0
+    assert score_of((0.1 + 0.2, 0.3)) == 0.5
 
 
 @pytest.mark.parametrize(("game", "scripted", "differ"), [("kuhn", "always_bet", True), ("pennies", "heads", False)])
@@ -71,7 +81,7 @@ def test_rows_come_back_from_the_file_and_count_once(tmp_path):
     assert written.paid is not None
     np.testing.assert_array_equal(games.paid.rewards, written.paid.rewards)
     assert games.paid.rewards[0].tolist() == pytest.approx([0.7, 0.5])
-    assert list(read_records(path, RewardRecord)) == rows
+    assert list(read_records(path)) == rows
 
 
 def test_rows_of_two_players_on_one_state_are_one_observation():
@@ -81,11 +91,13 @@ def test_rows_of_two_players_on_one_state_are_one_observation():
     assert games.pairs.tolist() == [0, 0, 0, 1]
 
 
-def test_fights_and_words_do_not_share_a_ledger(tmp_path):
+def test_games_of_two_kinds_do_not_share_a_ledger(tmp_path):
     path = tmp_path / "ledger.jsonl"
-    path.write_text(record("gen_1", "gen_0").row() + "\n" + shared()[0].row() + "\n")
-    with pytest.raises(LeagueError, match="fights and games with rewards in one ledger"):
-        read_games(path)
+    kinds = record("gen_1", "gen_0"), shared()[0], scored("gen_1", "gen_0", (1.0, -1.0))
+    for one, other in itertools.permutations(kinds, 2):
+        path.write_text(one.row() + "\n" + other.row() + "\n")
+        with pytest.raises(LeagueError, match="games of two kinds in one ledger"):
+            read_games(path)
 
 
 @pytest.mark.parametrize(
@@ -94,8 +106,9 @@ def test_fights_and_words_do_not_share_a_ledger(tmp_path):
         ({"rewards": [1.0]}, "not enough values"),
         ({"rewards": [1.0, None]}, ""),
         ({"rewards": [1.0, float("nan")]}, "NaN is no JSON"),
+        ({"rewards": None}, "a game with a partner has no rewards"),
         ({"format": 3}, "format 3"),
-        ({"partner": {}}, "'player' is missing"),
+        ({"facts": {"partner": {}, "seat": 0, "reasons": []}}, "'version' is missing"),
     ],
 )
 def test_a_row_that_says_nothing_is_an_error_with_its_line(tmp_path, change, message):
@@ -107,14 +120,13 @@ def test_a_row_that_says_nothing_is_an_error_with_its_line(tmp_path, change, mes
 
 
 def test_a_player_is_not_compared_with_itself():
-    with pytest.raises(ValidationError, match="compared with itself"):
+    with pytest.raises(ValidationError, match="rated against itself"):
         compared("gen_1", "gen_1", (1.0, 0.0), "teacher")
 
 
 def test_the_better_paid_stands_above():
     board = build(GameTable.of(shared()))
     assert [row.policy for row in board.rows] == ["gen_1", "gen_0", "random"]
-    assert board.kind == "words"
     assert board.finished is None
     assert next(row.elo for row in board.rows if row.policy == "random") == 1500.0
     assert not any("draws" in warning for warning in board.warnings)
@@ -170,18 +182,13 @@ def test_opposite_each_other_the_partner_is_the_opponent():
     assert "itself" not in to_text(board)
 
 
-def test_scores_are_not_shown_as_rewards():
-    """Rows of games that are no dialogues, with the steps of the game and, from before they were counted, without."""
-    rows = [
-        compared("gen_1", "random", (1.0, 0.0), seed=seed, reasons=(ENDED, ENDED), steps=seed or None)
-        for seed in range(3)
-    ]
+def test_games_without_partners_show_no_rewards():
+    rows = [scored("gen_1", "random", (1.0, 0.0), seed, steps=seed) for seed in range(3)]
     board = build(GameTable.of(rows))
     assert [(row.policy, row.wins, row.losses) for row in board.rows] == [("gen_1", 3, 0), ("random", 0, 3)]
-    assert board.kind == "games"
     assert not any(row.rewards for row in board.rows)
     text = to_text(board)
-    assert "the larger sum of rewards wins" in text
+    assert "the higher reward wins" in text
     assert "Mean reward" not in text
     assert "Finished" not in text
     assert "reward_with" not in to_csv(board)

@@ -118,10 +118,7 @@ def test_games_go_where_they_tell_most():
     joined = GameTable(
         records.players,
         records.groups,
-        *(
-            np.concatenate([getattr(records, name), getattr(few, name)])
-            for name in ("seats", "versions", "stocks", "percents")
-        ),
+        *(np.concatenate([getattr(records, name), getattr(few, name)]) for name in ("seats", "versions", "scores")),
         np.concatenate([records.pairs, few.pairs + records.pairs.max() + 1]),
         np.concatenate([records.group, few.group]),
     )

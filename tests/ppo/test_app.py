@@ -80,11 +80,11 @@ def test_two_characters_are_both_learned_and_rated_both_ways(tmp_path):
     assert "game.opponent_character: fox" in text
     assert load_policy(folder).meta.characters == ("mewtwo", "fox")
     games = list(read_records(folder / "ledger.jsonl"))
-    assert all(game.stage == "battlefield" for game in games)
+    assert all(game.facts["stage"] == "battlefield" for game in games)
     seatings = {}
     for game in games:
         seatings.setdefault(game.match.partition("-")[0], set()).add(
-            tuple((seat.player, seat.character) for seat in game.seats)
+            tuple(zip((seat.player for seat in game.seats), game.facts["characters"], strict=True))
         )
     for pair in seatings.values():  # both seats, and each player with each character
         assert len(pair) == 4

@@ -27,7 +27,7 @@ from selfplay.ppo.learner import Learner
 from selfplay.ppo.rating import config_of, settings_of
 from selfplay.ppo.realtime import limits, opens_within_s, park_policy, rating_cost_s, rating_slots
 from selfplay.ppo.session import Session
-from selfplay.run.rating_budget import RatingBudget
+from selfplay.run.rating_games import RatingBudget
 from selfplay.runner.block import Block
 from selfplay.runner.work_queue import FIRST_TIMEOUT_S, LEAST_TIMEOUT_S, WorkQueue
 from tests.ppo.live import EMULATOR, emulated
@@ -222,7 +222,7 @@ def test_all_emulators_ask_the_same_networks_together(emulators, tmp_path, monke
 
 def test_rating_games_are_played_in_emulators_of_their_own(emulators, tmp_path, monkeypatch):
     affordable = itertools.cycle((24, 0))  # games of a block, on a slow machine, too, and then no more
-    monkeypatch.setattr("selfplay.run.rater.RatingBudget.games", lambda *_: next(affordable))
+    monkeypatch.setattr("selfplay.run.rating_games.RatingBudget.games", lambda *_: next(affordable))
     folder = tmp_path / "run"
     flags = ("--track-elo", "--rating-share", 1, "--timesteps", 2 * ITERATION, "--save-interval", 1)
     code, text = train(folder, *flags, "--set", "run.process_mb=99", size=LIVE)

@@ -6,13 +6,12 @@ import numpy as np
 
 from selfplay.league.games import GameTable
 from selfplay.league.leaderboard import analyse
-from selfplay.league.rewards import ENDED
 from selfplay.report.fight.page import document
 from selfplay.report.leaderboard_page.page import PageContent, PageReplay
 from selfplay.report.leaderboard_page.records import RunRecords
 from tests.envs.melee.drawing.fights import film
+from tests.league import test_rewards
 from tests.league.pools import tournament
-from tests.league.test_rewards import compared
 
 STRENGTHS = {"random": 1500.0, "rusher": 1700.0, **{f"gen_{10 * n}": 1450.0 + 80.0 * n for n in range(6)}}
 
@@ -30,7 +29,7 @@ def scored():
     pairs = [(a, b) for a in STRENGTHS for b in STRENGTHS if a != b]
     points = np.random.default_rng(0).choice([0.0, 0.5, 1.0], (4, len(pairs))).tolist()
     rows = [
-        compared(*pair, (score, 1.0 - score), seed=seed, reasons=(ENDED, ENDED), steps=9)
+        test_rewards.scored(*pair, (score, 1.0 - score), seed, steps=9)
         for seed, row in enumerate(points)
         for pair, score in zip(pairs, row, strict=True)
     ]

@@ -31,7 +31,7 @@ DATED = {
     "selfplay/imitation/training_state.py": "save",
     "selfplay/ppo/learner.py": "policy",
     "scripts/studies/pages.py": "machine_here",
-    "selfplay/ppo/rating.py": "fight_record _reward_record",
+    "selfplay/ppo/rating.py": "_common",
     "selfplay/run/saving.py": "write_state",
     "selfplay/commands/play/people.py": "_keep",
     "scripts/studies/gallery.py": "build",

@@ -5,9 +5,10 @@ import asyncio
 import pytest
 
 from selfplay.errors import CheckpointError, CorruptError, DiskError
+from selfplay.league.anchors import highest
 from selfplay.league.ledger import read_games
 from selfplay.run.disk import EXPLOITER, GENERATION, OLD, STATE, DiskWatch
-from selfplay.run.ledger_keeper import LedgerKeeper, highest
+from selfplay.run.ledger import RunLedger
 from selfplay.run.saving import SavePoints
 from tests.league.test_ledger import RECORDS
 from tests.run.disks import Disk
@@ -127,16 +128,16 @@ def test_games_wait_until_the_ledger_takes_them(tmp_path, monkeypatch):
             pass
 
     async def play():
-        keeper = LedgerKeeper(path)
-        child = asyncio.create_task(keeper.run(Ready()))
-        await keeper.record(RECORDS[:1])
+        ledger = RunLedger(path)
+        child = asyncio.create_task(ledger.run(Ready()))
+        await ledger.record(RECORDS[:1])
         disk.fill()
         for record in RECORDS[1:3]:
             with pytest.raises(DiskError, match="No space left"):
-                await keeper.record([record])
-        rows = keeper.rows, len(await asyncio.to_thread(read_games, path))
+                await ledger.record([record])
+        rows = ledger.rows, len(await asyncio.to_thread(read_games, path))
         disk.empty()
-        await keeper.record([])
+        await ledger.write_rest()
         child.cancel()
         await asyncio.gather(child, return_exceptions=True)
         return rows

@@ -4,7 +4,7 @@ import pytest
 
 from selfplay.checkpoint import RunDir, named_by_states
 from selfplay.errors import ConfigError
-from selfplay.run.rater import Rater
+from selfplay.run.rating_games import RatingGames
 from tests.run.runs import ITERATION, KEPT, train
 
 EACH = ("--save-interval", 1)
@@ -24,8 +24,8 @@ def told(monkeypatch):
     async def strengths(self, generations):
         return {}
 
-    monkeypatch.setattr(Rater, "best", best)
-    monkeypatch.setattr(Rater, "strengths", strengths)
+    monkeypatch.setattr(RatingGames, "best", best)
+    monkeypatch.setattr(RatingGames, "strengths", strengths)
 
 
 def test_each_flag_keeps_its_states(tmp_path, told):

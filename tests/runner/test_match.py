@@ -12,12 +12,11 @@ from envs.melee.observation import ENCODER_VERSION, OBS_WIDTH
 from envs.registry import find_game
 from selfplay.checkpoint import ActionHeads, NetworkSpec, PolicyMeta
 from selfplay.errors import RunnerError
-from selfplay.league.records import scores
 from selfplay.league.schedule import Matchup
 from selfplay.policy.network import build_network
 from selfplay.policy.policy import Policy
 from selfplay.runner import match
-from selfplay.runner.match import Contender, Rules, Traits, play, play_in_threads, stats_of
+from selfplay.runner.match import Contender, Rules, Traits, fight_scores, play, play_in_threads, stats_of
 
 RULES = Rules(max_episode_frames=240)
 MEWTWO = ("mewtwo", "mewtwo")
@@ -187,8 +186,30 @@ def test_who_watches_sees_every_frame_and_changes_nothing():
 
 def test_who_won_is_told_by_the_game():
     for result in play(pairings(*range(6)), PLAYERS, Rules(max_episode_frames=1200)):
-        stocks, percents = result.stats["stocks"], result.stats["percent"]
-        assert result.score == (score := float(scores(stocks, percents)), 1.0 - score)
+        assert result.score == (score := float(fight_scores(result.stats)), 1.0 - score)
+
+
+COUNTERS = np.dtype([("stocks", "i4"), ("percent", "f4")])
+
+
+@pytest.mark.parametrize(
+    ("stocks", "percents", "by_percent", "by_stock"),
+    [
+        ((2, 1), (150.0, 0.0), 1.0, 1.0),
+        ((0, 3), (0.0, 120.0), 0.0, 0.0),
+        ((2, 2), (10.0, 90.0), 1.0, 0.5),
+        ((2, 2), (90.0, 10.0), 0.0, 0.5),
+        ((0, 0), (0.0, 30.0), 1.0, 0.5),
+        ((3, 3), (42.5, 42.5), 0.5, 0.5),
+    ],
+)
+def test_the_result_of_a_fight_follows_from_stocks_then_percent(stocks, percents, by_percent, by_stock):
+    stats = np.array([*zip(stocks, percents, strict=True)], COUNTERS)
+    assert [float(fight_scores(stats)), float(fight_scores(stats, "stocks"))] == [by_percent, by_stock]
+    assert [float(fight_scores(stats[::-1])), float(fight_scores(stats[::-1], "stocks"))] == [
+        1.0 - by_percent,
+        1.0 - by_stock,
+    ]
 
 
 def masked_policy(game):

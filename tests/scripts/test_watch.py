@@ -104,7 +104,7 @@ def test_a_rated_game_plays_again(run, monkeypatch, capsys):
     players = {name: contender(name, run) for name in ("gen_0", "random")}
     with Ledger.open(run.ledger) as ledger:
         (game, other) = play_matchups([Matchup(("gen_0", "random"), seed=5)], players, settings_of(CONFIG), 1)
-        ledger.append([game, other.model_copy(update={"frames": 7})])
+        ledger.append([game, other.model_copy(update={"steps": 7})])
     assert call(monkeypatch, run.path, "--game", game.match[:20]) == 0
     assert capsys.readouterr().out.startswith(str(run.path / f"game-{game.match}.html"))
     for arguments, words in (

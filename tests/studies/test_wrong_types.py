@@ -35,7 +35,7 @@ CASES = [
     (STATE, "config.run.threads", HUGE, RESUME, "its configuration cannot be used: run.threads: "),
     ("ledger.jsonl", "seats.0", "x", RESUME, "ledger.jsonl:1: not a game record: seats.0: "),
     ("ledger.jsonl", "match", 1.5, "leaderboard run", "ledger.jsonl:1: not a game record: match: "),
-    ("ledger.jsonl", "payoffs", ["x", 1], "leaderboard run", "ledger.jsonl:1: not a game record: payoffs.0: "),
+    ("ledger.jsonl", "rewards", ["x", 1], "leaderboard run", "ledger.jsonl:1: not a game record: rewards.0: "),
     (STATE, "config.game.stage", LONG_TEXT, RESUME, "learner.json: config.game.stage: "),
     (STATE, "ledger_position", 10**6, RESUME, "ledger.jsonl has "),
     ("anchors.json", "elo", "x", RESUME, "anchors.json: elo: "),

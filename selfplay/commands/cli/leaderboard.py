@@ -38,12 +38,6 @@ def parser() -> argparse.ArgumentParser:
         "--play", action="store_true", help="with --html: a page beside it for each generation, on which you fight it"
     )
     made.add_argument("--elo", choices=("batch", "sequential"), default="batch", help="method (default: %(default)s)")
-    made.add_argument(
-        "--result-rule",
-        choices=("stocks_percent", "stocks"),
-        default="stocks_percent",
-        help="on equal stocks the lower percent wins, or it is a draw (default: %(default)s)",
-    )
     made.add_argument("--settings", metavar="HASH", help="rate the games played under these settings (default: newest)")
     return made
 
@@ -63,7 +57,7 @@ def main(options: argparse.Namespace) -> None:
         if any(given is not None for given in (options.run, options.settings, options.game_type)):
             raise ConfigError("--games rates a file of its own, without RUN, --settings and --game-type")
         games = read_csv(options.games)
-        found = analyse(games, options.elo, options.result_rule, anchor=options.anchor or default_anchor(games))
+        found = analyse(games, options.elo, anchor=options.anchor or default_anchor(games))
     elif options.anchor is not None:
         raise ConfigError("--anchor goes with --games; in a run's ledger random stands at 1500")
     else:
@@ -72,7 +66,7 @@ def main(options: argparse.Namespace) -> None:
             _check_game(run, options.game_type)
         if not len(games := run_games(run)):
             raise ConfigError(f"{run} has no rating games yet; train it with --track-elo")
-        found = analyse(games, options.elo, options.result_rule, options.settings, run)
+        found = analyse(games, options.elo, options.settings, run)
     board = found.board
     if options.html is not None:
         print(page(found, run, options))

@@ -15,7 +15,7 @@ from selfplay.errors import ConfigError, IncompatibleError
 
 if TYPE_CHECKING:
     from envs.melee.drawing.film import Film
-    from selfplay.league.records import MatchRecord
+    from selfplay.league.records import GameRecord
 
 
 def parser() -> argparse.ArgumentParser:
@@ -127,7 +127,7 @@ def _free(path: Path) -> Path:
     return next(name for name in names if not os.path.lexists(name))
 
 
-def _rated(folder: Path, options: argparse.Namespace) -> MatchRecord:
+def _rated(folder: Path, options: argparse.Namespace) -> GameRecord:
     from selfplay.checkpoint import RunDir
     from selfplay.commands.notable_games import rated_game
 
@@ -136,7 +136,7 @@ def _rated(folder: Path, options: argparse.Namespace) -> MatchRecord:
     return rated_game(RunDir(folder), options.game)
 
 
-def _again(folder: Path, game: MatchRecord) -> Film:
+def _again(folder: Path, game: GameRecord) -> Film:
     from selfplay.checkpoint import RunDir
     from selfplay.commands.replay import Replayer
 

@@ -21,7 +21,7 @@ from selfplay.commands.play.games import Bot, Person, PlayedGame, PolicySeat, re
 from selfplay.errors import ConfigError, SelfPlayError
 from selfplay.league.leaderboard import analyse
 from selfplay.league.people import VERSION, person_id, record_game, run_games
-from selfplay.league.records import OUTSIDE, MatchRecord, MatchSeat, generation_number
+from selfplay.league.records import OUTSIDE, GameRecord, Seat, generation_number
 from selfplay.league.render import interval
 from selfplay.ppo.rating import RatingSettings, config_of, fight_record, settings_of
 from selfplay.report.fight.show import write_slp
@@ -180,19 +180,20 @@ def _rate(
     return next((row for row in board.rows if row.policy == player), None), why_not, appended
 
 
-def _record(game: PlayedGame, settings: RatingSettings, player: str, stats: NDArray[np.void]) -> MatchRecord:
+def _record(game: PlayedGame, settings: RatingSettings, player: str, stats: NDArray[np.void]) -> GameRecord:
     seats = []
-    for played, number, delay in zip(game.seats, game.characters, game.delay, strict=True):
+    for played in game.seats:
         if isinstance(played, Person):
-            who, version, skip = player, VERSION, 1
+            who, version = player, VERSION
         elif isinstance(played, Bot):
-            who, version, skip = played.name, settings.rules.rated.players[played.name].version, FRAME_SKIP
+            who, version = played.name, settings.rules.rated.players[played.name].version
         else:
-            who, version, skip = played.id, str(played.weights_hash), played.frame_skip
-        character = _CHARACTER_NAMES[number]
-        seats.append(MatchSeat(player=who, version=version, character=character, frame_skip=skip, delay=delay))
+            who, version = played.id, str(played.weights_hash)
+        seats.append(Seat(player=who, version=version))
+    one, other = (_CHARACTER_NAMES[number] for number in game.characters)
     return fight_record(
-        seats,
+        (seats[0], seats[1]),
+        (one, other),
         stats,
         settings,
         int(game.seed),

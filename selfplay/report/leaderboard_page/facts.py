@@ -7,10 +7,9 @@ from datetime import UTC, datetime
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
-from selfplay.league.leaderboard import REWARDS
 from selfplay.league.ratings import interval_text
 from selfplay.league.records import START
-from selfplay.league.render import ANCHORS, PEOPLE, agreement, beats, plays_with_itself
+from selfplay.league.render import ANCHORS, AT_THE_LIMIT, PEOPLE, agreement, beats, plays_with_itself
 from selfplay.report.header import text
 from selfplay.report.leaderboard_page.table import percent
 
@@ -61,15 +60,15 @@ def about_ratings(board: Leaderboard) -> Pairs:
     ]
     if plays_with_itself(board):
         pairs.append(("Winner", "the player with the higher reward on the same state, in the same seat"))
-    elif board.kind in ("games", REWARDS):
+    elif not board.external and board.finished is None:
         pairs.append(("Winner", "the player with the larger sum of rewards in the game"))
     if board.finished is not None:
-        pairs.append(("Finished", f"{board.finished:.0%} of the games; rule {board.rule}"))
-    if board.kind != "foreign" and is_batch:
+        pairs.append(("Finished", f"{board.finished:.0%} of the games; {AT_THE_LIMIT}"))
+    if not board.external and is_batch:
         pairs.append(("Anchors", ANCHORS[board.anchors].removeprefix("anchors: ")))
     if any(row.person for row in board.rows):
         pairs.append(("People", PEOPLE))
-    pairs.append(("From" if board.kind == "foreign" else "Settings", board.settings))
+    pairs.append(("From" if board.external else "Settings", board.settings))
     fit = board.fit
     if fit.misfit_p is None:
         pairs.append(("Fit", "too few games for a test"))

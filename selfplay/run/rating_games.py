@@ -1,37 +1,38 @@
-"""Rates generations while training goes on: plans matchups, has them played by a runner, keeps the ledger."""
+"""Rating games while training goes on: planned from the ledger, played by a runner, and recorded."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from selfplay.checkpoint.store import writing
+from selfplay.league.anchors import comparable, find_table, highest
 from selfplay.league.gate import SHARE, Gate, GateState
 from selfplay.league.leaderboard import Leaderboard, build
-from selfplay.league.schedule import repeat, scores_against
+from selfplay.league.schedule import plan_games, repeat, scores_against
 from selfplay.report.files import write_ratings
 from selfplay.report.metrics import GateReport, RatingReport, ScoreAgainst
-from selfplay.run.ledger_keeper import LedgerKeeper, Rated, comparable, highest, plan_games
-from selfplay.run.rating_budget import RatingBudget
-from selfplay.runner.work_queue import Job, WorkQueue
+from selfplay.runner.work_queue import Job, Limits, WorkQueue
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from selfplay.checkpoint import LearnerState, RunDir
+    from selfplay.league.anchors import RatingConditions
     from selfplay.league.games import GameTable
-    from selfplay.league.records import MatchRecord
-    from selfplay.league.rewards import RewardRecord
+    from selfplay.league.records import GameRecord
     from selfplay.league.schedule import Matchup
+    from selfplay.run.ledger import RunLedger
     from selfplay.run.progress import Progress
 
-RATER: Final = "rater-000"
-RATER_STATE: Final = ("rating_spent", "gate")
+RATER: Final = "rater-000"  # the runner that plays them
+RATING_STATE: Final = ("rating_spent", "gate")
 """Keys of a checkpoint's ``extra`` that belong to ratings."""
 EVERY_S: Final = 15.0  # of training between two blocks of rating games
 ADVANCE_S: Final = 30.0  # of which blocks may spend the share in advance, so that one that took long delays no other
@@ -42,21 +43,59 @@ MIN_GAMES_OF_ALL: Final = 32  # and for all of them together
 LAST_MATCHUPS: Final = 8  # matchups of the last generation, also where the share is spent
 COST_S: Final = 0.05  # of a game that is not played in real time, before any was played
 SHARE_WHILE_TRAINING: Final = 0.6  # part of the share that is spent while training; the rest is for the last generation
-Play = Callable[["Sequence[Matchup]", int, Callable[[], bool]], "Sequence[MatchRecord | RewardRecord]"]
+PlayMatchups = Callable[["Sequence[Matchup]", int, Callable[[], bool]], "Sequence[GameRecord]"]
 """Plays matchups, blocking: ``(matchups, iteration, stop)``; games that fail are left out, and so are those after
 ``stop()`` has returned true."""
 
 
-class RaterResource:
-    """Resource of the rating runner: plays rating games, and can be stopped.
+class RatingBudget:
+    """Number of rating games allowed now, so that rating takes no more than its share of the time.
 
-    Args:
-        kill: Ends games by force; returns whether that frees a thread that hangs in one.
+    Time is measured in seconds or, in deterministic runs, in frames, with each game counted at its longest.
     """
 
-    def __init__(self, run: RunDir, rated: Rated, play: Play, kill: Callable[[], bool] = lambda: False) -> None:
+    def __init__(self, share: float, cap_frames: int, *, by_frames: bool, cost_s: float = 0.05) -> None:
+        """``cost_s``: seconds that a game is thought to take before any was played."""
+        self._share = share
+        self._cap_frames = cap_frames
+        self._by_frames = by_frames
+        self._cost = float(cap_frames) if by_frames else cost_s  # of a game, in the clock's unit; measured as it goes
+        self.spent = 0.0
+
+    def games(self, elapsed_s: float, frames: int, part: float = 1.0) -> int:
+        """Games that fit now; ``part`` keeps some of the share for later."""
+        total = float(frames) if self._by_frames else elapsed_s
+        return max(0, int((self._share * part * total - self.spent) / self._cost))
+
+    def games_of(self, seconds: float, part: float = 1.0) -> int:
+        """Games that the share of some seconds pays for."""
+        return int(self._share * part * seconds / self._cost)
+
+    def pay(self, games: int, seconds: float) -> None:
+        """Account for games, or for other work of rating where ``games`` is 0, which leaves the cost of a game."""
+        if self._by_frames:
+            self.spent += games * self._cap_frames
+        else:
+            self.spent += seconds
+            if games:
+                self._cost = 0.5 * self._cost + 0.5 * seconds / games
+
+
+class RatingBlock:
+    """Plans and plays rating games in the thread of their runner, and can be stopped.
+
+    Args:
+        run: the run, which may have a table of anchors.
+        conditions: under which games are rated together.
+        play: plays matchups.
+        kill: ends games by force; returns whether that frees a thread that hangs in one.
+    """
+
+    def __init__(
+        self, run: RunDir, conditions: RatingConditions, play: PlayMatchups, kill: Callable[[], bool] = lambda: False
+    ) -> None:
         self._run = run
-        self._rated = rated
+        self._conditions = conditions
         self._play = play
         self._kill = kill
         self._cancelled = False
@@ -70,7 +109,7 @@ class RaterResource:
         test: tuple[str, str] | None = None,
         *,
         last: bool = False,
-    ) -> Sequence[MatchRecord | RewardRecord]:
+    ) -> Sequence[GameRecord]:
         """Plan and play at most ``budget`` games. Blocks.
 
         Args:
@@ -81,11 +120,11 @@ class RaterResource:
             test: the two policies under test, which get their share.
             last: whether the training has ended.
         """
-        rated, each = self._rated, self._rated.games_each
-        rng = np.random.default_rng(derive(rated.seed, "rating", iteration, len(games)))
+        each = self._conditions.games_each
+        rng = np.random.default_rng(derive(self._conditions.seed, "rating", iteration, len(games)))
         matchups = [] if test is None else repeat(*test, int(SHARE * budget), rng, each)
         left = budget - len(matchups) * each
-        matchups += plan_games(games, rated, players, left, rng, self._run.path, last=last)
+        matchups += plan_games(games, self._conditions, players, left, rng, self._run.path, last=last)
         return self._play(matchups, iteration, lambda: self._cancelled) if matchups else []
 
     def cancel(self) -> None:
@@ -100,11 +139,13 @@ class RaterResource:
 
 @dataclass(frozen=True, slots=True)
 class RatingPlan:
-    """Which games a rater plays, and how many."""
+    """Which rating games a run plays, how many, and what plays them."""
 
-    rated: Rated
+    conditions: RatingConditions
+    open: Callable[[], RatingBlock]  # in the thread of their runner
     share: float  # of the run's time
-    cost_s: float  # of a game, before any was played
+    cost_s: float = COST_S  # of a game, before any was played
+    limits: Limits | None = None
     frames_per_step: int = 0
     cap_frames: int = 0  # of a game
     deterministic: bool = False  # the budget counts frames instead of seconds
@@ -112,11 +153,11 @@ class RatingPlan:
     gate: Gate | None = None
 
 
-class Rater:
-    """Rates generations while training goes on.
+class RatingGames:
+    """Plays and records games of the generations while training goes on, and rates them.
 
     Args:
-        queue: Where the rating runner takes jobs.
+        queue: Where the runner of rating games takes jobs.
         notify: Called with notices.
     """
 
@@ -124,8 +165,8 @@ class Rater:
         self,
         run: RunDir,
         plan: RatingPlan,
-        ledger: LedgerKeeper,
-        queue: WorkQueue[RaterResource],
+        ledger: RunLedger,
+        queue: WorkQueue[RatingBlock],
         notify: Callable[[str], None],
     ) -> None:
         self.plan = plan
@@ -168,7 +209,7 @@ class Rater:
 
     async def strengths(self, generations: Sequence[str]) -> dict[str, float]:
         """Elo of those generations that have rating games."""
-        return await self._ledger.strengths(self.plan.rated, generations, self._run.path)
+        return await self._ledger.strengths(self.plan.conditions, generations, self._run.path)
 
     async def best(self, generations: Sequence[str]) -> str | None:
         """The generation that passed the gate, or else the highest rated, the newer of equals; None without games."""
@@ -177,8 +218,8 @@ class Rater:
         return highest(await self.strengths(generations))
 
     async def write_rest(self) -> None:
-        """Games that the disk did not take before; DiskError where it does not now."""
-        await self._ledger.record([])
+        """See ``RunLedger.write_rest``."""
+        await self._ledger.write_rest()
 
     async def rate_if_due(self, progress: Progress) -> None:
         """Play a block of games when it is time for one and the budget allows it."""
@@ -190,7 +231,7 @@ class Rater:
                 0.0,
             )
         else:
-            least = plan.rated.games_each if plan.real_time else max(MIN_GAMES_AT_ONCE, plan.rated.games_each)
+            least = plan.conditions.games_each if plan.real_time else max(MIN_GAMES_AT_ONCE, plan.conditions.games_each)
             most, advance_s = max(least, self.budget.games_of(EVERY_S, SHARE_WHILE_TRAINING)), ADVANCE_S
             if progress.elapsed_s - self._rated_at < EVERY_S:
                 return
@@ -203,7 +244,7 @@ class Rater:
         players = [*progress.generations]
         if progress.newest not in players:
             players.append(progress.newest)
-        least = self.plan.rated.games_each * (1 if self.plan.real_time else LAST_MATCHUPS)
+        least = self.plan.conditions.games_each * (1 if self.plan.real_time else LAST_MATCHUPS)
         await self._rate(progress, players, max(self._affordable(progress, 1.0), least), 1.0, last=True)
 
     def _affordable(self, progress: Progress, part: float, advance_s: float = 0.0) -> int:
@@ -217,18 +258,20 @@ class Rater:
 
         The last block goes on until its time is spent, since many games side by side cost less than few did before.
         """
-        players = [*generations, *self.plan.rated.anchors]
+        players = [*generations, *self.plan.conditions.anchors]
         test = None if self.gate is None else self.gate.challenge(generations)
-        least = self.plan.rated.games_each
-        played = await self._round(progress, players, min(games, GAMES_PER_ROUND), test, last=last)
-        while played:
+        work = partial(RatingBlock.work, players=players, iteration=progress.iteration, test=test, last=last)
+        started = time.monotonic()
+        table = await self._ledger.games()
+        self.budget.pay(0, time.monotonic() - started)
+        while True:
+            table, played = await self._round(table, min(games, GAMES_PER_ROUND), work)
             games = min(GAMES_PER_ROUND if last else games - played, self._affordable(progress, part))
-            if games < least:
+            if not played or games < self.plan.conditions.games_each:
                 break
-            played = await self._round(progress, players, min(games, GAMES_PER_ROUND), test, last=last)
         started = time.monotonic()
         try:
-            board, decided, scores = await self._ledger.work(self._judge, await self._ledger.games())
+            board, decided, scores = await self._ledger.work(self._judge, table)
             if decided is not None:
                 self._notify(decided)
             self.rating = _rating(board, scores, progress) or self.rating
@@ -237,30 +280,27 @@ class Rater:
             self.budget.pay(0, time.monotonic() - started)
 
     async def _round(
-        self, progress: Progress, players: list[str], games: int, test: tuple[str, str] | None, *, last: bool
-    ) -> int:
-        """Plan and play games and write them down; returns how many were played."""
+        self, table: GameTable, games: int, work: Callable[..., Sequence[GameRecord]]
+    ) -> tuple[GameTable, int]:
+        """Plan and play games and record them; returns all games of the ledger, and how many were played."""
         started = time.monotonic()
-        records: Sequence[MatchRecord | RewardRecord] = ()
+        records: Sequence[GameRecord] = ()
         try:
-            known = await self._ledger.games()
-            job: Job[RaterResource] = Job(
-                lambda r: r.work(known, players, games, progress.iteration, test, last=last), timed=False
-            )
+            job: Job[RatingBlock] = Job(lambda block: work(block, table, budget=games), timed=False)
             records = (await self._queue.ask({RATER: job})).get(RATER, [])
             if records:
-                await self._ledger.record(records)
+                table = await self._ledger.record(records)
         finally:
             self.budget.pay(max(len(records), 1), time.monotonic() - started)
-        return len(records)
+        return table, len(records)
 
     def _judge(self, games: GameTable) -> tuple[Leaderboard, str | None, tuple[ScoreAgainst, ...]]:
         """The leaderboard, the gate's decision, and the results against scripted players. Blocks."""
         decided = None if self.gate is None else self._decide(self.gate, games)
-        board, rated = build(games, run=self._run.path), self.plan.rated
+        board, conditions = build(games, run=self._run.path), self.plan.conditions
         if board.newest is None:
             return board, decided, ()
-        found = scores_against(comparable(games, rated), rated.anchors)
+        found = scores_against(comparable(games, conditions, find_table(conditions.settings)), conditions.anchors)
         scores = [
             ScoreAgainst(player=name, games=count, score=each.score, low=each.low, high=each.high)
             for name, (count, each) in found.items()
@@ -277,7 +317,7 @@ class Rater:
 
     def _decide(self, gate: Gate, games: GameTable) -> str | None:
         best = gate.state.best
-        found = gate.decide(games.comparable(self.plan.rated.settings).games)
+        found = gate.decide(games.comparable(self.plan.conditions.settings).games)
         if found is None or found[1].state == "open":
             return None
         candidate, test = found

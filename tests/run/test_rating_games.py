@@ -9,14 +9,16 @@ import pytest
 
 from selfplay.errors import RunnerError
 from selfplay.evaluation.players import contender
+from selfplay.league import anchors
 from selfplay.league.anchors import find_table
 from selfplay.league.games import GameTable
 from selfplay.league.leaderboard import build
 from selfplay.league.ratings import rate
+from selfplay.league.schedule import plan_games
 from selfplay.ppo.rating import RatingSettings, play_matchups
-from selfplay.run import ledger_keeper, rater
-from selfplay.run.ledger_keeper import LedgerKeeper, plan_games
-from selfplay.run.rating_budget import RatingBudget
+from selfplay.run import rating_games
+from selfplay.run.ledger import RunLedger
+from selfplay.run.rating_games import RatingBlock, RatingBudget, RatingGames, RatingPlan
 from selfplay.runner.match import Contender, Rules
 from selfplay.supervision import ChildSpec, Pool, PoolSpec, running
 from tests.league.pools import series
@@ -85,8 +87,8 @@ def test_fixtures_become_records(contenders):
         assert first.seed == second.seed
         assert [s.player for s in first.seats] == [s.player for s in reversed(second.seats)]
     for record in records:
-        assert (record.iteration, record.settings, record.stage) == (7, SETTINGS.settings, RULES.stage)
-        assert (record.sampling, record.frames, record.ended) == ("stochastic", 120, "cap")
+        assert (record.iteration, record.settings, record.facts["stage"]) == (7, SETTINGS.settings, RULES.stage)
+        assert (record.sampling, record.steps, record.facts["finished"]) == ("stochastic", 120, False)
         assert record.seats[0].player != record.seats[1].player
         assert {s.version for s in record.seats if s.player == "gen_5"} <= {
             contenders["gen_5"].policy.meta.weights_hash
@@ -99,7 +101,7 @@ def test_two_characters_make_fixtures_of_four(contenders):
     fixtures = plan_games(GameTable.of([]), BOTH, PLAYERS, 9, np.random.default_rng(0))
     assert len(fixtures) == 2
     records = play_matchups(fixtures, contenders, BOTH, iteration=1)
-    assert len({(r.seats[0].player, r.seats[0].character) for r in records[:4]}) == 4
+    assert len({(r.seats[0].player, r.facts["characters"][0]) for r in records[:4]}) == 4
 
 
 def test_plans_build_on_the_games_of_these_settings_alone(contenders):
@@ -121,7 +123,7 @@ def test_the_last_block_goes_to_opponents_whose_games_are_not_decided_beforehand
     results += [("gen_200", "edge_guarder", "win")] * 8 + [("gen_200", "gen_0", "win")] * 8
     results += [("gen_0", "walker", outcome) for outcome in ("win", "loss") for _ in range(8)]
     games = replace(GameTable.of(series(results)), groups=(settings.group,))
-    resource = rater.RaterResource(SimpleNamespace(path=None), settings, lambda matchups, *_: list(matchups))
+    resource = RatingBlock(SimpleNamespace(path=None), settings, lambda matchups, *_: list(matchups))
     players = ("gen_0", "gen_200", "gen_250", *settings.anchors)
     played = resource.work(games, players, 68, 7, last=True)
     assert len(played) == 34
@@ -144,15 +146,15 @@ def test_settings_name_the_bodies():
     assert SETTINGS.rules.traits(Contender("random")).version.startswith("bots-")
 
 
-# ---- the keeper
+# ---- the ledger
 
 
-def keep(keeper, work):
-    """Run the keeper as a supervised child, and ``work`` beside it."""
+def keep(ledger, work):
+    """Run the ledger as a supervised child, and ``work`` beside it."""
 
     async def main():
         async with running(Pool(PoolSpec())) as pool:
-            ref = await pool.start_child(ChildSpec("ledger", keeper.run))
+            ref = await pool.start_child(ChildSpec("ledger", ledger.run))
             return await work(pool, ref)
 
     return asyncio.run(main())
@@ -161,20 +163,20 @@ def keep(keeper, work):
 RECORDS = series([("gen_5", "gen_0", "win"), ("gen_5", "random", "draw"), ("gen_0", "random", "loss")])
 
 
-def test_the_keeper_owns_the_ledger(tmp_path):
+def test_recorded_games_are_on_the_disk_once(tmp_path):
     path = tmp_path / "ledger.jsonl"
-    keeper = LedgerKeeper(path)
-    assert keeper.rows == 0
+    ledger = RunLedger(path)
+    assert ledger.rows == 0
 
     async def work(pool, ref):
-        await keeper.record(RECORDS[:2])
-        assert keeper.rows == 2
+        await ledger.record(RECORDS[:2])
+        assert ledger.rows == 2
         assert len(path.read_text().splitlines()) == 2  # on the disk when record returns
-        await keeper.record(RECORDS)  # two of them are there already
-        assert (await keeper.games()).groups
-        return keeper.rows
+        games = await ledger.record(RECORDS)  # two of them are there already
+        assert len(games) == len(await ledger.games()) == 3
+        return ledger.rows
 
-    assert keep(keeper, work) == 3
+    assert keep(ledger, work) == 3
     assert [json.loads(line)["match"] for line in path.read_text().splitlines()] == [r.match for r in RECORDS]
 
 
@@ -182,37 +184,37 @@ def test_rows_behind_a_checkpoint_are_dropped_once(tmp_path):
     path = tmp_path / "ledger.jsonl"
 
     async def fill(pool, ref):
-        await LedgerKeeper.record(full, RECORDS)
+        await RunLedger.record(full, RECORDS)
 
-    full = LedgerKeeper(path)
+    full = RunLedger(path)
     keep(full, fill)
-    keeper = LedgerKeeper(path, keep_rows=1)
+    ledger = RunLedger(path, keep_rows=1)
 
     async def work(pool, ref):
-        await keeper.games()
-        assert keeper.rows == 1
-        await keeper.record(RECORDS)
+        await ledger.games()
+        assert ledger.rows == 1
+        await ledger.record(RECORDS)
         await pool.terminate_child(ref)
-        await pool.start_child(ChildSpec("ledger", keeper.run))  # after a crash nothing is lost
-        await keeper.games()
-        return keeper.rows
+        await pool.start_child(ChildSpec("ledger", ledger.run))  # after a crash nothing is lost
+        await ledger.games()
+        return ledger.rows
 
-    assert keep(keeper, work) == 3
+    assert keep(ledger, work) == 3
 
 
 def test_strengths_are_fitted_anew_only_where_there_are_new_games(tmp_path, monkeypatch):
-    keeper, fits = LedgerKeeper(tmp_path / "ledger.jsonl"), []
-    monkeypatch.setattr(ledger_keeper, "rate", lambda games, **named: fits.append(len(games)) or rate(games, **named))
+    ledger, fits = RunLedger(tmp_path / "ledger.jsonl"), []
+    monkeypatch.setattr(anchors, "rate", lambda games, **named: fits.append(len(games)) or rate(games, **named))
     settings = SimpleNamespace(settings="abc", group="abc/stochastic", games_each=2)
 
     async def work(pool, ref):
-        found = [await keeper.strengths(settings, ["gen_5"], tmp_path)]
+        found = [await ledger.strengths(settings, ["gen_5"], tmp_path)]
         for records in (RECORDS[2:], [], RECORDS[:1]):
-            await keeper.record(records)
-            found.append(await keeper.strengths(settings, ["gen_0", "gen_5"], tmp_path))
-        return [*found, await keeper.strengths(settings, ["gen_5"], tmp_path)]
+            await ledger.record(records)
+            found.append(await ledger.strengths(settings, ["gen_0", "gen_5"], tmp_path))
+        return [*found, await ledger.strengths(settings, ["gen_5"], tmp_path)]
 
-    none, first, again, both, one = keep(keeper, work)
+    none, first, again, both, one = keep(ledger, work)
     assert none == {}
     assert set(first) == {"gen_0"}
     assert first == again
@@ -233,6 +235,7 @@ class Slow:
 
     async def record(self, records):
         self.seconds += 1
+        return GameTable.of([])
 
     async def ask(self, jobs):
         self.seconds += 1
@@ -245,21 +248,21 @@ class Slow:
 
 
 def test_what_is_made_of_rating_games_counts_towards_their_share(monkeypatch, tmp_path):
-    plan = rater.RatingPlan(SimpleNamespace(games_each=2, anchors=()), share=0.5, cost_s=0.05)
+    plan = RatingPlan(SimpleNamespace(games_each=2, anchors=()), None, share=0.5, cost_s=0.05)
     slow = Slow(RECORDS)
-    monkeypatch.setattr(rater, "time", SimpleNamespace(monotonic=lambda: slow.seconds))
-    made = rater.Rater(None, plan, slow, slow, print)
+    monkeypatch.setattr(rating_games, "time", SimpleNamespace(monotonic=lambda: slow.seconds))
+    made = RatingGames(None, plan, slow, slow, print)
     progress = SimpleNamespace(
         generations=["gen_0", "gen_5"], newest="gen_5", total_steps=1, elapsed_s=100.0, iteration=5
     )
     asyncio.run(made.rate_if_due(progress))
     assert slow.rounds == 3
-    assert made.budget.spent == slow.seconds == 3 + 3 + 2 + 3  # games, a round and the record each; the table
+    assert made.budget.spent == slow.seconds == 1 + 3 + 2 + 2  # the table, rounds, records; ratings and the files
 
 
 def test_blocks_are_played_every_fifteen_seconds_of_training():
-    plan = rater.RatingPlan(SimpleNamespace(games_each=2, anchors=()), share=0.5, cost_s=0.05)
-    made = rater.Rater(None, plan, Slow([]), Slow([]), print)
+    plan = RatingPlan(SimpleNamespace(games_each=2, anchors=()), None, share=0.5, cost_s=0.05)
+    made = RatingGames(None, plan, Slow([]), Slow([]), print)
     begun = []
 
     async def block(progress, generations, games, part):
@@ -273,57 +276,57 @@ def test_blocks_are_played_every_fifteen_seconds_of_training():
             made.budget.pay(90, 30.0)  # more than the share so far: the next waits
     assert [when for when, _ in begun] == [15.0, 30.0, 45.0, 76.0]
     assert [games for _, games in begun[:3]] == [90] * 3  # 0.6 of half of 15 seconds
-    assert rater.MIN_GAMES_AT_ONCE <= begun[3][1] < 90
+    assert rating_games.MIN_GAMES_AT_ONCE <= begun[3][1] < 90
 
 
 def test_the_last_block_spends_the_share_however_much_a_game_cost_before():
-    plan = rater.RatingPlan(SimpleNamespace(games_each=2, anchors=()), share=0.5, cost_s=5.0)
-    made = rater.Rater(None, plan, Slow([]), Slow([]), print)
+    plan = RatingPlan(SimpleNamespace(games_each=2, anchors=()), None, share=0.5, cost_s=5.0)
+    made = RatingGames(None, plan, Slow([]), Slow([]), print)
     rounds = []
 
-    async def play(progress, players, games, test, *, last):
-        assert last
+    async def play(table, games, work):
+        assert work.keywords["last"]
         rounds.append(games)
         made.budget.pay(games, 0.1 * games)
-        return games
+        return table, games
 
     made._round = play
     progress = SimpleNamespace(generations=["gen_0"], newest="gen_5", total_steps=1, elapsed_s=100.0, iteration=5)
     asyncio.run(made.rate_last(progress))
     assert rounds[0] == 16  # more than the ten of five seconds each that the share pays for
     assert 49.0 < made.budget.spent <= 50.0
-    assert max(rounds) <= rater.GAMES_PER_ROUND
+    assert max(rounds) <= rating_games.GAMES_PER_ROUND
 
 
 def test_what_is_reported_of_a_table():
     scripted = [("gen_5", "random", "win")] * 15 + [("gen_5", "random", "loss")]
     games = GameTable.of(series([*scripted, ("gen_5", "gen_0", "win"), ("gen_0", "random", "win")]))
     settings = SimpleNamespace(settings="abc", group=games.groups[0], games_each=2, anchors=("random", "walker"))
-    made = rater.Rater(SimpleNamespace(path=None), rater.RatingPlan(settings, 0.1, 0.05), None, None, print)
+    made = RatingGames(SimpleNamespace(path=None), RatingPlan(settings, None, 0.1, 0.05), None, None, print)
     board, decided, scores = made._judge(games)
     assert decided is None
-    report = rater._rating(board, scores, SimpleNamespace(iteration=7, elapsed_s=12.0))
+    report = rating_games._rating(board, scores, SimpleNamespace(iteration=7, elapsed_s=12.0))
     row = next(row for row in board.rows if row.policy == "gen_5")
     assert (report.generation, report.iteration, report.elapsed_s) == ("gen_5", 7, 12.0)
     assert (report.elo, report.ends) == (row.elo, (row.low, row.high))
     unbeaten = build(GameTable.of(series([("gen_5", "random", "win")])))
-    assert rater._rating(unbeaten, (), SimpleNamespace(iteration=7, elapsed_s=12.0)).ends[1] is None
+    assert rating_games._rating(unbeaten, (), SimpleNamespace(iteration=7, elapsed_s=12.0)).ends[1] is None
     assert [(each.player, each.games, each.score) for each in report.scores] == [("random", 16, 15 / 16)]
     assert str(report.beats) == "random (94% of 16 games)"
-    assert rater._rating(build(GameTable.of([])), (), SimpleNamespace(iteration=7, elapsed_s=12.0)) is None
+    assert rating_games._rating(build(GameTable.of([])), (), SimpleNamespace(iteration=7, elapsed_s=12.0)) is None
 
 
 def test_who_asks_while_it_restarts_waits(tmp_path):
-    keeper = LedgerKeeper(tmp_path / "ledger.jsonl")
+    ledger = RunLedger(tmp_path / "ledger.jsonl")
 
     async def work(pool, ref):
         await pool.terminate_child(ref)
-        asked = asyncio.create_task(keeper.record(RECORDS))
+        asked = asyncio.create_task(ledger.record(RECORDS))
         for _ in range(10):
             await asyncio.sleep(0)
         assert not asked.done()
-        await pool.start_child(ChildSpec("ledger", keeper.run))
+        await pool.start_child(ChildSpec("ledger", ledger.run))
         await asked
-        return keeper.rows
+        return ledger.rows
 
-    assert keep(keeper, work) == 3
+    assert keep(ledger, work) == 3
