@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from dataclasses import fields
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -28,6 +29,9 @@ from selfplay.config.base import (
 )
 from selfplay.config.options import FAULT_FLAGS, LENGTH_FLAGS, PLACE_FLAGS, RATING_FLAGS, options
 from selfplay.runner import PROCESS_MB
+
+if TYPE_CHECKING:
+    from envs.rated import Body
 
 CHAOS: Final = (
     "Fault injection, such as `crash=1e-3,nan=1e-3`; probabilities per segment of `crash`, `nan` and `slow`, "
@@ -81,6 +85,12 @@ class GameConfig(Group):
     def entry(self) -> GameEntry:
         """The game in the registry; imports the module of a game of the user's own."""
         return find_game(self.type)
+
+    @property
+    def body(self) -> Body:
+        """What policies of these games keep of them."""
+        body = self.entry.body
+        return body(**self.model_dump(include={field.name for field in fields(body)}))
 
     @property
     def characters(self) -> tuple[str, str]:

@@ -17,7 +17,7 @@ from selfplay.checkpoint.run_dir import check_writable_folder
 from selfplay.config import dialogue, imitation
 from selfplay.config.applicable import check_agreement, check_applicable, check_host
 from selfplay.config.base import Group, StructureConfig
-from selfplay.config.defaults import NO_FIGHT, with_defaults
+from selfplay.config.defaults import with_defaults
 from selfplay.config.dialogue import DialogueConfig
 from selfplay.config.dialogue_memory import check_dialogue_memory
 from selfplay.config.dialogue_rules import game_of, with_embedded_folder
@@ -110,9 +110,6 @@ def resolve_imitation(
         config = with_changes(saved_config(resumed, ImitationConfig), explicit, imitation.OPTIONS)
     else:
         game = find_game(config.data.game)
-        if not game.fighter:
-            steps = {name: NO_FIGHT[name] for name in ("frame_skip", "delay")}
-            config = config.model_copy(update={"data": config.data.model_copy(update=steps)})
         _check_network(config.net, game.obs_width)
         check_writable_folder(Path(config.run.checkpoint), "--checkpoint")
     return Resolved(config, pick_device(config.run.device))

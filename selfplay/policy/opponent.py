@@ -31,4 +31,4 @@ def load_opponent(folder: str | Path) -> Player:
         memory.seat(int(games.max(initial=-1)) + 1)
         memory.forget(torch.from_numpy(games))
 
-    return Player(act, policy.meta.frame_skip, policy.meta.delay, generator.manual_seed, forget)
+    return Player(act, policy.body.frame_skip, policy.body.delay, generator.manual_seed, forget)

@@ -216,7 +216,7 @@ def _rating(session: Session, feed: Feed, blocks: Blocks) -> Rating | None:
         session.rating,
         config.league.rating_share,
         cost_s=rating_cost_s(config.game.max_episode_frames, config.run.num_games) if real_time else COST_S,
-        frames_per_step=config.game.frame_skip,
+        frames_per_step=config.game.body.frame_skip,
         cap_frames=config.game.max_episode_frames,
         deterministic=config.run.deterministic,
         real_time=real_time,

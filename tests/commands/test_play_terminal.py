@@ -310,7 +310,7 @@ def kuhn_run(tmp_path):
     run = create_run(tmp_path / "run")
     run.write_run({})
     for iteration in (0, 10):
-        policy = policy_for(GAMES["kuhn"].single(), config={"game": {"type": "kuhn"}}, iteration=iteration)
+        policy = policy_for(GAMES["kuhn"].single(), game="kuhn", iteration=iteration)
         save_generation(run, policy.meta, parameters_of(policy.network))
     return run
 

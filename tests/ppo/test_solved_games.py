@@ -56,7 +56,7 @@ def test_every_small_game_trains(tmp_path, name):
         GAMES[name].obs_width,
         GAMES[name].actions.sizes,
     )
-    assert (policy.meta.frame_skip, policy.meta.delay, policy.meta.characters) == (1, 0, ("none",))
+    assert (policy.body.frame_skip, policy.body.delay, policy.meta.body) == (1, 0, {})
 
 
 def test_reports_say_what_there_is_and_nothing_of_stocks(kuhn):
