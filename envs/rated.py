@@ -23,6 +23,10 @@ class ScriptedPlayer:
     any_frame_skip: bool = False  # whether steps of any length suit it
 
 
+FORBID: Final = {"extra": "forbid"}
+"""Of pydantic, which checks policy files: unknown names in a body are errors."""
+
+
 class Body(Protocol):
     """What a policy file says of the games that its policy was trained for, beyond the name of the game.
 
@@ -43,6 +47,8 @@ class Body(Protocol):
 @dataclass(frozen=True, slots=True)
 class NoBody:
     """The body of policies of a game without settings of its own: each step is a decision."""
+
+    __pydantic_config__: ClassVar = FORBID
 
     @property
     def frame_skip(self) -> int:

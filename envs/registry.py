@@ -59,7 +59,8 @@ class GameEntry:
     stages: Collection[str] = ()
     action_parts: tuple[str, ...] = ()  # of a fight: names of the integers of an action
     table: Callable[[], Table] | None = None  # the whole game, where it is small enough to be judged exactly
-    single: MakeSingle | None = None  # makes one game for people to see, where it is no fight
+    show: Literal["film", "steps"] | None = None  # to people: frames, or the steps of a game made by ``single``
+    single: MakeSingle | None = None
     repeats: bool = True  # equal seeds and actions give equal games, so that games can be continued
 
     def has(self, setting: str) -> bool:
@@ -87,6 +88,7 @@ def _known(name: str, rules: Rules[Any], players: Mapping[str, Player], encoder_
         ladder=tuple(players),
         rated=RatedGame({player: ScriptedPlayer("known-1") for player in players}, {"game": name, "players": 1}),
         table=table,
+        show="steps",
         single=lambda render=True: single(),
     )
 
@@ -125,6 +127,7 @@ def _outside(name: str) -> GameEntry:
             {player: ScriptedPlayer(f"{version}") for player in players}, {"game": name, "version": version}
         ),
         held_out=held_out,
+        show=None if single is None else "steps",
         single=single,
         repeats=repeats,
     )
@@ -162,6 +165,7 @@ _MOCK: Final = GameEntry(
     ladder=bot_names.LADDER,
     fighter=True,
     body=rated.FightBody,
+    show="film",
     agreed=("frame_skip", "delay"),
     settings=_FIGHT_SETTINGS,
     preset="laptop",

@@ -91,7 +91,7 @@ def test_of_a_config_only_what_was_set_counts_as_given(tmp_path):
         ({}, {"network": lambda width: None}, "network: '<lambda>' is not at the top level of a module"),
         ({}, {"network": "tests.policy.bodies:Unused"}, "not have been used in the graph"),
         ({"net": {"hidden": [8]}}, {"network": wide}, "--hidden has no effect: --backbone tests.policy.bodies:wide"),
-        ({"game": {"stage": "dream_land"}}, {"game": Nim}, "--stage is a setting of fights"),
+        ({"game": {"stage": "dream_land"}}, {"game": Nim}, "--stage goes with --game-type mock or dolphin"),
     ],
 )
 def test_mistakes_leave_no_run(tmp_path, settings, named, words):

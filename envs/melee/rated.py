@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final
 from envs.melee import bot_names
 from envs.melee.dolphin.roster import CPU
 from envs.melee.physics import RULES_VERSION
-from envs.rated import ENDED_BY, Matches, RatedGame, ScriptedPlayer
+from envs.rated import ENDED_BY, FORBID, Matches, RatedGame, ScriptedPlayer
 
 MELEE: Final = "melee-1.02"  # version of the real game's own players
 _BOTS: Final = {name: ScriptedPlayer(f"bots-{bot_names.VERSION}", bot_names.FRAME_SKIP) for name in bot_names.NAMES}
@@ -26,7 +26,7 @@ class FightBody:
         ValueError: a name or a number that no fight can have.
     """
 
-    __pydantic_config__: ClassVar = {"extra": "forbid"}  # of policy files, whose content is checked
+    __pydantic_config__: ClassVar = FORBID
 
     character: str
     opponent_character: str | None

@@ -14,24 +14,29 @@ from selfplay.errors import SelfPlayError
 
 
 def is_dialogue(arguments: Sequence[str]) -> bool:
-    """Return True if a command line is for dialogue games, by the game that it names or the run that it resumes.
+    """Return True if a command line is for dialogue games."""
+    return named_game(arguments) in DIALOGUE
+
+
+def named_game(arguments: Sequence[str]) -> str | None:
+    """The game that a command line names, or that of the run that it resumes.
 
     Invalid arguments raise nothing here; the parser reports them.
     """
     named = _values(arguments, "--game-type")
     named += [text.partition("=")[2] for text in _values(arguments, "--set") if text.startswith("game.type=")]
     if named:
-        return named[-1] in DIALOGUE
+        return named[-1]
     for file in _values(arguments, "--config"):
         with suppress(OSError, ValueError):
             game = _type_in(parse_toml(read_plain(Path(file), MAX_TEXT_BYTES, follow=True)))
             if game is not None:
-                return game in DIALOGUE
+                return game
     if "--resume" in arguments:
         folders = _values(arguments, "--checkpoint")
         with suppress(SelfPlayError):
-            return is_dialogue_run(resolve_run(Path(folders[-1]) if folders else None))
-    return False
+            return game_of_run(resolve_run(Path(folders[-1]) if folders else None))
+    return None
 
 
 def is_dialogue_run(run: RunDir) -> bool:

@@ -7,12 +7,10 @@ from functools import partial
 from typing import Final
 
 from envs.melee.tables import check_readable, names_of
-from envs.registry import find_game
 from selfplay.config import command_line, presets
-from selfplay.config.base import Mark
+from selfplay.config.applicable import check_settings
 from selfplay.config.command_line import Invocation, Program, check_name
 from selfplay.config.imitation import OPTIONS, ImitationConfig
-from selfplay.config.options import flag_of, marked
 from selfplay.config.ppo_cli import check_own_code
 from selfplay.errors import ConfigError
 
@@ -53,10 +51,7 @@ def parse(arguments: Sequence[str]) -> Invocation[ImitationConfig]:
         ConfigError: a new training without ``--replays``, too; and what recorded games have no use for.
     """
     invocation = command_line.parse(PROGRAM, arguments)
-    game, unused = invocation.config.data.game, marked(ImitationConfig, Mark.FIGHTS_ONLY)
-    for path in invocation.explicit:
-        if path in unused and not find_game(game).fighter:
-            raise ConfigError(f"{flag_of(OPTIONS, path)} is a setting of fights; --game-type {game} has no use for it")
+    check_settings(invocation.config.data.game, invocation.explicit, OPTIONS)
     if invocation.config.data.replays is None and not invocation.resume:
         raise ConfigError(
             "--replays PATH is needed: a folder of .slp files, or a file of recorded games, to learn from"

@@ -13,6 +13,7 @@ from envs.registry import DIALOGUE, GAMES, GameEntry, find_character, find_game,
 from envs.spelling import nearest
 from selfplay.config import command_line, dialogue, presets
 from selfplay.config.command_line import Invocation, Program, check_name
+from selfplay.config.game_type import named_game
 from selfplay.config.options import moved
 from selfplay.config.ppo import OPTIONS, RANDOM, Config, RunConfig
 from selfplay.errors import ConfigError
@@ -27,8 +28,7 @@ examples:
 """
 
 
-FIGHTS_PRESET: Final = "laptop"
-GAMES_PRESET: Final = "board"
+LAPTOP: Final = "laptop"
 MELEE: Final = "--game-type mock, or dolphin for the real game"
 
 
@@ -76,7 +76,7 @@ def _imply(explicit: dict[str, Any]) -> None:
 
 def _check_names(config: Config) -> None:
     game = config.game.entry
-    if game.fighter:
+    if game.stages:
         names = (config.game.character, config.game.opponent_character, config.game.stage)
         check_readable(*{*names} - {*game.characters, *game.stages})  # whose files were read
         _check_character("--character", config.game.character, game)
@@ -120,8 +120,25 @@ PROGRAM: Final = Program(
 
 def parse(arguments: Sequence[str]) -> Invocation[Config]:
     """The configuration that the arguments ask for; errors as of ``command_line.parse``."""
-    explicit, preset, resume = command_line.read(PROGRAM, arguments)
+    program = _for_help(arguments) if {"-h", "--help"} & {*arguments} else PROGRAM
+    explicit, preset, resume = command_line.read(program, arguments)
     return invoke(explicit, preset, resume=resume)
+
+
+def _for_help(arguments: Sequence[str]) -> Program[Config]:
+    """The program; for the help of a game that is named without what other games have."""
+    name = named_game(arguments)
+    if name is None or not (name in GAMES or is_plugin(name)):
+        return PROGRAM
+    check_game(name)
+    game = find_game(name)
+    kept = tuple(option for option in OPTIONS if game.has(option.path) and option.path != "game.type")
+    lines = [f"modes: {', '.join(sorted(MODES))}"]
+    if game.stages:
+        lines.append("--character list and --stage list show those names")
+    if game.preset is not None:
+        lines.append(f"Without settings of a preset: {game.preset}")
+    return replace(PROGRAM, options=kept, epilog="\n".join(lines))
 
 
 def invoke(explicit: dict[str, Any], preset: str | None = None, *, resume: bool = False) -> Invocation[Config]:
@@ -135,21 +152,18 @@ def invoke(explicit: dict[str, Any], preset: str | None = None, *, resume: bool 
     settings = command_line.preset_values(PROGRAM, implied).keys() - {"run.pretrained"}
     if implied is None or settings & explicit.keys():
         return command_line.invoke(PROGRAM, explicit, preset, resume=resume)
-    if implied == FIGHTS_PRESET:
+    if implied == LAPTOP:
         explicit.setdefault("league.track_elo", True)
     call = command_line.invoke(PROGRAM, explicit, implied)
     return replace(call, notice=_limits(call))
 
 
 def _preset_of(explicit: Mapping[str, Any]) -> str | None:
-    """The preset for a game; None for games in real time, and names that the checks of the settings refuse."""
+    """The preset of a game; None also for names that the checks of the settings refuse."""
     name = explicit.get("game.type", Config().game.type)
     if not (isinstance(name, str) and (name in GAMES or is_plugin(name))):
         return None
-    game = find_game(name)
-    if game.real_time:
-        return None
-    return FIGHTS_PRESET if game.fighter else GAMES_PRESET
+    return find_game(name).preset
 
 
 def _limits(call: Invocation[Config]) -> str:

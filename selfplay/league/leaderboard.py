@@ -49,7 +49,7 @@ class Leaderboard(BaseModel, frozen=True, extra="forbid"):
     rows: tuple[LeaderboardRow, ...]
     kind: Kind  # fights, dialogue games (``REWARDS``), other games, or games of another program ("foreign")
     method: Method
-    rule: ResultRule
+    rule: ResultRule | None  # None: not fights
     settings: str  # "<settings hash>/<sampling>" of the rated games
     anchor: str  # player at 1500
     anchors: Origin | None  # table that pins the scripted players; None: only the anchor is pinned
@@ -137,11 +137,12 @@ def analyse(
     generations = [] if games.external else [name for name in ratings.players if generation_number(name) is not None]
     rows = make_rows(ratings, chosen.games, rule, elo, intervals=method == "batch")
     draws = sum(row.draws for row in rows) / 2.0 / max(len(chosen.games), 1)
+    kind = _kind(games)
     board = Leaderboard(
         rows=rows,
-        kind=_kind(games),
+        kind=kind,
         method=method,
-        rule=rule,
+        rule=rule if kind == "fights" else None,
         settings=chosen.settings,
         anchor=anchor,
         anchors=None if found is None else found[1],

@@ -27,6 +27,7 @@ ANCHORS: Final = {
 _AT_THE_LIMIT: Final = {
     "stocks_percent": "at the time limit more stocks win, then less damage",
     "stocks": "at the time limit more stocks win",
+    None: "",
 }
 PEOPLE: Final = "their games rate the people alone, with all other players held at their ratings"
 TITLE: Final = "═══ Elo Leaderboard ═══"

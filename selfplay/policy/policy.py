@@ -176,6 +176,6 @@ def load_fighter(path: str | Path) -> Policy:
     """
     policy = load_policy(path)
     game = game_of(policy.meta)
-    if not find_game(game).fighter:
+    if find_game(game).show != "film":
         raise ConfigError(f"{path} plays {game}; a policy of a fighting game is needed here")
     return policy

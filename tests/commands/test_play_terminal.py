@@ -25,7 +25,7 @@ from tests.checkpoint.samples import save_generation
 from tests.policy.networks import network, policy_meta
 
 
-def policy_for(game, kind="mlp", **changes):
+def policy_for(game, /, kind="mlp", **changes):
     sizes = tuple(np.atleast_1d(game.num_actions).tolist())
     spec = NetworkSpec(kind=kind, obs_width=game.obs_width, hidden=(8, 8))
     heads = ActionHeads(binary=0, sizes=sizes)

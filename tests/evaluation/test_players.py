@@ -103,5 +103,5 @@ def test_the_first_policy_says_which_game_is_played(run, tmp_path):
 def test_settings_of_fights_are_refused_elsewhere(flag, given):
     players = (Contender("random"), Contender("equilibrium"))
     assert home_rules(players, "kuhn") == (("mewtwo", "mewtwo"), Rules(game="kuhn"))
-    with pytest.raises(ConfigError, match=f"^{flag} is a setting of fights; kuhn has no use for it"):
+    with pytest.raises(ConfigError, match=f"^{flag} goes with .* mock or dolphin; --game-type kuhn has"):
         choices(**given, game="kuhn")

@@ -61,6 +61,22 @@ def test_a_game_of_a_package_that_is_gone_is_named(tmp_path):
         load_policy(tmp_path / "gen_7")
 
 
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"frame_skip": 0}, "frame_skip and max_episode_frames are at least 1"),
+        ({"delay": "soon"}, r"delay: .* integer"),
+        ({"stage": "../x"}, "no name of a character or a stage"),
+        ({"game": "kuhn", "body": {"delay": 0}}, "delay: Unexpected keyword argument"),
+        ({"body": {}}, r"character: Field required \(and 6 more\)"),
+    ],
+)
+def test_a_file_with_a_body_that_the_game_does_not_have_is_refused(tmp_path, changes, words):
+    save(tmp_path / "gen_7", encoder_version=1, **changes)
+    with pytest.raises(IncompatibleError, match=rf"^gen_7: its file does not say what a policy of .* needs: .*{words}"):
+        load_policy(tmp_path / "gen_7")
+
+
 def test_nothing_there(tmp_path):
     with pytest.raises(NotARunError, match="holds no policy"):
         load_policy(tmp_path / "none")

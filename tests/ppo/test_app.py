@@ -41,9 +41,10 @@ def test_a_pretrained_policy_plays_at_iteration_0_as_it_did(pretrained, teacher)
 
 
 def test_what_a_pretrained_policy_was_made_with_comes_with_it(pretrained):
-    meta = load_policy(pretrained).meta
+    policy = load_policy(pretrained)
+    meta = policy.meta
     assert (meta.network.hidden, meta.network.activation) == ((12, 6), "relu")
-    assert (meta.frame_skip, meta.delay) == (3, 2)
+    assert (policy.body.frame_skip, policy.body.delay) == (3, 2)
     game = RunDir(pretrained).read_run()["config"]["game"]
     assert (game["frame_skip"], game["delay"]) == (3, 2)
 
