@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 
 import pytest
 import torch
@@ -67,6 +68,7 @@ def test_a_perfect_player_is_imitated(nim, tmp_path):
     assert found["losses"]["accuracy"] > 0.97
     assert found["replays"]["games"]["validation"] > 10
     assert found["replays"]["games"]["train"] + found["replays"]["games"]["validation"] == 200
+    assert not re.search("character|stage|frame_skip|delay|none", meta.model_dump_json())
     assert (meta.encoder_version, meta.game, meta.body) == (1, NIM, {})
     assert "accuracy" in shown
     assert score(policy, NIM, "random") > 0.9
