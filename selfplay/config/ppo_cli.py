@@ -28,7 +28,7 @@ examples:
 """
 
 
-LAPTOP: Final = "laptop"
+FIGHTS_PRESET: Final = "laptop"
 MELEE: Final = "--game-type mock, or dolphin for the real game"
 
 
@@ -152,7 +152,7 @@ def invoke(explicit: dict[str, Any], preset: str | None = None, *, resume: bool 
     settings = command_line.preset_values(PROGRAM, implied).keys() - {"run.pretrained"}
     if implied is None or settings & explicit.keys():
         return command_line.invoke(PROGRAM, explicit, preset, resume=resume)
-    if implied == LAPTOP:
+    if implied == FIGHTS_PRESET:
         explicit.setdefault("league.track_elo", True)
     call = command_line.invoke(PROGRAM, explicit, implied)
     return replace(call, notice=_limits(call))
