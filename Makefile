@@ -100,7 +100,7 @@ test-gpu: $(TESTS)
 
 test-ray: $(TESTS)
 	$(INSTALL) -c constraints.txt -e '.[$(TESTED),ray]'
-	$(PYTEST) -m extras tests/extras/test_ray.py -k play_the_games_of_threads $(ARGS)
+	$(PYTEST) -m extras tests/extras/test_ray.py -k "mock-begins or tic-tac-toe-goes-on" $(ARGS)
 
 test-extras: $(TESTS)
 	$(PIP) install -c constraints.txt -e '.[$(TESTED),$(EXTRAS)]'

@@ -22,6 +22,8 @@ Games have their own tree, ``envs.errors.GameError``. ``boundary`` converts erro
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -129,6 +131,11 @@ def boundary(kind: type[SelfPlayError], what: str) -> Iterator[None]:
         raise
     except Exception as error:
         raise kind(f"{what}: {describe(error)}") from error
+
+
+def says_full(text: str) -> bool:
+    """Whether an error, or a line about one, says that a disk is full."""
+    return os.strerror(errno.ENOSPC) in text
 
 
 def out_of_memory(error: BaseException) -> MemoryError | None:

@@ -56,7 +56,11 @@ def test_nothing_is_printed_unless_asked_for(tmp_path, capsys):
     selfplay.train(small(), game="kuhn", checkpoint=tmp_path / "one")
     assert capsys.readouterr() == ("", "")
     selfplay.train(small(), game="kuhn", checkpoint=tmp_path / "two", quiet=False)
-    assert "Finished after 2 iterations" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "Finished after 2 iterations" in said
+    header, _, rest = said.partition("\n\n")
+    assert header.startswith("═══ Self-Play Training ═══\n")
+    assert rest.count("Plain defaults, not preset board, because of --") == 1
 
 
 def test_a_bare_call_has_the_preset_that_the_command_has(tmp_path, monkeypatch):

@@ -59,7 +59,7 @@ threading.Thread(target=late).start()
 
 def test_the_trainer_loads_the_fighting_game_only_where_scripted_players_are_imitated():
     """The tables of all characters take a second to read."""
-    top = ast.parse((ROOT / "selfplay" / "train" / "app.py").read_text()).body
+    top = ast.parse((ROOT / "selfplay" / "ppo" / "app.py").read_text()).body
     loaded = {node.module for node in top if isinstance(node, ast.ImportFrom)}
     assert not {"selfplay.imitation.scripted", "selfplay.replays.games", "envs.melee.tables"} & loaded
 

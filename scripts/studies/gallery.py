@@ -44,12 +44,12 @@ def build(name: str | None, out: Path) -> list[Path]:
     from selfplay.checkpoint import RunDir, read_policy_meta
     from selfplay.checkpoint.run_dir import named_run
     from selfplay.commands.play.content import write_play_pages
-    from selfplay.commands.play.home import find_home
+    from selfplay.commands.play.home import home_of
     from selfplay.report.fight.saving import save_text
     from selfplay.report.standalone_page import standalone_page
 
     run = RunDir(named_run(name))
-    chosen = find_home(str(run.path), GENERATIONS).policies
+    chosen = home_of(run.path, generations=GENERATIONS).policies
     pages = write_play_pages(run, list(chosen), out, lambda text: print(text, file=sys.stderr), CHARACTERS)
     items = []
     for generation, page in pages.items():

@@ -124,6 +124,17 @@ def table(cells: Sequence[Cell]) -> str:
     return f"{markdown(('opponent', *seeds), scores)}\n\n{markdown(('', *seeds), shown)}"
 
 
+def sample(cells: Sequence[Cell]) -> str:
+    """The leaderboard of the run with the median gain in Elo, below the gains of all runs."""
+    gain = [float(cell["leaderboard"]["progress"]["elo"]) for cell in cells]
+    middle = sorted(range(len(cells)), key=gain.__getitem__)[len(cells) // 2]
+    told = (
+        f"Seed {cells[middle]['seed']}, the median of {len(cells)} seeds. Their newest generations are "
+        f"{min(gain):+.0f} to {max(gain):+.0f} Elo from gen_0."
+    )
+    return f"{told}\n\n```text\n{cells[middle]['printed']}\n```"
+
+
 def _progress(gain: dict[str, float] | None) -> str:
     if gain is None:
         return "not rated"
@@ -180,7 +191,7 @@ def write(root: Path) -> None:
     fights = [*cells.read(["before"]), *found, *Cells(shipped.OUT).read(("fox", "marth"))]
     put_between(docs / "learning.md", "measured", table(found))
     put_between(docs / "learning.md", "preset fights", preset_text(fights))
-    put_between(root / "README.md", "sample", f"```text\n{found[0]['printed']}\n```")
+    put_between(root / "README.md", "sample", sample(found))
     (docs / "data" / "learning.svg").write_text(chart(found), encoding="utf-8")
 
 

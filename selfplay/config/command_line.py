@@ -245,6 +245,18 @@ def add_own_code(
     )
 
 
+def add_seed(parser: argparse.ArgumentParser | argparse._ArgumentGroup, text: str, default: int | None = 0) -> None:
+    """Add the flag ``--seed``. A seed that games cannot have is refused."""
+    parser.add_argument("--seed", type=int, action=_Seed, default=default, metavar="N", help=text)
+
+
+class _Seed(argparse.Action):
+    def __call__(self, _: object, namespace: argparse.Namespace, seed: Any, flag: str | None = None) -> None:  # noqa: ANN401
+        if not 0 <= seed < 2**64:
+            raise ConfigError(f"{flag} {seed}: 0 to {2**64 - 1} are possible")
+        setattr(namespace, self.dest, seed)
+
+
 def _named(name: str) -> str:
     allow(name)
     return name

@@ -14,7 +14,7 @@ from envs.spelling import nearest
 from selfplay.config import command_line, dialogue, presets
 from selfplay.config.command_line import Invocation, Program, check_name
 from selfplay.config.game_type import named_game
-from selfplay.config.options import moved
+from selfplay.config.options import flag_of, moved
 from selfplay.config.ppo import OPTIONS, RANDOM, Config, RunConfig
 from selfplay.errors import ConfigError
 from selfplay.league.modes import MODES
@@ -146,12 +146,18 @@ def invoke(explicit: dict[str, Any], preset: str | None = None, *, resume: bool 
 
     A call is bare if it gives neither a preset nor a setting that the preset has, except what the run starts from. A
     call with some of these settings keeps the plain defaults: it would mix them with values that were not asked for.
+    Its notice names them.
     """
     check_own_code(explicit)
     implied = None if preset or resume else _preset_of(explicit)
-    settings = command_line.preset_values(PROGRAM, implied).keys() - {"run.pretrained"}
-    if implied is None or settings & explicit.keys():
+    if implied is None:
         return command_line.invoke(PROGRAM, explicit, preset, resume=resume)
+    settings = command_line.preset_values(PROGRAM, implied).keys() - {"run.pretrained"}
+    if given := [flag_of(OPTIONS, path) for path in explicit if path in settings]:
+        rated = " --track-elo" if implied == FIGHTS_PRESET and "league.track_elo" not in explicit else ""
+        why = f"Plain defaults, not preset {implied}, because of {', '.join(given)}"
+        call = command_line.invoke(PROGRAM, explicit, preset)
+        return replace(call, notice=f"{why}. With the preset: --preset {implied}{rated}")
     if implied == FIGHTS_PRESET:
         explicit.setdefault("league.track_elo", True)
     call = command_line.invoke(PROGRAM, explicit, implied)

@@ -122,16 +122,6 @@ def check_games(games: int) -> None:
         raise ConfigError(f"--games {games}: at least 2 are needed, one from each seat")
 
 
-def check_seed(seed: int | None) -> None:
-    """Refuse a seed that games cannot have.
-
-    Raises:
-        ConfigError: it is negative or too large.
-    """
-    if seed is not None and not 0 <= seed < 2**64:
-        raise ConfigError(f"--seed {seed}: 0 to {2**64 - 1} are possible")
-
-
 def check_scripted(name: str) -> None:
     """Refuse a name that is no scripted player of the mock.
 

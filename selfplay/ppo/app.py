@@ -66,7 +66,7 @@ def train(
         resume: Continue the run of ``--checkpoint``, or the newest.
         explicit: Values that the user gave, by dotted name.
         preset: Its name, for the header.
-        notice: To be printed before a new run starts.
+        notice: Of a new run. With a preset, which may record games first, it is the first line, else below the header.
         stream: Where a person looks; by default standard output.
         hooks: Functions of the caller's.
 
@@ -103,7 +103,8 @@ def train(
         config.league.opponents, config.game, None if pretrained == SCRIPTED else pretrained
     )
     check_new_run(folder, is_default=not named)
-    if notice is not None:
+    below = [notice] if notice is not None and preset is None else []
+    if notice is not None and not below:
         lines.notice(notice)
     compile_rules(config.game.entry, lines.notice)
     if pretrained == SCRIPTED:  # games of the mock are recorded, whatever the run plays
@@ -117,7 +118,7 @@ def train(
         with run.lock():
             install_opponents(run, external_opponents)
             session = Session(config, run, resolved.device, cluster=cluster, start=start, hooks=hooks)
-            return _start(session, preset, stream, resolved.notices)
+            return _start(session, preset, stream, [*below, *resolved.notices])
 
 
 def _start_policy(

@@ -15,11 +15,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Protocol
 
-from selfplay.errors import DiskError
+from selfplay.errors import DiskError, says_full
 
 logger = logging.getLogger(__name__)
 Report = Any  # the report of an iteration; its type depends on the trainer
 POLL_S = 0.1  # maximum delay until a cancelled feed stops
+DISK = "DISK: "  # a notice about what could not be saved
+SPACE = "Disk: there is space again"
 FAILURES = 10  # consecutive failures until a reporter is dropped
 LAST_TRIES = 50  # attempts to deliver the rest; each failure loses one event
 LAST_S = 30.0  # limit for all attempts, so that a hanging terminal does not block the exit
@@ -71,15 +73,36 @@ class Tee(Forwarding):
     """Forwards events to several reporters in order. If some raise, the first error is raised at the end.
 
     A reporter that failed ``FAILURES`` times in a row is dropped. A DiskError does not count, since the disk may have
-    space again later; the first is reported as a notice, the next one after all have written again.
+    space again later; the first is reported as a notice, the next one after all have written again. A full disk has one
+    notice, of these reporters or of another, and ``SPACE`` follows when all have written again.
     """
 
     def __init__(self, reporters: Sequence[Reporter]) -> None:
         self._failures = dict.fromkeys(reporters, 0)
-        self._refused: set[Reporter] = set()  # by a full disk
+        self._refused: set[Reporter] = set()  # by the disk
+        self._unsaved = False  # as notices said, because of a full disk
+        self._told = False  # of a full disk
 
     def close(self) -> None:
         self._forward("close")
+
+    def notice(self, text: str) -> None:
+        if text == SPACE:
+            self._unsaved = False
+            self._tell_of_space()
+        else:
+            self._unsaved |= _is_full(text)
+            self._tell(text)
+
+    def _tell(self, text: str) -> None:
+        if not (_is_full(text) and self._told):
+            self._told |= _is_full(text)
+            self._forward("notice", text)
+
+    def _tell_of_space(self) -> None:
+        if self._told and not self._unsaved and not self._refused:
+            self._told = False
+            self._forward("notice", SPACE)
 
     def _forward(self, event: str, *content: object) -> None:
         first: Exception | None = None
@@ -93,7 +116,7 @@ class Tee(Forwarding):
             except DiskError as error:
                 self._failures[reporter] = 0
                 if not self._refused:
-                    notices.append(f"DISK: {error}; training goes on, and it is tried again")
+                    notices.append(f"{DISK}{error}; training goes on, and it is tried again")
                 self._refused.add(reporter)
             except Exception as error:
                 first = first or error
@@ -102,9 +125,15 @@ class Tee(Forwarding):
                 if event == "iteration":  # which all of them write
                     self._refused.discard(reporter)
         for text in notices:
-            self._forward("notice", text)
+            self._tell(text)
+        if event == "iteration":
+            self._tell_of_space()
         if first is not None:
             raise first
+
+
+def _is_full(notice: str) -> bool:
+    return notice.startswith(DISK) and says_full(notice)
 
 
 class Feed(Forwarding):

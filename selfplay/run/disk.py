@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from selfplay.errors import CorruptError, DiskError
+from selfplay.errors import CorruptError, DiskError, says_full
 from selfplay.report.health import HealthFinding
+from selfplay.report.reporter import DISK, SPACE
 
 STATE: Final = "the state of training"
 GENERATION: Final = "the generation"
@@ -23,7 +24,8 @@ class DiskWatch:
     """Remembers what could not be saved until it could.
 
     Args:
-        notify: Called with a line for what could not be saved, once, and when it is saved after all.
+        notify: Called with a line for what could not be saved, once, and when it is saved after all. A full
+            disk has one line for all that is not saved, and one when all is.
     """
 
     def __init__(self, notify: Callable[[str], object]) -> None:
@@ -42,13 +44,22 @@ class DiskWatch:
         try:
             yield
         except (DiskError, CorruptError) as error:
-            first = what not in self.unsaved
+            full, before = says_full(str(error)), self.unsaved.get(what)
+            known = (full and self._is_full) or (before is not None and says_full(before) == full)
             self.unsaved[what] = str(error)
-            if first:
-                self._notify(f"DISK: {what} could not be saved: {error}{then}")
+            if not known:
+                self._notify(f"{DISK}{what} could not be saved: {error}{then}")
         else:
-            if settles and self.unsaved.pop(what, None) is not None:
+            why = self.unsaved.pop(what, None) if settles else None
+            if why is not None and not says_full(why):
                 self._notify(f"Disk: {what} could be saved again")
+            elif why is not None and not self._is_full:
+                self._notify(SPACE)
+
+    @property
+    def _is_full(self) -> bool:
+        """Whether something waits for space; not of exploiters, of which the next may be the last."""
+        return any(says_full(why) for what, why in self.unsaved.items() if what != EXPLOITER)
 
     def findings(self) -> tuple[HealthFinding, ...]:
         """Current problems, as findings for ``Health``."""

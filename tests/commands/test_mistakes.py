@@ -12,6 +12,10 @@ from tests.support.processes import finish
 
 ROOT = Path(__file__).parents[2]
 LONG = "a" * 300
+SEEDED = (
+    "evaluate walker random", "rate", "record --bot walker", "behaviour --policy strong", "watch strong", "play strong",
+    "initial-states --output_dir x",
+)  # fmt: skip
 MISTAKES = [
     ("trian", "did you mean train?"),
     ("enjoy", "did you mean watch?"),
@@ -47,7 +51,7 @@ MISTAKES = [
     ("play --serve --out page.html", "--out is for a page without a server"),
     ("play --name !!", "--name: '!!' cannot be a player's name"),
     ("play --add game.json --serve", "--serve is for a new page"),
-    ("play --add nowhere.json", "cannot read nowhere.json"),
+    ("play strong --add nowhere.json", "cannot read nowhere.json"),
     ("leaderboard --play", "--play goes with --html and a run"),
     ("watch --render human", "unknown flag --render: did you mean --terminal?"),
     # who cannot fight, and files that cannot be written
@@ -132,7 +136,6 @@ MISTAKES = [
     ("exploit", "CHECKPOINT is missing: folder of a policy or of a run"),
     ("exploit nowhere", "nowhere holds no policy"),
     ("exploit nowhere --starts x", "--starts x: unknown (valid: scratch, victim)"),
-    ("watch strong --seed -1", "--seed -1: 0 to "),
     ("watch strong --game x", "strong has no rating games"),
     ("watch strong random --game x", "leave the players out"),
     ("play strong --generations 0", "--generations 0: at least 1 is needed"),
@@ -154,6 +157,15 @@ MISTAKES = [
     ("generate-games --folder lr.toml/x", "--folder lr.toml/x: lr.toml is a file, a folder is needed"),
     ("convert-games --folder lr.toml", "--folder lr.toml: lr.toml is a file, a folder is needed"),
     ("initial-states --output_dir lr.toml/x", "lr.toml is a file, a folder is needed"),
+    # seeds that games cannot have
+    *(
+        (f"{line} --seed {seed}", f"--seed {seed}: 0 to {2**64 - 1} are possible")
+        for line in SEEDED
+        for seed in (-1, 2**64)
+    ),
+    ("train --seed -1", "--seed -1: at least 0 is needed"),
+    ("imitate --replays x --seed -1", "--seed -1: at least 0 is needed"),
+    (f"exploit x --seeds 1,{2**64}", f"--seeds '{2**64}': whole numbers of at most 18 digits are needed"),
 ]
 CALLS = """
 import contextlib, io, json, sys

@@ -135,7 +135,7 @@ def test_the_estimate_is_near_the_measured_peak(tmp_path, games, steps):
     )
     # In one iteration alone, the peaks of both runners and of the update may miss each other: with 4,000 games 549 to
     # 591 MB in six runs, and 464 on a busy machine. In four iterations they were 635 to 645 MB.
-    flags = (*size, "--timesteps", 4 * games * steps)
+    flags = (*size, "--timesteps", 4 * games * steps, "--ppo-epochs", 1)
     estimated, peak = estimate(config_of(*size)).total / MB - FILES_MB, 0
     for run in range(3):
         command = [sys.executable, "-c", MEASURED, *map(str, flags), "--checkpoint", tmp_path / f"run_{run}"]

@@ -106,7 +106,7 @@ def test_a_bare_call_has_the_preset_of_its_game(arguments, preset):
     of_preset = presets.PPO[preset]["run"]["num_games"] if preset else 64 if "64" in arguments else 4
     assert call.config.run.num_games == of_preset
     assert call.config.league.track_elo == (preset == "laptop")
-    assert (call.notice is not None) == (preset is not None and "--preset" not in arguments)
+    assert (call.notice or "").startswith("Preset ") == (preset is not None and "--preset" not in arguments)
 
 
 def test_a_bare_call_says_its_limits_and_how_to_get_the_plain_defaults():
@@ -115,6 +115,29 @@ def test_a_bare_call_says_its_limits_and_how_to_get_the_plain_defaults():
         "--preset none has the plain defaults: 100,000 steps, 4 games"
     )
     assert parse(["--max-minutes", "3"]).notice.startswith("Preset laptop with ratings: 3 min, 256 games at once. ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "notice"),
+    [
+        (["--timesteps", "1000"], "laptop, because of --timesteps. With the preset: --preset laptop --track-elo"),
+        (
+            ["--set", "reward.stalling=0", "--num-games", "8", "--seed", "3"],
+            "laptop, because of --set reward.stalling, --num-games. With the preset: --preset laptop --track-elo",
+        ),
+        (["--num-games", "8", "--track-elo"], "laptop, because of --num-games. With the preset: --preset laptop"),
+        (["--game-type", "kuhn", "--gamma", "1"], "board, because of --gamma. With the preset: --preset board"),
+    ],
+)
+def test_a_call_without_its_preset_says_which_settings_led_to_that(arguments, notice):
+    assert parse(arguments).notice == f"Plain defaults, not preset {notice}"
+
+
+@pytest.mark.parametrize(
+    "named", [["--preset", "none"], ["--preset", "laptop"], ["--game-type", "dolphin"], ["--resume"]]
+)
+def test_a_call_that_would_have_no_preset_says_nothing_of_one(named):
+    assert parse([*named, "--timesteps", "1000"]).notice is None
 
 
 def test_who_wins(tmp_path):

@@ -15,6 +15,7 @@ import pytest
 
 from selfplay.checkpoint import RunDir, load_latest_learner
 from tests.envs.melee.dolphin.emulators import Disc, write_stand_in
+from tests.scripts.commands import run
 from tests.support.processes import Process, finish
 from tests.support.ray_nodes import LocalNodes
 
@@ -36,9 +37,10 @@ def environment(tmp_path):
     folder = Path("/tmp") / f"sp-{secrets.token_hex(3)}"  # sockets have short names
     folder.mkdir()
     kept = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")  # in another home rules are compiled anew
     yield {**kept, "HOME": str(tmp_path / "home"), "TMPDIR": str(folder), "PYTHONPATH": str(ROOT)} | {
-        "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "torch")
-    }
+        "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "torch"), "XDG_CACHE_HOME": cache,
+    }  # fmt: skip
     assert wait_for(lambda: not any(folder.iterdir())), sorted(folder.iterdir())
     folder.rmdir()
 
@@ -92,18 +94,38 @@ SMALL = ("--num-games", 6, "--rollout-length", 32, "--batch-size", 128, "--save-
 TO_THE_END = (*SMALL, "--timesteps", 6 * 32 * 6, "--mode", "simple_mix", "--deterministic")
 
 
-@pytest.mark.parametrize("game", ["mock", "selfplay.examples.tic_tac_toe:TicTacToe"])
-def test_actors_play_the_games_of_threads_bit_for_bit_and_leave_nothing(environment, tmp_path, game):
+TIC_TAC_TOE = "selfplay.examples.tic_tac_toe:TicTacToe"
+ACTORS, THREADS = ("--host", "ray", "--runners", 2), ("--host", "thread", "--runners", 2)
+BEGINS, GOES_ON = (ACTORS, THREADS), (THREADS, ACTORS)  # where a run begins, and where it goes on
+
+
+@pytest.mark.parametrize(
+    ("game", "hosts"),
+    [
+        pytest.param("mock", BEGINS, id="mock-begins"),
+        pytest.param("mock", GOES_ON, id="mock-goes-on"),
+        pytest.param(TIC_TAC_TOE, BEGINS, id="tic-tac-toe-begins"),
+        pytest.param(TIC_TAC_TOE, GOES_ON, id="tic-tac-toe-goes-on"),
+    ],
+)
+def test_actors_play_the_games_of_threads_bit_for_bit_and_leave_nothing(environment, tmp_path, game, hosts):
     """Learner state, games in progress and opponents are equal after six iterations, and after going on elsewhere."""
-    train(environment, *TO_THE_END, "--runners", 2, "--checkpoint", tmp_path / "thread", game=game)
-    train(environment, *TO_THE_END, "--host", "ray", "--runners", 2, "--checkpoint", tmp_path / "ray", game=game)
-    assert_equal_runs(tmp_path / "thread", tmp_path / "ray")
-    summary = json.loads((tmp_path / "ray" / "summary.json").read_text())
-    assert (summary["finished"], summary["restarts"]) == (True, 0)
+
+    def play(host, name, *words):
+        words = (*words, *host, "--checkpoint", tmp_path / name)
+        if host is ACTORS:
+            train(environment, *words, game=game)
+        else:
+            done = run("train_self_play.py", "--game-type", game, *words, cwd=ROOT)
+            assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+
     longer = ("--resume", "--timesteps", 6 * 32 * 10)
-    train(environment, *longer, "--checkpoint", tmp_path / "ray", game=game)
-    train(environment, *longer, "--checkpoint", tmp_path / "thread", "--host", "ray", "--runners", 2, game=game)
-    assert_equal_runs(tmp_path / "thread", tmp_path / "ray")
+    for words, host in zip((TO_THE_END, longer), hosts, strict=True):
+        play(THREADS, "thread", *words)
+        play(host, "other", *words)
+        assert_equal_runs(tmp_path / "thread", tmp_path / "other")
+        summary = json.loads((tmp_path / "other" / "summary.json").read_text())
+        assert (summary["finished"], summary["restarts"]) == (True, 0)
     assert wait_for(lambda: not processes(environment["TMPDIR"]))
 
 

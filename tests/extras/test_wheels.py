@@ -1,14 +1,16 @@
 """The wheel with machine code, in an empty environment: no network, no compiler, an empty home."""
 
 import sys
-import sysconfig
 import tarfile
 import venv
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import pytest
+import torch
 
+from tests.scripts.documented_lines import PAGES, make_folder, type_lines
 from tests.support.node import needs_node
 from tests.support.processes import finish
 
@@ -26,22 +28,36 @@ def built(tmp_path_factory):
 
 
 @pytest.fixture
-def run(built, tmp_path):
-    """Runs Python in an environment that has the wheel, and the packages that it needs from here."""
+def home(tmp_path):
+    (tmp_path / "home").mkdir()
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def start(built, tmp_path, home):
+    """Runs a program of an environment that has the wheel, and the packages that it needs from here."""
     venv.create(tmp_path / "environment", with_pip=False)
     (packages,) = (tmp_path / "environment").glob("lib/python*/site-packages")
+    (packages / "needed.pth").write_text(str(Path(torch.__file__).parents[1]))
+    programs = tmp_path / "environment" / "bin"
     (wheel,) = built.glob("*-cp*.whl")
-    with zipfile.ZipFile(wheel) as content:
-        for name in content.namelist():
-            content.extract(name, packages)
-    (packages / "needed.pth").write_text(sysconfig.get_paths()["purelib"])
-    home = tmp_path / "home"
-    home.mkdir()
+    pip = [sys.executable, "-m", "pip", "--python", programs / "python", "--disable-pip-version-check"]
+    finish([*pip, "install", "--no-deps", "--no-index", wheel], check=True)
     environment = {"HOME": str(home), "PATH": "", "LANG": "C.UTF-8"}
 
+    def start(program, *words, cwd=home):
+        return finish([programs / program, *map(str, words)], cwd=cwd, env=environment)
+
+    return start
+
+
+@pytest.fixture
+def run(start, home):
+    """What Python says, and the files that it makes."""
+
     def run(*words):
-        command = [tmp_path / "environment" / "bin" / "python", *words]
-        done = finish(command, cwd=home, env=environment, check=True)
+        done = start("python", *words)
+        assert done.returncode == 0, done.stderr
         return done.stdout + done.stderr, {path.name for path in home.rglob("*") if path.is_file()}
 
     return run
@@ -56,6 +72,14 @@ def test_the_first_start_compiles_nothing(run, words, made):
     assert "ompil" not in said
     assert made in files
     assert not [name for name in files if name.endswith((".nbc", ".wasm"))]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_lines_of_a_page_work_from_the_wheel(start, home, page):
+    selfplay = partial(start, "selfplay")
+    assert start("python", "-c", "import selfplay; print(selfplay.__file__)").stdout.startswith(str(home.parent))
+    make_folder(page, home, selfplay)
+    type_lines(page, home, selfplay)
 
 
 @pytest.mark.parametrize("lacks", ["avx2", "neon"])

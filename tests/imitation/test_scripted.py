@@ -313,7 +313,8 @@ def test_an_interrupted_start_leaves_nothing(tmp_path, small, monkeypatch, numbe
 @pytest.mark.full
 @pytest.mark.timeout(600)
 def test_the_preset_as_a_person_types_it(tmp_path):
-    size = ("--preset", "laptop", "--seed", 1, "--num-games", 16, "--timesteps", 2048, "--checkpoint", "runs/run")
+    size = ("--preset", "laptop", "--seed", 1, "--hidden", 16, "--num-games", 16, "--timesteps", 2048)
+    size += ("--checkpoint", "runs/run")
     with start("train_self_play.py", *size, cwd=tmp_path) as process:
         read_until(process, "Imitating scripted players first: 150 games")
         process.send_signal(signal.SIGTERM)

@@ -170,4 +170,4 @@ def test_after_a_limit_of_time_more_time_is_suggested(tmp_path):
     assert code == 0
     *steps, minutes = onwards(text)
     assert steps == ["--timesteps", str(10**6), "--max-minutes"]
-    assert 60 * float(minutes) > RunDir(tmp_path / "run").read_summary()["elapsed_s"]
+    assert 60 * float(minutes) >= RunDir(tmp_path / "run").read_summary()["elapsed_s"]  # which is rounded

@@ -11,7 +11,7 @@ from selfplay.errors import DiskError
 from selfplay.report import files, plain
 from selfplay.report.files import MetricsReporter, TensorBoardReporter, trim_metrics
 from selfplay.report.plain import LogFileSink
-from selfplay.report.reporter import FAILURES, Tee
+from selfplay.report.reporter import FAILURES, SPACE, Tee
 from tests.report.make import Recorder, report
 
 
@@ -132,11 +132,12 @@ class Full(Recorder):
     """A reporter whose disk is full while ``full`` is set."""
 
     full = True
+    why = "cannot write metrics.jsonl: no room"
 
     def iteration(self, told):
         super().iteration(told)
         if self.full:
-            raise DiskError("cannot write metrics.jsonl: no room")
+            raise DiskError(self.why)
 
 
 def test_all_are_told_of_a_full_disk_once_and_it_is_tried_for_ever():
@@ -155,6 +156,48 @@ def test_all_are_told_of_a_full_disk_once_and_it_is_tried_for_ever():
     file.full = True
     tee.iteration(report(41))
     assert [call for call in terminal.calls if call[0] == "notice"] == [told, told], "it was over in between"
+
+
+@pytest.mark.parametrize("reporters_first", [True, False])
+def test_a_full_disk_is_one_notice_of_those_who_report_and_those_who_save(reporters_first):
+    file, terminal = Full(), Recorder()
+    file.why, file.full = "No space left on device", False
+    tee = Tee([file, terminal])
+    saving = "DISK: the generation could not be saved: No space left on device"
+    for by_reporters in (reporters_first, not reporters_first):
+        file.full = True
+        if by_reporters:
+            tee.iteration(report(1))
+        tee.notice(saving)
+        tee.iteration(report(2))
+        tee.notice("DISK: the state could not be saved: no permission")
+        file.full = False
+        tee.iteration(report(3))
+        tee.notice(SPACE)
+    told = [text for event, text in terminal.calls if event == "notice"]
+    other = "DISK: the state could not be saved: no permission"
+    reporting = "DISK: No space left on device; training goes on, and it is tried again"
+    firsts = [reporting, saving] if reporters_first else [saving, reporting]
+    assert told == [firsts[0], other, SPACE, firsts[1], other, SPACE]
+
+
+def test_the_end_of_a_full_disk_is_told_when_all_have_written_again():
+    file, terminal = Full(), Recorder()
+    file.why = "No space left on device"
+    tee = Tee([file, terminal])
+    tee.iteration(report(1))
+    tee.notice("DISK: the state could not be saved: No space left on device")
+    file.full = False
+    tee.iteration(report(2))
+    assert ("notice", SPACE) not in terminal.calls, "a state waits"
+    file.full = True
+    tee.iteration(report(3))
+    tee.notice(SPACE)
+    assert ("notice", SPACE) not in terminal.calls, "a row waits"
+    file.full = False
+    tee.iteration(report(4))
+    tee.iteration(report(5))
+    assert terminal.calls.count(("notice", SPACE)) == 1
 
 
 def test_those_behind_one_that_fails_are_told_too():

@@ -6,7 +6,7 @@ import pytest
 
 from selfplay.errors import CheckpointError, CorruptError, DiskError
 from selfplay.league.ledger import read_games
-from selfplay.run.disk import OLD, STATE, DiskWatch
+from selfplay.run.disk import EXPLOITER, GENERATION, OLD, STATE, DiskWatch
 from selfplay.run.ledger_keeper import LedgerKeeper, highest
 from selfplay.run.saving import SavePoints
 from tests.league.test_ledger import RECORDS
@@ -37,6 +37,48 @@ def test_a_refusal_is_told_and_remembered_until_it_is_over(kind):
     assert told[1:] == [f"Disk: {STATE} could be saved again"]
     assert watch.findings() == ()
     watch.refuse_to_end(7)
+
+
+FULL = "cannot write it: OSError: [Errno 28] No space left on device"
+
+
+def test_a_full_disk_is_told_once_whatever_is_not_saved_and_so_is_its_end():
+    told = []
+    watch = DiskWatch(told.append)
+
+    def fail(what, why):
+        with watch.tolerate(what):
+            raise DiskError(why)
+
+    for what in (GENERATION, STATE, GENERATION, OLD):
+        fail(what, FULL)
+    assert told == [f"DISK: {GENERATION} could not be saved: {FULL}; training goes on, and it is tried again"]
+    fail(OLD, "cannot remove it: no permission")
+    assert told[1:] == [
+        f"DISK: {OLD} could not be saved: cannot remove it: no permission; training goes on, and it is tried again"
+    ]
+    assert len(watch.findings()) == 3
+    for what in (STATE, OLD, GENERATION, GENERATION):
+        with watch.tolerate(what):
+            pass
+    assert told[2:] == [f"Disk: {OLD} could be saved again", "Disk: there is space again"]
+    fail(STATE, FULL)
+    assert len(told) == 5
+
+
+def test_an_exploiter_that_was_not_saved_hides_no_later_full_disk():
+    told = []
+    watch = DiskWatch(told.append)
+    for what in (GENERATION, EXPLOITER):
+        with watch.tolerate(what):
+            raise DiskError(FULL)
+    with watch.tolerate(GENERATION):
+        pass
+    with watch.tolerate(STATE):
+        raise DiskError(FULL)
+    assert [line.partition(" could")[0] for line in told] == [
+        f"DISK: {GENERATION}", "Disk: there is space again", f"DISK: {STATE}",
+    ]  # fmt: skip
 
 
 def test_what_a_run_can_end_without_is_told_and_no_failure():

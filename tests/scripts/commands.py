@@ -23,7 +23,8 @@ from tests.support.processes import (
 )
 
 __all__ = [
-    "children_of", "command", "finish", "is_alive", "mistake", "read_until", "run", "run_process", "start", "wait_for",
+    "children_of", "command", "finish", "is_alive", "mistake", "read_until", "run", "run_process", "run_shell", "start",
+    "wait_for",
 ]  # fmt: skip
 
 ROOT = Path(__file__).parents[2]
@@ -63,6 +64,37 @@ def run(name, *arguments, cwd):
         finally:
             torch.set_num_threads(threads)
     return subprocess.CompletedProcess([name, *arguments], code, out.getvalue(), err.getvalue())
+
+
+NOTE = """#!/bin/sh
+printf '%s\\0' "$#" "$PWD" "$@" >> "$(dirname "$0")/calls"
+"""
+
+
+def run_shell(command, *, folder, cwd, env):
+    """Run a shell command whose Python programs run afterwards, in order: scripts within this process.
+
+    They must need nothing of each other in the shell: it gets no output of theirs, and goes on as if each had ended
+    well. ``folder`` holds the stand-in for Python.
+    """
+    folder.mkdir(exist_ok=True)
+    python, calls = folder / "python", folder / "calls"
+    python.write_text(NOTE)
+    python.chmod(0o755)
+    calls.write_text("")
+    path = {"PYTHON": str(python), "PATH": f"{folder}:{os.environ['PATH']}"}
+    done = finish(command, cwd=cwd, env={**env, **path})
+    code, out, err = done.returncode, done.stdout, done.stderr
+    words = calls.read_text().split("\0")[:-1]
+    while words and code == 0:
+        count = int(words[0])
+        place, called, words = Path(words[1]), words[2 : 2 + count], words[2 + count :]
+        if called[0].endswith(".py"):
+            done = run(Path(called[0]).name, *called[1:], cwd=place)
+        else:
+            done = finish([sys.executable, *called], cwd=place, env=env)
+        code, out, err = done.returncode, out + done.stdout, err + done.stderr
+    return subprocess.CompletedProcess(command, code, out, err)
 
 
 def run_process(name, *arguments, cwd):

@@ -1,102 +1,17 @@
-"""Every shell line of README and of the pages for a first hour works as it is typed, in order, in a fresh folder.
-
-Lines are typed with fewer games and steps (``SMALLER``). ``LEFT_OUT`` says which are not typed, and what tests them.
-"""
-
-import re
-import shlex
-import shutil
+"""Every shell line of README and of the pages for a first hour works as it is typed, in order, in a fresh folder."""
 
 import pytest
 
-from tests.scripts.commands import ROOT, run
-
-BLOCK = re.compile(r"^```bash\n(?P<lines>.*?)^```", re.DOTALL | re.MULTILINE)
-SMALLER = (
-    (
-        r"^selfplay train$",
-        "selfplay train --preset laptop --track-elo --num-games 4 --timesteps 1024 --save-interval 2",
-    ),
-    (r"--timesteps 1000000", "--num-games 4 --rollout-length 8 --timesteps 256 --save-interval 4"),
-    (r"--max-minutes 30", "--timesteps 1536"),
-    (r"--budget 1000", "--budget 4"),
-    (r"--games (100|200)", "--games 4"),
-    (r"--steps 1000000", "--steps 512 --games 4"),
-    (r"--epochs 10", "--epochs 1"),
-    (r"(train --pretrained \S+)", r"\1 --num-games 4 --timesteps 512 --checkpoint from_imitation"),
-    (r"(selfplay play(?!.*GAME).*)", r"\1 --no-open"),
-    (r"(evaluate .* --greedy)", r"\1 --games 4"),
-    (r"gen_40,gen_100", "gen_0"),
-    (r"\bRUN\b", "checkpoints/self_play"),
-    (r"GAME\.slp", "game.slp"),
-)
-LEFT_OUT = {  # by the start of a line
-    "make ": "tests of the make file: a person's own .venv",
-    "git ": "the network",
-    "pip ": "the network",
-    "selfplay selfcheck": "tests/commands/test_selfcheck.py",
-    "selfplay train --game-type pettingzoo:": "tests/envs/test_pettingzoo_games.py",
-    "selfplay train --game-type matching": "tests/dialogue",
-    "selfplay play RUN --serve": "tests/commands/test_play_server.py: it serves until it is stopped",
-    "selfplay play RUN --add": "tests/commands/test_people.py: needs a game that a person has played",
-    "selfplay play checkpoints/tic_tac_toe": "tests/commands/test_play_terminal.py: asks for moves",
-    "selfplay leaderboard --games": "tests/scripts/test_leaderboard.py: needs a file of another program",
-    "python -m scripts.": "tests/studies",
-    "tensorboard ": "another program: it serves until it is stopped",
-}
-PAGES = ("README.md", "docs/environments.md", "docs/play.md")
-
-
-def lines_of(page):
-    """Shell lines of a page in order, without comments, with what it assigns put in."""
-    names = {}
-    for block in BLOCK.finditer((ROOT / page).read_text(encoding="utf-8")):
-        for line in block["lines"].replace("\\\n", " ").splitlines():
-            words = shlex.split(line, comments=True)
-            if not words:
-                continue
-            if assigned := re.fullmatch(r"([A-Z]+)=(.*)", words[0]):
-                names[assigned[1]] = assigned[2]
-                continue
-            line = shlex.join(words)
-            for name, value in names.items():
-                line = line.replace(f"'${name}'", value)
-            yield line.replace("'", "") if "$" not in line else line
-
-
-@pytest.fixture
-def folder(page, tmp_path):
-    """A person's folder with a replay, and on all pages but README with a run, as README says how to make one."""
-    game = ("--bot", "idle", "--games", 1, "--max-episode-frames", 600, "--out", "own")
-    assert run("record", *game, cwd=tmp_path).returncode == 0
-    shutil.move(next((tmp_path / "own").glob("*.slp")), tmp_path / "game.slp")
-    shutil.rmtree(tmp_path / "own")
-    if page != "README.md":
-        size = ("--num-games", 4, "--timesteps", 512, "--save-interval", 2, "--track-elo")
-        assert run("train", "--game-type", "mock", *size, cwd=tmp_path).returncode == 0
-    return tmp_path
+from tests.scripts.commands import run
+from tests.scripts.documented_lines import LEFT_OUT, PAGES, lines_of, make_folder, type_lines
 
 
 @pytest.mark.full
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("page", PAGES)
-def test_the_lines_of_a_page_work_in_order(page, folder):
-    typed = 0
-    for line in lines_of(page):
-        if line.startswith(tuple(LEFT_OUT)):
-            continue
-        for long, short in SMALLER:
-            line = re.sub(long, short, line)
-        program, *words = shlex.split(line)
-        if program == "python":
-            assert words[0].startswith("scripts/"), line
-            words[0] = words[0].removeprefix("scripts/")
-        else:
-            assert program == "selfplay", line
-        done = run(*words, cwd=folder)
-        assert done.returncode == 0, f"{line}\n{done.stdout[-2000:]}\n{done.stderr}"
-        typed += 1
-    assert typed
+def test_the_lines_of_a_page_work_in_order(page, tmp_path):
+    make_folder(page, tmp_path, run)
+    type_lines(page, tmp_path, run)
 
 
 def test_what_is_left_out_is_on_a_page():

@@ -7,12 +7,15 @@ import sys
 import pytest
 
 from scripts.studies import gallery
+from selfplay.checkpoint import list_generations
 from selfplay.checkpoint.run_dir import CHECKPOINTS
 from selfplay.commands.cli import play
 from selfplay.commands.cli.play import login_name
+from selfplay.commands.play import home
 from selfplay.commands.play.hosting import keeper, opening_file
 from selfplay.commands.play.people import games_folder
 from selfplay.league.ledger import read_records
+from selfplay.report.play_page import page
 from tests.commands.page_games import page_game
 from tests.commands.test_people import kept, run  # noqa: F401  (a fixture)
 from tests.run.policies import save_imitation
@@ -67,6 +70,17 @@ def test_pages_cannot_play_every_kind(tmp_path):
     assert done.returncode == 2
     assert "is a policy of kind mamba, which plays in a browser only through a server" in done.stderr
     assert not (tmp_path / "page.html").exists()
+
+
+def test_a_run_is_looked_for_once(run, tmp_path, monkeypatch):  # noqa: F811
+    looked = []
+    monkeypatch.setattr(home, "list_generations", lambda run: looked.append(run) or list_generations(run))
+    monkeypatch.setattr(play, "content_of", lambda *_: None)
+    monkeypatch.setattr(page, "play_page", lambda _: "a page")
+    done = commands.run("play", run.path, "--no-open", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (run.path / "play.html").read_text() == "a page"
+    assert len(looked) == 1
 
 
 @pytest.mark.parametrize(("login", "name"), [("ada", "ada"), ("ада", "me"), ("x" * 40, "x" * 24), (OSError(), "me")])

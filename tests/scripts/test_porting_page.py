@@ -5,7 +5,6 @@ import importlib
 import os
 import re
 import shlex
-import sys
 from importlib.util import find_spec
 
 import pytest
@@ -13,8 +12,7 @@ import pytest
 from selfplay import verbs
 from selfplay.config import dialogue_cli
 from tests.dialogue.models import model_folder
-from tests.scripts.commands import ROOT
-from tests.support.processes import finish
+from tests.scripts.commands import ROOT, run_shell
 
 PAGE = (ROOT / "docs" / "porting.md").read_text(encoding="utf-8").partition("## Differences")[0]
 ROW = re.compile(r"^\| (?P<promise>.*?) ?\| `(?P<command>[^`]+)` \| (?P<seen>.+) \|$", re.MULTILINE)
@@ -84,21 +82,13 @@ def test_variables_and_scripts_that_are_promised_exist():
 
 def shown(command, folder, **more):
     """What a command of the page prints, in a folder instead of its own."""
-    (folder / "bin").mkdir(exist_ok=True)
-    python = folder / "bin" / "python"
-    if not python.exists():
-        python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n')
-        python.chmod(0o755)
     setting = dict(re.findall(r"(\w+)=(\S+)", re.search(r"^export (.+)$", PAGE, re.MULTILINE)[1]))
-    environment = {
-        **os.environ, "PYTHON": sys.executable, **setting, **more, "PYTHONPATH": str(ROOT),
-        "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
-    }  # fmt: skip
+    environment = {**os.environ, **setting, **more, "PYTHONPATH": str(ROOT)}
     environment["DATA_DIR"] = environment["DATA_DIR"].replace("/tmp/porting", str(folder))
     for name in (*SHELLS, "tests"):
         command = re.sub(rf"(?<![\w/]){name}/", f"{ROOT / name}/", command)
     command = command.replace("/tmp/porting", str(folder))
-    done = finish(["bash", "-c", command], cwd=folder, env=environment)
+    done = run_shell(["bash", "-c", command], folder=folder / "bin", cwd=folder, env=environment)
     return done.stdout + done.stderr
 
 
@@ -112,7 +102,7 @@ def test_scripts_start_what_the_page_says(command, seen, tmp_path):
 
 
 @pytest.mark.full
-@pytest.mark.timeout(900)  # some twenty processes, most of which load torch
+@pytest.mark.timeout(900)  # some twenty commands, many of which train
 def test_the_commands_show_what_the_page_says(tmp_path):
     model = str(model_folder(tmp_path / "model"))  # in place of one that has to be taught
     for command, seen in (row[1:] for row in ROWS):

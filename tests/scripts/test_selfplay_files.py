@@ -10,7 +10,7 @@ from selfplay.checkpoint.models import read_model
 from selfplay.commands.cli import convert_games, generate_games, inspect_dialogue, train_dialogue
 from selfplay.commands.dialogue_files.table import read_table
 from tests.dialogue.models import model_folder
-from tests.scripts.commands import ROOT, mistake
+from tests.scripts.commands import ROOT, mistake, run_shell
 from tests.support.processes import finish
 
 SMALL = {"GAME": "kuhn_text", "GAMES_PER_STATE": 4, "TRAIN_BATCH_SIZE": 8}
@@ -21,6 +21,12 @@ def shell(script, folder, **variables):
     ours = {"DATA_DIR": "data", "PYTHON": sys.executable, **variables}
     environment = {**os.environ, **{name: str(value) for name, value in ours.items()}}
     return finish([str(ROOT / "scripts" / script)], cwd=folder, env=environment)
+
+
+def shell_alone(script, folder, **variables):
+    """The same, with the Python programs in this process."""
+    environment = {**os.environ, "DATA_DIR": "data", **{name: str(value) for name, value in variables.items()}}
+    return run_shell([ROOT / "scripts" / script], folder=folder / "bin", cwd=folder, env=environment)
 
 
 def names(folder):
@@ -49,7 +55,7 @@ def test_generation_then_training(tmp_path):
 
 
 @pytest.mark.full
-@pytest.mark.timeout(500)  # eight processes, each of which loads torch
+@pytest.mark.timeout(500)  # eight commands
 def test_iterations_go_on_from_each_other_and_finished_ones_are_kept(tmp_path, monkeypatch, capsys):
     model = model_folder(tmp_path / "model")
     base = tmp_path / "data" / "kuhn_text_game_selfplay_iterations"
@@ -61,7 +67,7 @@ def test_iterations_go_on_from_each_other_and_finished_ones_are_kept(tmp_path, m
     capsys.readouterr()
     kept = {path: path.stat().st_mtime_ns for path in base.rglob("*") if path.is_file()}
     small = {**SMALL, "INITIAL_MODEL": "model", "GAMES_PER_ITER": 8, "NUM_ITERATIONS": 2}
-    done = shell("run_selfplay_iteration.sh", tmp_path, **small)
+    done = shell_alone("run_selfplay_iteration.sh", tmp_path, **small)
     assert done.returncode == 0, done.stderr
     assert "the default is tiny, that of the verl scripts Qwen/Qwen2.5-7B-Instruct" in done.stdout.splitlines()[0]
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
@@ -72,7 +78,7 @@ def test_iterations_go_on_from_each_other_and_finished_ones_are_kept(tmp_path, m
     second = json.loads((base / "iter_2" / "settings.json").read_text())
     assert second["model"] == str(base / "iter_1" / "checkpoint")
     assert read_model(base / "iter_2" / "checkpoint").parent == read_model(base / "iter_1" / "checkpoint").id
-    other = shell("run_selfplay_iteration.sh", tmp_path, **{**small, "TEMPERATURE": 0.9})
+    other = shell_alone("run_selfplay_iteration.sh", tmp_path, **{**small, "TEMPERATURE": 0.9})
     assert other.returncode == 2
     assert "iter_1 was made with sampling" in other.stderr
 

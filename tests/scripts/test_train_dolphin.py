@@ -3,6 +3,7 @@
 import json
 import signal
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from envs.melee.dolphin.install import is_free
 from selfplay.league.ledger import read_games
 from tests.envs.melee.dolphin.emulators import PORT
-from tests.scripts.commands import ENVIRONMENT, children_of, is_alive, read_until, run, run_process, start, wait_for
+from tests.scripts.commands import ENVIRONMENT, children_of, is_alive, read_until, run, start, wait_for
 from tests.support.fake_dolphin.disc import Disc, Fault
 from tests.support.fake_dolphin.write import write_stand_in
 from tests.support.processes import LIMIT_S
@@ -21,7 +22,7 @@ pytestmark = [
     pytest.mark.timeout(500),
     pytest.mark.full,
 ]
-GAMES = 4
+GAMES = 2
 
 
 @pytest.fixture
@@ -30,6 +31,8 @@ def scratch(tmp_path, monkeypatch):
     folder = tmp_path / "tmp"
     folder.mkdir()
     monkeypatch.setitem(ENVIRONMENT, "TMPDIR", str(folder))
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr(tempfile, "tempdir", None)
     yield folder
     wait_for(lambda: not left_in(folder))
 
@@ -66,8 +69,8 @@ def descendants(pid):
     return found
 
 
-def test_four_games_are_trained_on_rated_and_shown(tmp_path, scratch):
-    done = run_process(
+def test_games_are_trained_on_rated_and_shown(tmp_path, scratch):
+    done = run(
         "train_self_play.py",
         *arguments(tmp_path, timesteps=6 * GAMES * 32, **{"save-interval": 3, "rating-share": 0.5}),
         "--track-elo",
@@ -91,7 +94,7 @@ def test_four_games_are_trained_on_rated_and_shown(tmp_path, scratch):
 
 
 def test_ctrl_c_saves_and_a_resumed_run_goes_on_with_new_games(tmp_path, scratch):
-    words = arguments(tmp_path, timesteps=10**6, **{"num-games": 2})
+    words = arguments(tmp_path, timesteps=10**6)
     with start("train_self_play.py", *words, cwd=tmp_path) as process:
         read_until(process, "Iter 2:")
         process.send_signal(signal.SIGINT)
@@ -104,13 +107,13 @@ def test_ctrl_c_saves_and_a_resumed_run_goes_on_with_new_games(tmp_path, scratch
     assert refused.returncode == 2
     assert "folders can be anybody's" in refused.stderr  # which program is started is not for a file to say
     given = words[words.index("--dolphin") : words.index("--num-games")]
-    again = run_process("train_self_play.py", *onwards, *given, cwd=tmp_path)
+    again = run("train_self_play.py", *onwards, *given, cwd=tmp_path)
     assert again.returncode == 0, again.stdout + again.stderr
     assert f"Iter {done + 1}:" in again.stdout
 
 
 def test_kill_9_of_the_trainer_leaves_nothing(tmp_path, scratch):
-    words = arguments(tmp_path, timesteps=10**6, **{"num-games": 2})
+    words = arguments(tmp_path, timesteps=10**6)
     with start("train_self_play.py", *words, cwd=tmp_path) as process:
         read_until(process, "Iter 1:")
         family = descendants(process.pid)
@@ -123,9 +126,7 @@ def test_kill_9_of_the_trainer_leaves_nothing(tmp_path, scratch):
 
 def test_a_dolphin_that_dies_is_replaced_while_the_others_play_on(tmp_path, scratch):
     disc = Disc(faults=(Fault(kind="crash", at=50, once=True),))
-    done = run_process(
-        "train_self_play.py", *arguments(tmp_path, disc, timesteps=6 * 2 * 32, **{"num-games": 2}), cwd=tmp_path
-    )
+    done = run("train_self_play.py", *arguments(tmp_path, disc, timesteps=4 * GAMES * 32), cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Dolphin ended with exit code 139 after frame" in done.stdout
     summary = json.loads((tmp_path / "run/summary.json").read_text())
@@ -135,9 +136,7 @@ def test_a_dolphin_that_dies_is_replaced_while_the_others_play_on(tmp_path, scra
 
 def test_a_dolphin_that_never_starts_ends_the_run_with_the_first_cause(tmp_path, scratch):
     disc = Disc(faults=(Fault(kind="no_start"),))
-    done = run_process(
-        "train_self_play.py", *arguments(tmp_path, disc, timesteps=1000, **{"num-games": 1}), cwd=tmp_path
-    )
+    done = run("train_self_play.py", *arguments(tmp_path, disc, timesteps=1000, **{"num-games": 1}), cwd=tmp_path)
     assert done.returncode == 1
     last = done.stderr.strip().splitlines()[-1]
     assert "Dolphin ended with exit code 1" in last

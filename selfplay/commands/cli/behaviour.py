@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from selfplay.commands.cli import command
-from selfplay.config.command_line import Parser
+from selfplay.config.command_line import Parser, add_seed
 from selfplay.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -29,9 +29,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--policy", metavar="PATH", help="policy or run folder")
     made.add_argument("--opponent", metavar="NAME|PATH", help="opponent of the policy (default: itself)")
     made.add_argument("--games", type=int, default=20, metavar="N", help="games of the policy (default: %(default)s)")
-    made.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="seed of games and intervals (default: %(default)s)"
-    )
+    add_seed(made, "seed of games and intervals (default: %(default)s)")
     made.add_argument("--json", action="store_true", help="as JSON")
     return made
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from selfplay.commands.cli import command
-from selfplay.config.command_line import Parser, add_own_code
+from selfplay.config.command_line import Parser, add_own_code, add_seed
 
 
 def parser() -> argparse.ArgumentParser:
@@ -22,7 +22,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="N",
         help="number of games, rounded up so that each seed is played from both seats (default: %(default)s)",
     )
-    made.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the games (default: %(default)s)")
+    add_seed(made, "seed of the games (default: %(default)s)")
     add_own_code(made, "(default: that of the policies; of scripted players, mock)")
     made.add_argument("--character", metavar="NAME", help="character of A (default: as in training)")
     made.add_argument("--opponent-character", metavar="NAME", help="character of B; each player plays both")

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from selfplay.commands.cli import command
-from selfplay.config.command_line import Parser
+from selfplay.config.command_line import Parser, add_seed
 from selfplay.verbs import respelled
 
 EPILOG = """example:
@@ -23,7 +23,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--output_dir", type=Path, required=True, metavar="DIR", help="folder to write to")
     made.add_argument("--num_train", type=int, default=1000, metavar="N", help="states in train.parquet (%(default)s)")
     made.add_argument("--num_test", type=int, default=100, metavar="N", help="states in test.parquet (%(default)s)")
-    made.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the states (%(default)s)")
+    add_seed(made, "seed of the states (%(default)s)")
     made.add_argument("--size", type=int, default=8, metavar="N", help="reviewers, and papers (%(default)s)")
     made.add_argument(
         "--rows",

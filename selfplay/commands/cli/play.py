@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from envs.errors import GameError
 from envs.files import printable
 from selfplay.commands.cli import command
-from selfplay.config.command_line import Parser, add_own_code
+from selfplay.config.command_line import Parser, add_own_code, add_seed
 from selfplay.errors import ConfigError, CorruptError, LeagueError, SelfPlayError
 from selfplay.verbs import program, respelled
 
@@ -69,15 +69,15 @@ def parser() -> argparse.ArgumentParser:
         "else the newest)",
     )
     there.add_argument("--seat", type=int, choices=(0, 1), help="your seat in the first game (default: 0)")
-    there.add_argument("--seed", type=int, metavar="N", help="of games and opponent (default: another each time)")
+    add_seed(there, "of games and opponent (default: another each time)", None)
     return made
 
 
-def check(options: argparse.Namespace) -> tuple[Path | None, str]:
+def check(options: argparse.Namespace) -> Home | tuple[Path, str]:
     """Refuse a run that is none and options that do not go together, before anything is loaded.
 
     Returns:
-        The run or policy to be played in the terminal, None where there will be a page; and the game.
+        The subject of a page; of games that are played in the terminal, the folder of the run or policy and the game.
 
     Raises:
         ConfigError: says which.
@@ -87,8 +87,8 @@ def check(options: argparse.Namespace) -> tuple[Path | None, str]:
     """
     from envs.registry import find_game
     from selfplay.checkpoint.policies import SHIPPED
-    from selfplay.commands.play.home import check_choices, find_home
-    from selfplay.evaluation.named_players import check_game_type, check_seed
+    from selfplay.commands.play.home import check_choices, find_folder, home_of
+    from selfplay.evaluation.named_players import MOCK, check_game_type, game_in
     from selfplay.report.fight.saving import check_writable
 
     given = _given(options, _FOR_PAGES)
@@ -102,26 +102,25 @@ def check(options: argparse.Namespace) -> tuple[Path | None, str]:
         raise ConfigError(f"--port {options.port}: 0 to {2**16 - 1} are possible")
     if options.name is not None:
         check_name(options.name)
-    check_seed(options.seed)
-    folder, game = played_game(options.what)
+    folder = find_folder(options.what)
+    game = MOCK if folder is None else game_in(folder)
     check_game_type(options.what or str(folder or SHIPPED), game, options.game_type)
     fight = folder is None or find_game(game).show == "film"
     if wrong := _given(options, _FOR_THE_TERMINAL if fight else (*_FOR_PAGES, "add")):
         where = "on a page, where all is chosen" if fight else "in the terminal"
         raise ConfigError(f"{wrong[0]} has no use here: {game} is played {where}")
-    if fight and not options.add:
-        find_home(options.what, options.generations)
-        check_choices(_characters(options), options.max_episode_frames)
-    if fight and not options.serve and not options.add:
-        check_writable(page_path(options, folder))
-    return None if fight else folder, game
+    if folder is not None and not fight:
+        return folder, game
+    home = home_of(folder, options.what, options.generations)
+    check_choices(_characters(options), options.max_episode_frames)
+    if not options.serve and not options.add:
+        check_writable(page_path(options, home))
+    return home
 
 
-def page_path(options: argparse.Namespace, folder: Path | None) -> Path:
+def page_path(options: argparse.Namespace, home: Home) -> Path:
     """The page to write: as asked for, else in the run; of a policy, which stays as it is, in the current folder."""
-    from selfplay.checkpoint import is_policy
-
-    return options.out or (Path() if folder is None or is_policy(folder) else folder) / "play.html"
+    return options.out or (Path() if home.run is None else home.run.path) / "play.html"
 
 
 def _given(options: argparse.Namespace, names: Sequence[str]) -> list[str]:
@@ -156,24 +155,6 @@ def login_name() -> str:
     return name
 
 
-def played_game(what: str | None) -> tuple[Path | None, str]:
-    """The run or policy that was named, by default the newest run, and its game. Shipped policies have no folder.
-
-    Raises:
-        NotARunError: there is no such run or policy.
-        CheckpointError: its newest policy file is damaged.
-    """
-    from selfplay.checkpoint import shipped_policies
-    from selfplay.checkpoint.generations import POLICY_FILE
-    from selfplay.checkpoint.run_dir import RUN_FILE, named_run, runs_under
-    from selfplay.evaluation.named_players import MOCK, game_in
-
-    if what in shipped_policies() or (what is None and not runs_under()):
-        return None, MOCK
-    folder = named_run(what, (RUN_FILE, POLICY_FILE))
-    return folder, game_in(folder)
-
-
 def _characters(options: argparse.Namespace) -> list[str]:
     return options.characters.split(",") if options.characters else []
 
@@ -187,31 +168,27 @@ def content_of(options: argparse.Namespace, home: Home) -> PlayContent:
     return replace(content, person=options.name or login_name())
 
 
-def write_page(options: argparse.Namespace) -> None:
+def write_page(options: argparse.Namespace, home: Home) -> None:
     """Write the page and open it."""
-    from selfplay.commands.play.home import find_home
     from selfplay.report.fight.saving import save_text
     from selfplay.report.play_page.page import play_page
 
-    home = find_home(options.what, options.generations)
     page = play_page(content_of(options, home))
-    path = page_path(options, None if home.run is None else home.run.path)
+    path = page_path(options, home)
     size = save_text(path, page)
     print("\n".join([*_hint(home), f"{path} ({size / 1e6:.2f} MB)"]))
     if not options.no_open and not webbrowser.open(path.absolute().as_uri()):
         print("No browser was found here: open that file in one.")
 
 
-def serve(options: argparse.Namespace) -> None:
+def serve(options: argparse.Namespace, home: Home) -> None:
     """Host the page until Ctrl-C."""
     from contextlib import ExitStack
 
-    from selfplay.commands.play.home import find_home
     from selfplay.commands.play.hosting import host, opening_file
     from selfplay.commands.play.people import games_folder
     from selfplay.commands.play.server import PORT
 
-    home = find_home(options.what, options.generations)
     content, folder = content_of(options, home), games_folder(home.run)
     port = PORT if options.port is None else options.port
     with ExitStack() as stack:
@@ -238,14 +215,13 @@ def terminal(options: argparse.Namespace, folder: Path, game: str) -> None:
     play_in_terminal(game, opponent, input, print, seed=seed, seat=options.seat or 0)
 
 
-def add(options: argparse.Namespace) -> int:
+def add(options: argparse.Namespace, home: Home) -> int:
     """Keep games that pages saved; the number of those that were refused."""
     from envs.files import MAX_TEXT_BYTES
     from selfplay.files import read_file
 
     documents = {path: read_file(path, MAX_TEXT_BYTES, ConfigError, follow=True) for path in options.add}
     from selfplay.commands.play.games import PlayedGame
-    from selfplay.commands.play.home import find_home
     from selfplay.commands.play.people import add_game
 
     for path, document in documents.items():
@@ -253,7 +229,6 @@ def add(options: argparse.Namespace) -> int:
             PlayedGame.parse(document, str(path))
         except CorruptError as error:
             raise ConfigError(str(error)) from error
-    home = find_home(options.what)
     refused = 0
     for path, document in documents.items():
         try:
@@ -271,11 +246,11 @@ def _hint(home: Home) -> list[str]:
 @command(parser, one_thread=True)
 def main(options: argparse.Namespace) -> int:
     """Do what is asked for; 2 where a game that was saved is refused."""
-    folder, game = check(options)
-    if options.add:
-        return 2 if add(options) else 0
-    if folder is not None:
-        terminal(options, folder, game)
+    found = check(options)
+    if isinstance(found, tuple):
+        terminal(options, *found)
+    elif options.add:
+        return 2 if add(options, found) else 0
     else:
-        (serve if options.serve else write_page)(options)
+        (serve if options.serve else write_page)(options, found)
     return 0

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from selfplay.commands.cli import command
-from selfplay.config.command_line import Parser, add_own_code
+from selfplay.config.command_line import Parser, add_own_code, add_seed
 from selfplay.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ def parser() -> argparse.ArgumentParser:
     made = Parser(description=__doc__)
     made.add_argument("run", nargs="?", metavar="RUN", help="run folder, or its name in checkpoints/ (default: newest)")
     made.add_argument("--budget", type=int, default=400, metavar="N", help="games to play (default: %(default)s)")
-    made.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the games (default: %(default)s)")
+    add_seed(made, "seed of the games (default: %(default)s)")
     made.add_argument("--calibrate", action="store_true", help="rate only the scripted players, by a round robin")
     made.add_argument("--games", type=int, metavar="N", help="with --calibrate: games of each pair (default: 1000)")
     add_own_code(made)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from selfplay.commands.cli import command
-from selfplay.config.command_line import Parser, add_own_code
+from selfplay.config.command_line import Parser, add_own_code, add_seed
 from selfplay.errors import ConfigError
 from selfplay.verbs import quoted, respelled
 
@@ -44,7 +44,7 @@ def parser() -> argparse.ArgumentParser:
         "--out", type=Path, metavar="PATH",
         help="folder of the .slp files (default: replays), or the file of games that are no fights (games.jsonl)",
     )  # fmt: skip
-    made.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the games (default: %(default)s)")
+    add_seed(made, "seed of the games (default: %(default)s)")
     made.add_argument(
         "--character", metavar="NAME", help="character of the players (default: as the first policy was trained)"
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from selfplay.commands.cli import command
-from selfplay.config.command_line import Parser, add_own_code
+from selfplay.config.command_line import Parser, add_own_code, add_seed
 from selfplay.errors import ConfigError, IncompatibleError
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--seconds", type=float, metavar="N", help="show N seconds (default: all, in a GIF 12)")
     which = made.add_mutually_exclusive_group()
-    which.add_argument("--seed", type=int, help="seed of the game, for a run (default: the best of a few)")
+    add_seed(which, "seed of the game, for a run (default: the best of a few)", None)
     which.add_argument("--game", metavar="ID", help="play a rated game again: its match id, or the start of it")
     add_own_code(made)
     return made
@@ -62,11 +62,10 @@ def film_and_path(options: argparse.Namespace) -> tuple[Film, Path, list[str]]:
     from selfplay.checkpoint.generations import POLICY_FILE
     from selfplay.checkpoint.policies import NO_RUN_YET, SHIPPED
     from selfplay.checkpoint.run_dir import RUN_FILE, named_run, runs_under
-    from selfplay.evaluation.named_players import MOCK, check_fight, check_game_type, check_seed, game_in
+    from selfplay.evaluation.named_players import MOCK, check_fight, check_game_type, game_in
     from selfplay.report.fight.saving import MOMENT_S, check_options, check_writable, is_game, is_replay, seconds_for
 
     check_options(options.what, options.out, options.start, options.seconds, terminal=options.terminal)
-    check_seed(options.seed)
     if options.out is not None:
         check_writable(options.out)
     seconds = seconds_for(None if options.terminal else options.out, options.seconds)

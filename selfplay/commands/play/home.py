@@ -34,24 +34,36 @@ class Home:
         return list(self.policies)[-1]
 
 
-def find_home(what: str | None, generations: str | None = None) -> Home:
-    """The run or policy that was named; by default the newest run, and without a run ``SHIPPED``.
+def find_folder(what: str | None) -> Path | None:
+    """The folder of the run or policy that was named, by default of the newest run; None for a shipped policy.
 
     Args:
         what: A run or policy: its folder, its name in ``checkpoints``, or a shipped policy.
+
+    Raises:
+        NotARunError: there is no such run or policy.
+    """
+    if what in shipped_policies() or (what is None and not runs_under()):
+        return None
+    return named_run(what, (RUN_FILE, POLICY_FILE))
+
+
+def home_of(folder: Path | None, shipped: str | None = None, generations: str | None = None) -> Home:
+    """The subject of a page about a run or a policy.
+
+    Args:
+        folder: As of ``find_folder``.
+        shipped: Without a folder, the name of the shipped policy, by default ``SHIPPED``.
         generations: Of a run, how many, spread evenly from the first to the newest; or the names of players.
 
     Raises:
-        NotARunError: there is no such run, or it has no generation yet.
+        NotARunError: the run has no generation yet.
         ConfigError: a player is unknown, or ``generations`` is neither a number nor names.
         CheckpointError: a policy is damaged.
     """
-    shipped, hint = shipped_policies(), ""
-    if what is None and not runs_under():
-        what, hint = SHIPPED, NO_RUN_YET
-    if what in shipped:
-        return Home(str(what), None, _named(generations, {str(what): shipped[str(what)]}, None), hint)
-    folder = named_run(what, (RUN_FILE, POLICY_FILE))
+    if folder is None:
+        name, hint = (shipped, "") if shipped else (SHIPPED, NO_RUN_YET)
+        return Home(name, None, _named(generations, {name: shipped_policies()[name]}, None), hint)
     if is_policy(folder):
         return Home(folder.name, None, _named(generations, {folder.name: folder}, None))
     run = RunDir(folder)

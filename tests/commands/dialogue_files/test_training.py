@@ -148,37 +148,35 @@ def test_impossible_values_name_the_flag(values, words):
     assert str(caught.value).startswith(words)
 
 
-def run(folder, processes):
-    """Train in that many processes, as torchrun starts them."""
+@contextlib.contextmanager
+def another(folder, monkeypatch):
+    """A second process beside this one, as torchrun starts two; what it writes is empty in the end."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    environments = []
-    for rank in range(processes):
-        told = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": processes, "LOCAL_WORLD_SIZE": processes}
-        told |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "OMP_NUM_THREADS": 1, "PYTHONPATH": ROOT}
-        environments.append({**os.environ, **{name: str(value) for name, value in told.items()}})
-    command, pipes = [sys.executable, str(PROGRAM), str(folder)], {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with contextlib.ExitStack() as stack:
-        outputs = []
-        for process in [stack.enter_context(Process(command, env=each, **pipes)) for each in environments]:
-            out, errors = process.communicate()
-            assert process.returncode == 0, errors.decode()
-            outputs.append(out.decode())
-        return outputs
+    told = {"WORLD_SIZE": 2, "LOCAL_WORLD_SIZE": 2, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    for name, value in (told | {"RANK": 0, "LOCAL_RANK": 0}).items():
+        monkeypatch.setenv(name, str(value))
+    environment = {**os.environ, "RANK": "1", "LOCAL_RANK": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    command, pipes = [sys.executable, PROGRAM, folder], {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with Process(command, env=environment, **pipes) as process:
+        yield
+        out, errors = process.communicate()
+    assert process.returncode == 0, errors.decode()
+    assert out == b""  # one tells, one writes
 
 
 @pytest.mark.full
-def test_two_processes_leave_the_weights_of_one(tmp_path):
+def test_two_processes_leave_the_weights_of_one(tmp_path, monkeypatch):
     folder = tables(tmp_path)
     trained(folder, batch_rows=7, micro_rows=2)
     alone = weights(folder / CHECKPOINT)
-    first, second = run(folder, 2)
+    with another(folder, monkeypatch):
+        told = trained(folder, batch_rows=7, micro_rows=2)
     together = weights(folder / CHECKPOINT)
     assert np.abs(alone - together).max() < 1e-5
     assert np.abs(alone - weights(folder / "model")).max() > 1e-4
-    assert "the trained model" in first
-    assert second == ""  # one tells, one writes
+    assert "the trained model" in told[-1]
 
 
 def test_an_adapter_is_trained_beside_the_model_and_then_goes_on(tmp_path):

@@ -213,10 +213,10 @@ from envs.wasm.memory import Program
 
 def program():
     whole = mock_program()
-    return Program(tuple(entry for entry in whole.entries if entry.name in ("start", "observe")), whole.values)
+    return Program(tuple(entry for entry in whole.entries if entry.name == "observe"), whole.values)
 """
 EDITS = (
-    ("envs/melee/episodes.py", "SPAWN_JITTER: Final = 8.0", "SPAWN_JITTER: Final = 7.5"),
+    ("envs/melee/phase.py", "NO_HIT = -1.0", "NO_HIT = -2.0"),
     ("envs/melee/observation.py", "return other.x < me.x", "return other.x <= me.x"),
 )
 

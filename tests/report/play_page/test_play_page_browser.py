@@ -386,9 +386,9 @@ def test_texts_of_others_only_become_text(visit, files):
     assert "\u202e" not in json.loads(page.saved())["names"][1]
 
 
-def test_the_page_measures_the_script_of_a_frame(visit):
-    page = visit(clock=False)
-    page.page.locator('input[value="gen_40"]').check()
+def test_the_page_measures_the_script_of_a_frame(visit, files):
+    page = visit(files.evil, clock=False)  # its games are the shortest
+    page.page.locator('input[value="evil"]').check()
     page.button("Fight")
     page.at("result")
     median, most = map(float, page.page.locator("#game-root").get_attribute("data-script").split())
