@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
@@ -17,7 +17,7 @@ from envs.melee.dolphin import roster
 from envs.melee.features import ENCODER_VERSION, OBS_WIDTH
 from envs.melee.short_names import TITLES, full_name
 from envs.melee.tables import names_of
-from envs.rated import RatedGame, ScriptedPlayer
+from envs.rated import Body, NoBody, RatedGame, ScriptedPlayer
 from envs.solved.block import SolvedGame, TableGame
 from envs.solved.kuhn import Kuhn
 from envs.solved.matrix import MATCHING_PENNIES, ROCK_PAPER_SCISSORS
@@ -44,6 +44,11 @@ class GameEntry:
     ladder: tuple[str, ...]  # scripted players that are rated; ``random`` fixes the scale
     rated: RatedGame  # all scripted players, and how matches are played
     fighter: bool = False  # characters fight on a stage, frame by frame: what can be watched
+    body: type[Body] = NoBody  # what policies keep of the settings that they were trained with, of the group ``game``
+    agreed: tuple[str, ...] = ()  # names in the body of which all policies of a run have the same values
+    settings: frozenset[str] = frozenset()  # those that not every game has: ``group.name``, or a whole group
+    preset: str | None = "board"  # of a call of the trainer without settings
+    health: tuple[str, ...] = ()  # checks of a run's health that not every game has
     starts_at_once: Callable[[], bool] = lambda: True  # returns True if no step compiles rules
     prepare: Callable[[], None] | None = None  # compiles the rules, for all processes of this machine
     real_time: bool = False  # in emulators of their own: one game a process, nothing is kept, a slow one is left behind
@@ -54,8 +59,14 @@ class GameEntry:
     stages: Collection[str] = ()
     action_parts: tuple[str, ...] = ()  # of a fight: names of the integers of an action
     table: Callable[[], Table] | None = None  # the whole game, where it is small enough to be judged exactly
-    single: MakeSingle | None = None  # makes one game for people to see, where it is no fight
+    show: Literal["film", "steps"] | None = None  # to people: frames, or the steps of a game made by ``single``
+    single: MakeSingle | None = None
     repeats: bool = True  # equal seeds and actions give equal games, so that games can be continued
+
+    def has(self, setting: str) -> bool:
+        """Return True if a setting ``group.name`` has an effect in this game."""
+        names = {setting, setting.partition(".")[0]}
+        return not names & OWN_SETTINGS or bool(names & self.settings)
 
     @property
     def part_names(self) -> tuple[str, ...]:
@@ -77,6 +88,7 @@ def _known(name: str, rules: Rules[Any], players: Mapping[str, Player], encoder_
         ladder=tuple(players),
         rated=RatedGame({player: ScriptedPlayer("known-1") for player in players}, {"game": name, "players": 1}),
         table=table,
+        show="steps",
         single=lambda render=True: single(),
     )
 
@@ -115,6 +127,7 @@ def _outside(name: str) -> GameEntry:
             {player: ScriptedPlayer(f"{version}") for player in players}, {"game": name, "version": version}
         ),
         held_out=held_out,
+        show=None if single is None else "steps",
         single=single,
         repeats=repeats,
     )
@@ -137,6 +150,13 @@ def _dolphin(**options: Any) -> ScriptedGame:  # noqa: ANN401
     return DolphinMelee(**options)
 
 
+_FIGHT_SETTINGS: Final = frozenset(
+    (
+        "reward", "net.rest", *(f"game.{field.name}" for field in fields(rated.FightBody)),
+        "data.character", "data.frame_skip", "data.delay", "data.cache", "data.cache_gb", "data.no_cache",
+        "learn.button_power", "learn.button_limit",
+    )
+)  # fmt: skip
 _MOCK: Final = GameEntry(
     make=_later("envs.melee.mock", "MockMelee"),
     obs_width=OBS_WIDTH,
@@ -144,6 +164,12 @@ _MOCK: Final = GameEntry(
     encoder_version=ENCODER_VERSION,
     ladder=bot_names.LADDER,
     fighter=True,
+    body=rated.FightBody,
+    show="film",
+    agreed=("frame_skip", "delay"),
+    settings=_FIGHT_SETTINGS,
+    preset="laptop",
+    health=("entropy_collapse", "few_results", "stalling", "value_function"),
     rated=rated.MOCK,
     starts_at_once=_later("envs.melee.mock", "rules_are_compiled"),
     prepare=_later("envs.melee.mock", "compile_rules"),
@@ -163,6 +189,8 @@ _DOLPHIN: Final = replace(  # all that policies see and do is the same
     starts_at_once=_later("envs.melee.external_frames", "rules_are_compiled"),
     prepare=_later("envs.melee.external_frames", "compile_rules"),
     real_time=True,
+    settings=_FIGHT_SETTINGS | {"emulator", "game.dolphin", "game.iso"},
+    preset=None,
     characters=tuple(roster.CHARACTERS),
 )
 _KUHN: Final = Kuhn()
@@ -175,6 +203,7 @@ GAMES: Final[dict[str, GameEntry]] = {
     "kuhn": _known("kuhn", _KUHN, {"always_bet": always(_KUHN, "bet"), "equilibrium": _KUHN.equilibrium}),
     "mixup": _known("mixup", _MIXUP, {action: always(_MIXUP, action) for action in _MIXUP.actions}),
 }
+OWN_SETTINGS: Final[frozenset[str]] = frozenset().union(*(game.settings for game in GAMES.values()))
 SOLVED: Final = tuple(name for name, entry in GAMES.items() if entry.table is not None)  # games with known answers
 
 
@@ -252,6 +281,11 @@ def find_dialogue(name: str) -> DialogueEntry:
         missing = str(error.name).partition(".")[0]
         raise GameError(f"{missing} is missing, which {name} needs: {install_command('dialogue')}") from error
     return registry.DIALOGUE[name]
+
+
+def shares_policies(one: str, other: str) -> bool:
+    """Return True if policies of one game can play the other: the same game, or two kinds of fights."""
+    return one == other or (find_game(one).fighter and find_game(other).fighter)
 
 
 def make_game(name: str, **options: Any) -> ScriptedGame:  # noqa: ANN401

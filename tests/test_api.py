@@ -100,7 +100,7 @@ def test_of_a_config_only_what_was_set_counts_as_given(tmp_path):
             {"network": wide},
             r"net\.hidden has no effect: net\.backbone tests.policy.bodies:wide",
         ),
-        ({"game": {"stage": "dream_land"}}, {"game": Nim}, r"game\.stage is a setting of fights; game\.type tests"),
+        ({"game": {"stage": "dream_land"}}, {"game": Nim}, r"game\.stage goes with game\.type mock or dolphin"),
     ],
 )
 def test_mistakes_name_the_setting_and_leave_no_run(tmp_path, settings, named, words):

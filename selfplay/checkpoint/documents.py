@@ -58,9 +58,9 @@ class ActionHeads(_Document):
 class PolicyMeta(_Document):
     """Content of ``policy.json``.
 
-    ``iteration`` and ``total_steps`` are the position in training; ``frame_skip`` and ``delay`` are in frames. The
-    first of ``characters`` is its own, the last its opponent's. ``weights_hash`` is set on saving. ``config`` is the
-    training configuration.
+    ``iteration`` and ``total_steps`` are the position in training. ``game`` is the name of the game, ``body`` what the
+    game keeps of its settings, see ``GameEntry.body``. ``weights_hash`` is set on saving. ``config`` is the training
+    configuration.
     """
 
     id: Name
@@ -71,10 +71,8 @@ class PolicyMeta(_Document):
     network: NetworkSpec
     actions: ActionHeads
     encoder_version: Count
-    frame_skip: Annotated[int, Field(ge=1, le=3600)]
-    delay: Annotated[int, Field(ge=0, le=3600)]
-    characters: Annotated[tuple[Name, ...], Field(min_length=1, max_length=64)]
-    stage: Name
+    game: Annotated[str, Field(min_length=1, max_length=300)]
+    body: dict[Name, Scalar | None] = Field(default={}, max_length=64)
     created: AwareDatetime
     config: dict[str, JsonValue] = {}
 

@@ -14,23 +14,28 @@ from selfplay.errors import SelfPlayError
 
 
 def is_dialogue(arguments: Sequence[str]) -> bool:
-    """Return True if a command line is for dialogue games, by the game that it names or the run that it resumes.
+    """Return True if a command line is for dialogue games."""
+    return named_game(arguments) in DIALOGUE
+
+
+def named_game(arguments: Sequence[str]) -> str | None:
+    """The game that a command line names, or that of the run that it resumes.
 
     Invalid arguments raise nothing here; the parser reports them.
     """
     given = _given(arguments)
     sets = [text.partition("=")[2] for text in given.set if (text or "").startswith("game.type=")]
     if given.game_type or sets:
-        return (given.game_type or sets[-1]) in DIALOGUE
+        return str(given.game_type or sets[-1])
     if given.config:
         with suppress(OSError, ValueError):
             game = _type_in(parse_toml(read_plain(Path(given.config), MAX_TEXT_BYTES, follow=True)))
             if game is not None:
-                return game in DIALOGUE
+                return game
     if given.resume:
         with suppress(SelfPlayError):
-            return game_of_run(resolve_run(Path(given.checkpoint) if given.checkpoint else None)) in DIALOGUE
-    return False
+            return game_of_run(resolve_run(Path(given.checkpoint) if given.checkpoint else None))
+    return None
 
 
 def _given(arguments: Sequence[str]) -> argparse.Namespace:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Final
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
-from envs.registry import DIALOGUE, GAMES
+from envs.plugins import is_plugin
+from envs.registry import DIALOGUE, GAMES, find_game
 from selfplay.cli import flags
 from selfplay.cli.flags import CommandLine
+from selfplay.cli.game_type import named_game
 from selfplay.config import programs
-from selfplay.config.programs import MELEE, PPO, invoke_ppo
+from selfplay.config.ppo import OPTIONS, Config
+from selfplay.config.programs import MELEE, PPO, check_game, invoke_ppo
 from selfplay.league.modes import MODES
+
+if TYPE_CHECKING:
+    from selfplay.config.program import Invocation
 
 EPILOG: Final = f"""modes: {", ".join(sorted(MODES)[:-1])},
   {max(MODES)}; --character list and --stage list show the others of these names
@@ -29,4 +36,24 @@ COMMAND: Final = CommandLine(
     words={name: f"--game-type {name}" for name in (*GAMES, *DIALOGUE)} | {"melee": MELEE},
     other=(programs.DIALOGUE, f"the dialogue games: --game-type {' or '.join(DIALOGUE)}"),
 )
-parse: Final = partial(flags.parse, COMMAND)
+
+
+def parse(arguments: Sequence[str]) -> Invocation[Config]:
+    """The configuration that the arguments ask for; errors as of ``flags.parse``."""
+    return flags.parse(_for_help(arguments) if {"-h", "--help"} & {*arguments} else COMMAND, arguments)
+
+
+def _for_help(arguments: Sequence[str]) -> CommandLine[Config]:
+    """The command line; for the help of a game that is named without what other games have."""
+    name = named_game(arguments)
+    if name is None or not (name in GAMES or is_plugin(name)):
+        return COMMAND
+    check_game(name)
+    game = find_game(name)
+    kept = tuple(option for option in OPTIONS if game.has(option.path) and option.path != "game.type")
+    lines = [f"modes: {', '.join(sorted(MODES))}"]
+    if game.stages:
+        lines.append("--character list and --stage list show those names")
+    if game.preset is not None:
+        lines.append(f"Without settings of a preset: {game.preset}")
+    return replace(COMMAND, program=replace(PPO, options=kept), epilog="\n".join(lines))

@@ -17,6 +17,7 @@ from envs.compilation import compile_rules
 from envs.registry import GameEntry, find_game, make_game
 from envs.vector import RANDOM
 from selfplay.checkpoint.store import write_file
+from selfplay.config.defaults import trained_on
 from selfplay.errors import CheckpointError, boundary
 from selfplay.evaluation.named_players import check_export
 from selfplay.policy.formats import FORMATS
@@ -85,12 +86,11 @@ def export(path: str | Path, kind: str, out: Path, observations: int = OBSERVATI
 def described(policy: Policy) -> dict[str, Any]:
     meta = policy.meta
     game = find_game(game_of(meta))
-    of_fights = ("characters", "stage", "frame_skip", "delay") if game.fighter else ()
     return {
         "policy": meta.id,
         "weights_hash": meta.weights_hash,
         "game": game_of(meta),
-        **{name: getattr(meta, name) for name in of_fights},
+        **meta.body,
         "encoder_version": meta.encoder_version,
         "obs_width": meta.network.obs_width,
         "network": meta.network.kind,
@@ -151,14 +151,14 @@ def _fights(meta: PolicyMeta, observations: int) -> ScriptedGame:
     from envs.melee.mock import MockMelee
 
     compile_rules(find_game("mock"))
-    steps = -(-observations // (2 * len(PLAYERS)))
+    steps, home = -(-observations // (2 * len(PLAYERS))), trained_on(meta)
     game = MockMelee(
         len(PLAYERS),
-        characters=(meta.characters[0], meta.characters[-1]),
-        stage=meta.stage,
-        frame_skip=meta.frame_skip,
-        delay=meta.delay,
-        max_episode_frames=max(1, steps // EPISODES) * meta.frame_skip,
+        characters=home.characters,
+        stage=home.stage,
+        frame_skip=home.frame_skip,
+        delay=home.delay,
+        max_episode_frames=max(1, steps // EPISODES) * home.frame_skip,
     )
     game.bot_skip = bots.FRAME_SKIP
     game.bots[:] = [[bots.NAMES.index(name) for name in pair] for pair in PLAYERS]

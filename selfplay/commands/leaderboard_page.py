@@ -13,11 +13,7 @@ from envs.errors import GameError
 from selfplay.checkpoint import RunDir, list_generations
 from selfplay.commands.notable_games import Notable, notable, rated
 from selfplay.commands.replay import Replayer, StepReplayer
-from selfplay.config.base import Mark
-from selfplay.config.options import marked
-from selfplay.config.ppo import Config
 from selfplay.errors import ConfigError, IncompatibleError
-from selfplay.evaluation.named_players import MOCK
 from selfplay.league.ledger import read_records
 from selfplay.report.fight.page import end_document
 from selfplay.report.leaderboard_page.page import LONGEST_S, PageContent, PageReplay, write_page
@@ -59,14 +55,11 @@ def write_run(
         talks = read_transcripts(folder)
         if talks or records.is_dialogue:
             return _written(PageContent(name, study, records, transcripts=talks), path, notify)
-        unused = marked(Config, Mark.FIGHTS_ONLY, Mark.REAL_GAMES_ONLY)
-        content = PageContent(name, study, records, stepped=True, unused=unused)
+        content = PageContent(name, study, records, stepped=True)
         found = steps_of(RunDir(folder), study, notify, _growing(content, path))
         return _written(replace(content, replays=found[0], notes=found[1]), path, notify)
     run, about = RunDir(folder), ""
-    content = PageContent(
-        name, study, records, unused=marked(Config, Mark.REAL_GAMES_ONLY) if records.game == MOCK else ()
-    )
+    content = PageContent(name, study, records)
     if play:
         _growing(content, path)
         pages = _play_pages(run, study, path.with_name(f"{path.stem}_play"), notify)

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from selfplay.config.base import Mark
-from selfplay.config.options import flag_of, marked
+from envs.registry import GAMES, find_game
+from selfplay.config.options import flag_of
 from selfplay.config.ppo import OPTIONS, Config, LeagueConfig
 from selfplay.errors import ConfigError
 from selfplay.runner.chaos import check_plan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from selfplay.config.base import SelfPlaySettings
+    from selfplay.config.options import Option
 
 
 def check_applicable(config: Config, explicit: Mapping[str, object]) -> None:
-    """Refuse settings of emulators where the game needs none, and settings of fights in other games.
+    """Refuse settings that the game does not have.
 
     Raises:
         ConfigError: one of ``explicit``, the user's values by dotted name, is such a setting; or the policy would have
@@ -27,18 +28,26 @@ def check_applicable(config: Config, explicit: Mapping[str, object]) -> None:
     if game.real_time:
         _check_real_game(config, explicit)
         return
-    none = f"--game-type {config.game.type} has no use for it"
-    real_games_only = marked(Config, Mark.REAL_GAMES_ONLY)
-    for path in (path for path in explicit if path in real_games_only):
-        raise ConfigError(f"{flag_of(OPTIONS, path)} goes with --game-type dolphin; {none}")
+    check_settings(config.game.type, explicit, OPTIONS)
     if game.table is not None and config.net.remembers:
         raise ConfigError(
             f"--backbone {config.net.backbone}: --game-type {config.game.type} is judged exactly, state by state, "
             "which only a policy without memory can be (mlp)"
         )
-    fights_only = () if game.fighter else marked(Config, Mark.FIGHTS_ONLY)
-    for path in (path for path in explicit if path in fights_only):
-        raise ConfigError(f"{flag_of(OPTIONS, path)} is a setting of fights; {none}")
+
+
+def check_settings(game: str, explicit: Collection[str], options: Sequence[Option]) -> None:
+    """Refuse settings, by dotted name, that the game does not have.
+
+    Raises:
+        ConfigError: names the flag, and the games that have it.
+    """
+    for path in explicit:
+        if not find_game(game).has(path):
+            others = " or ".join(name for name, entry in GAMES.items() if entry.has(path))
+            raise ConfigError(
+                f"{flag_of(options, path)} goes with --game-type {others}; --game-type {game} has no use for it"
+            )
 
 
 def _check_real_game(config: Config, explicit: Mapping[str, object]) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, TypeVar
 
 from pydantic import BaseModel, Field
 
 from envs.plugins import is_code
 
 if TYPE_CHECKING:
+    from envs.registry import GameEntry
     from selfplay.checkpoint import NetworkSpec
 
 MOST: Final = 2**53
@@ -28,13 +29,10 @@ class Mark(Enum):
     MAY_CHANGE = auto()  # in a run that is resumed; all others keep the value of the run
     STARTS_PROGRAM = auto()  # starts a program or asks a server: a resumed run needs it named again
     JOINS_CLUSTER = auto()  # hands a token and work to a cluster: named again for the same reason
-    FIGHTS_ONLY = auto()  # has an effect in fights alone
-    REAL_GAMES_ONLY = auto()  # has an effect in games in real time alone
 
 
 T = TypeVar("T")
 Changeable = Annotated[T, Mark.MAY_CHANGE]
-FightsOnly = Annotated[T, Mark.FIGHTS_ONLY]
 
 
 PARTIAL: Final = "partial"
@@ -45,6 +43,15 @@ class Group(BaseModel, extra="forbid", frozen=True, allow_inf_nan=False):
     """Settings that belong together; also the root, whose fields are such groups."""
 
     marks: ClassVar[frozenset[Mark]] = frozenset()  # marks of all fields of the group
+
+
+def applicable(values: dict[str, Any], game: GameEntry) -> dict[str, Any]:
+    """The values of a configuration, by group and name, of the settings that the game has."""
+    kept = {
+        group: {name: value for name, value in part.items() if game.has(f"{group}.{name}")}
+        for group, part in values.items()
+    }
+    return {group: part for group, part in kept.items() if part}
 
 
 class RunSettings(Group):

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
-from selfplay.config.ppo import RANDOM
-from selfplay.errors import ConfigError
+from selfplay.config.ppo import RANDOM, GameConfig
+from selfplay.errors import ConfigError, IncompatibleError, boundary
 from selfplay.league.modes import EXPLOITERS, MAIN
 from selfplay.machine import usable_cores
+from selfplay.policy.played_game import body_of, game_of
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
+    from selfplay.checkpoint import PolicyMeta
     from selfplay.config.ppo import Config
 
 THREADS: Final = 4  # of the update at most: a minibatch cut finer than that only waits
 FIXED_CORES: Final = 4  # for a deterministic run: numbers of blocks and threads change its weights
 
-NO_FIGHT: Final[dict[str, object]] = {
-    "character": "none",
-    "opponent_character": None,
-    "stage": "none",
-    "frame_skip": 1,
-    "delay": 0,
-}
-"""Values that the configuration and policies hold for a game without characters and frames."""
+
+def trained_on(meta: PolicyMeta) -> GameConfig:
+    """Settings of the games that a policy was trained on; errors as of ``body_of``."""
+    body = asdict(body_of(meta))
+    with boundary(IncompatibleError, f"{meta.id}: its file has settings that games cannot have"):
+        return GameConfig(type=game_of(meta), **body)
 
 
 def runners(config: Config) -> int:
@@ -70,13 +71,11 @@ def with_defaults(config: Config) -> Config:
         )
     if config.run.deterministic:
         values["threads"] = config.run.threads or min(FIXED_CORES, THREADS)
-    drawn = NO_FIGHT
-    if game.fighter:
-        drawn = {
-            name: sorted(choices)[derive(config.run.seed, name) % len(choices)]
-            for name, choices in (("character", cast), ("opponent_character", cast), ("stage", game.stages))
-            if getattr(config.game, name) == RANDOM
-        }
+    drawn = {
+        name: sorted(choices)[derive(config.run.seed, name) % len(choices)]
+        for name, choices in (("character", cast), ("opponent_character", cast), ("stage", game.stages))
+        if choices and getattr(config.game, name) == RANDOM
+    }
     update = {
         "run": config.run.model_copy(update=values),
         "game": config.game.model_copy(update=drawn),
@@ -92,7 +91,7 @@ def update_threads(threads: int) -> int:
 
 def game_options(config: Config, num_games: int) -> dict[str, object]:
     """Options of the training games, the same for every host; can be encoded as JSON."""
-    if not config.game.entry.fighter:
+    if not config.game.entry.has("game.stage"):
         return {"num_games": num_games}
     game, reward = config.game, config.reward
     return {

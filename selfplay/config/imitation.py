@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_serializer, model_validator
 
 from envs.melee.short_names import full_name
 from envs.rated import MAX_DELAY
-from selfplay.config.base import Changeable, FightsOnly, Group, Minutes, Natural, Positive, RunSettings, StructureConfig
+from envs.registry import find_game
+from selfplay.config.base import Changeable, Group, Minutes, Natural, Positive, RunSettings, StructureConfig, applicable
 from selfplay.config.options import flags, options
+
+if TYPE_CHECKING:
+    from pydantic import SerializationInfo, SerializerFunctionWrapHandler
 
 NEAR_ENOUGH: Final = 0.01  # relative difference of --val-split and the part that is meant
 
@@ -24,23 +28,21 @@ class DataConfig(Group):
     replays: Changeable[str | None] = Field(
         None, description="Folder of .slp files, or a file of recorded games; subfolders are searched"
     )
-    character: FightsOnly[tuple[str, ...]] = Field((), description="Use only players with these characters")
+    character: tuple[str, ...] = Field((), description="Use only players with these characters")
     player: str | None = Field(
         None, description="Use only the player with this port, name or code; a port is 1 to 4, a code a connect code"
     )
     max_files: Positive | None = Field(None, description="Maximum number of games; the first usable ones by name")
-    frame_skip: FightsOnly[Annotated[int, Field(ge=1, le=30)]] = Field(4, description="Frames between two decisions")
-    delay: FightsOnly[Annotated[int, Field(ge=0, le=MAX_DELAY)]] = Field(
-        0, description="Frames between seeing and acting"
-    )
+    frame_skip: Annotated[int, Field(ge=1, le=30)] = Field(4, description="Frames between two decisions")
+    delay: Annotated[int, Field(ge=0, le=MAX_DELAY)] = Field(0, description="Frames between seeing and acting")
     val_split: Annotated[float, Field(gt=0, le=0.5)] = Field(0.1, description="Share of the games for validation")
-    cache: FightsOnly[Changeable[str | None]] = Field(
+    cache: Changeable[str | None] = Field(
         None, description="Cache folder for parsed replays; by default in --checkpoint"
     )
-    cache_gb: FightsOnly[Changeable[Annotated[float, Field(gt=0)]]] = Field(
+    cache_gb: Changeable[Annotated[float, Field(gt=0)]] = Field(
         20.0, description="Size limit of the cache in gigabytes"
     )
-    no_cache: FightsOnly[Changeable[bool]] = Field(False, description="Parse the replays again in every pass")
+    no_cache: Changeable[bool] = Field(False, description="Parse the replays again in every pass")
 
     @field_validator("character")
     @classmethod
@@ -82,12 +84,12 @@ class LearnConfig(Group):
         description="Train on windows of consecutive decisions; implied by recurrent backbones. "
         "`mlp` still sees one frame at a time",
     )
-    button_power: FightsOnly[Annotated[float, Field(ge=0, le=1)]] = Field(
+    button_power: Annotated[float, Field(ge=0, le=1)] = Field(
         0.5,
         description="Power of the weight of a press; it is ((1 - r) / r) to this power, "
         "r being how often the button is pressed",
     )
-    button_limit: FightsOnly[Annotated[float, Field(ge=1)]] = Field(20.0, description="Weight of a press at most")
+    button_limit: Annotated[float, Field(ge=1)] = Field(20.0, description="Weight of a press at most")
     change_weight: Annotated[float, Field(ge=1)] = Field(
         1.0, description="Weight of changes; that is, of classes that differ from the previous controller"
     )
@@ -132,6 +134,12 @@ class ImitationConfig(Group):
     def folds(self) -> int:
         """One of so many equal parts of the games is kept apart."""
         return round(1 / self.data.val_split)
+
+    @model_serializer(mode="wrap")
+    def _saved(self, dump: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, Any]:
+        """In JSON, as a training and its policies keep it, it has the settings of its game alone."""
+        values: dict[str, Any] = dump(self)
+        return applicable(values, find_game(self.data.game)) if info.mode == "json" else values
 
     @model_validator(mode="after")
     def _agree(self) -> ImitationConfig:

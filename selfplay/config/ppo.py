@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from dataclasses import fields
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_serializer, model_validator
 
 from envs.errors import UnknownNameError
 from envs.melee.dolphin.install import FIRST_PORT, LAST_PORT, SLIPPI_PORT
@@ -15,7 +16,6 @@ from envs.registry import GAMES, SOLVED, GameEntry, find_game
 from selfplay.config.base import (
     MOST,
     Changeable,
-    FightsOnly,
     Fraction,
     Group,
     GuardConfig,
@@ -25,9 +25,15 @@ from selfplay.config.base import (
     Seconds,
     SelfPlaySettings,
     StructureConfig,
+    applicable,
 )
 from selfplay.config.options import FAULT_FLAGS, LENGTH_FLAGS, PLACE_FLAGS, RATING_FLAGS, options
 from selfplay.runner import PROCESS_MB
+
+if TYPE_CHECKING:
+    from pydantic import SerializationInfo, SerializerFunctionWrapHandler
+
+    from envs.rated import Body
 
 CHAOS: Final = (
     "Fault injection, such as `crash=1e-3,nan=1e-3`; probabilities per segment of `crash`, `nan` and `slow`, "
@@ -44,26 +50,22 @@ class GameConfig(Group):
         f"`{'`, `'.join(SOLVED)}` are solved, your own is `module:name`, one of PettingZoo `pettingzoo:MODULE`, "
         "one of an installed package has a name of its own",
     )
-    character: FightsOnly[str] = Field("mewtwo", description="Character of the learner; `random` draws one for the run")
-    opponent_character: FightsOnly[str | None] = Field(
-        None, description="Character of the other seat; by default the same"
-    )
-    stage: FightsOnly[str] = Field("final_destination", description="Stage; `random` draws one for the run")
-    max_episode_frames: FightsOnly[Positive] = Field(3600, description="Cap of an episode in frames; a second has 60")
-    ledge_grab_limit: FightsOnly[Natural] = Field(
+    character: str = Field("mewtwo", description="Character of the learner; `random` draws one for the run")
+    opponent_character: str | None = Field(None, description="Character of the other seat; by default the same")
+    stage: str = Field("final_destination", description="Stage; `random` draws one for the run")
+    max_episode_frames: Positive = Field(3600, description="Cap of an episode in frames; a second has 60")
+    ledge_grab_limit: Natural = Field(
         LEDGE_GRAB_LIMIT,
         description="A player with more ledge grabs loses a game that ends by time, unless both have more; 0: no limit",
     )
-    frame_skip: FightsOnly[Annotated[int, Field(ge=1, le=30)]] = Field(4, description="Frames between two decisions")
-    delay: FightsOnly[Annotated[int, Field(ge=0, le=MAX_DELAY)]] = Field(
+    frame_skip: Annotated[int, Field(ge=1, le=30)] = Field(4, description="Frames between two decisions")
+    delay: Annotated[int, Field(ge=0, le=MAX_DELAY)] = Field(
         0, description="Frames between an observation and its action"
     )
-    dolphin: Annotated[str | None, Mark.MAY_CHANGE, Mark.STARTS_PROGRAM, Mark.REAL_GAMES_ONLY] = Field(
+    dolphin: Annotated[str | None, Mark.MAY_CHANGE, Mark.STARTS_PROGRAM] = Field(
         None, description="Slippi Dolphin: its folder or executable"
     )
-    iso: Annotated[str | None, Mark.MAY_CHANGE, Mark.STARTS_PROGRAM, Mark.REAL_GAMES_ONLY] = Field(
-        None, description="Melee 1.02 disc image"
-    )
+    iso: Annotated[str | None, Mark.MAY_CHANGE, Mark.STARTS_PROGRAM] = Field(None, description="Melee 1.02 disc image")
 
     @field_validator("character", "opponent_character", "stage")
     @classmethod
@@ -83,6 +85,12 @@ class GameConfig(Group):
         return find_game(self.type)
 
     @property
+    def body(self) -> Body:
+        """What policies of these games keep of them."""
+        body = self.entry.body
+        return body(**self.model_dump(include={field.name for field in fields(body)}))
+
+    @property
     def characters(self) -> tuple[str, str]:
         """Characters of seat 0 and seat 1."""
         return self.character, self.opponent_character or self.character
@@ -90,8 +98,6 @@ class GameConfig(Group):
 
 class EmulatorConfig(Group):
     """The emulators that real games run in, and who else plays in them."""
-
-    marks = frozenset({Mark.REAL_GAMES_ONLY})
 
     cpu_level: Annotated[int, Field(ge=1, le=9)] | None = Field(
         None, description="Opponent: Melee's computer player, level 1 to 9"
@@ -131,8 +137,6 @@ class EmulatorConfig(Group):
 class RewardConfig(Group):
     """Zero-sum terms, and costs of not fighting, in reward units."""
 
-    marks = frozenset({Mark.FIGHTS_ONLY})
-
     stock: Annotated[float, Field(ge=0)] = Field(5.0, description="For a stock taken; the other seat loses as much")
     damage: Annotated[float, Field(ge=0)] = Field(0.05, description="For a percent of damage dealt")
     stalling: Annotated[float, Field(ge=0)] = Field(
@@ -157,7 +161,7 @@ class RewardConfig(Group):
 class NetConfig(StructureConfig):
     """The policy network, and how it begins."""
 
-    rest: FightsOnly[Annotated[float, Field(ge=0, lt=1)]] = Field(
+    rest: Annotated[float, Field(ge=0, lt=1)] = Field(
         0.8, description="Probability that a fresh policy leaves c-stick and shoulder alone; 0 = as any other value"
     )
 
@@ -309,6 +313,12 @@ class Config(Group):
         if self.run.timesteps is None:
             return None
         return max(1, -(-self.run.timesteps // self.steps_per_iteration))
+
+    @model_serializer(mode="wrap")
+    def _saved(self, dump: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, Any]:
+        """In JSON, as a run and its policies keep it, it has the settings of its game alone."""
+        values: dict[str, Any] = dump(self)
+        return applicable(values, self.game.entry) if info.mode == "json" else values
 
     @model_validator(mode="after")
     def _agree(self) -> Config:

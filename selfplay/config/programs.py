@@ -23,7 +23,6 @@ from selfplay.league.modes import MODES
 from selfplay.runner.chaos import FORCED, parse_plan
 
 FIGHTS_PRESET: Final = "laptop"
-GAMES_PRESET: Final = "board"
 MELEE: Final = "--game-type mock, or dolphin for the real game"
 
 
@@ -71,7 +70,7 @@ def _end_ppo(explicit: dict[str, Any]) -> None:
 
 def _check_ppo(config: Config) -> None:
     game = config.game.entry
-    if game.fighter:
+    if game.stages:
         names = (config.game.character, config.game.opponent_character, config.game.stage)
         check_readable(*{*names} - {*game.characters, *game.stages})  # whose files were read
         _check_character("--character", config.game.character, game)
@@ -127,14 +126,11 @@ def invoke_ppo(explicit: dict[str, Any], preset: str | None = None, resume: bool
 
 
 def _preset_of(explicit: Mapping[str, Any]) -> str | None:
-    """The preset for a game; None for games in real time, and names that the checks of the settings refuse."""
+    """The preset of a game; None also for names that the checks of the settings refuse."""
     name = explicit.get("game.type", Config().game.type)
     if not (isinstance(name, str) and (name in GAMES or is_plugin(name))):
         return None
-    game = find_game(name)
-    if game.real_time:
-        return None
-    return FIGHTS_PRESET if game.fighter else GAMES_PRESET
+    return find_game(name).preset
 
 
 def _limits(call: Invocation[Config]) -> str:

@@ -15,13 +15,11 @@ from envs.registry import find_game
 from selfplay.checkpoint import resolve_policy
 from selfplay.checkpoint.run_dir import check_writable_folder
 from selfplay.config import dialogue, imitation
-from selfplay.config.applicable import check_agreement, check_applicable, check_host
-from selfplay.config.base import Mark
-from selfplay.config.defaults import NO_FIGHT, with_defaults
+from selfplay.config.applicable import check_agreement, check_applicable, check_host, check_settings
+from selfplay.config.defaults import with_defaults
 from selfplay.config.dialogue import DialogueConfig
 from selfplay.config.dolphin_paths import with_dolphin_paths
 from selfplay.config.imitation import ImitationConfig
-from selfplay.config.options import flag_of, marked
 from selfplay.config.ppo import SCRIPTED
 from selfplay.config.resume import resumed_ppo, saved_config, with_changes
 from selfplay.errors import ConfigError
@@ -92,11 +90,7 @@ def resolve_imitation(
         explicit = {path: value for path, value in explicit.items() if path != "run.checkpoint"}
         config = with_changes(saved_config(resumed, ImitationConfig), explicit, imitation.OPTIONS)
     check_device(config.run.device)
-    fighter = find_game(config.data.game).fighter
-    for path in () if fighter else marked(ImitationConfig, Mark.FIGHTS_ONLY):
-        if path in explicit:
-            flag = flag_of(imitation.OPTIONS, path)
-            raise ConfigError(f"{flag} is a setting of fights; --game-type {config.data.game} has no use for it")
+    check_settings(config.data.game, explicit, imitation.OPTIONS)
     if resumed is not None:
         return config
     if config.data.replays is None:
@@ -104,8 +98,6 @@ def resolve_imitation(
             "--replays PATH is needed: a folder of .slp files, or a file of recorded games, to learn from"
         )
     check_writable_folder(Path(config.run.checkpoint), "--checkpoint")
-    if not fighter:
-        steps = {name: NO_FIGHT[name] for name in ("frame_skip", "delay")}
-        return config.model_copy(update={"data": config.data.model_copy(update=steps)})
-    replay_files(Path(config.data.replays))
+    if find_game(config.data.game).fighter:
+        replay_files(Path(config.data.replays))
     return config

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from envs.errors import UnknownNameError
-from envs.registry import GAMES, find_character, find_game, find_stage
+from envs.registry import GAMES, find_character, find_game, find_stage, shares_policies
 from selfplay.checkpoint import (
     RunDir,
     is_policy,
@@ -19,7 +19,8 @@ from selfplay.checkpoint import (
 )
 from selfplay.checkpoint.documents import GENERATION_ID
 from selfplay.checkpoint.policies import generations_of
-from selfplay.config.ppo import GameConfig
+from selfplay.config.applicable import check_settings
+from selfplay.config.ppo import OPTIONS, GameConfig
 from selfplay.errors import ConfigError
 from selfplay.policy.onnx_extra import check_onnx
 from selfplay.policy.played_game import can_play, game_of
@@ -96,8 +97,7 @@ def check_game_type(name: str, own: str, given: str | None) -> None:
     """
     if given is None or given == own:
         return
-    entry = find_game(given)
-    if not (entry.fighter and not entry.real_time and own in GAMES and GAMES[own].fighter):
+    if find_game(given).real_time or not shares_policies(own, given):
         raise ConfigError(f"{name} plays {own}, not {given}")
 
 
@@ -172,15 +172,13 @@ def choices(
         GameError: an unknown character or stage.
     """
     given = {
-        "--character": character,
-        "--opponent-character": opponent_character,
-        "--stage": stage,
-        "--max-episode-frames": max_episode_frames,
+        "character": character,
+        "opponent_character": opponent_character,
+        "stage": stage,
+        "max_episode_frames": max_episode_frames,
     }
+    check_settings(game, [f"game.{name}" for name, value in given.items() if value is not None], OPTIONS)
     entry = find_game(game)
-    unused = [flag for flag, value in given.items() if value is not None and not entry.fighter]
-    if unused:
-        raise ConfigError(f"{unused[0]} is a setting of fights; {game} has no use for it")
     if max_episode_frames is not None and max_episode_frames < 1:
         raise ConfigError(f"--max-episode-frames {max_episode_frames}: at least 1 is needed")
     return Choices(

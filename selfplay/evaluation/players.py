@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from selfplay.config.defaults import with_defaults
-from selfplay.config.ppo import Config, GameConfig
+from selfplay.config.defaults import trained_on
+from selfplay.config.ppo import GameConfig
 from selfplay.evaluation.named_players import MOCK, game_for, policy_folder
 from selfplay.policy.policy import load_policy
 from selfplay.runner.match import Contender, Rules
@@ -33,17 +33,8 @@ def home_rules(
     players: Sequence[Contender], game: str = MOCK, *, greedy: bool = False
 ) -> tuple[tuple[str, str], Rules]:
     """Characters and rules that the first policy among them was trained for; else the defaults of the game."""
-    home = with_defaults(Config(game=GameConfig(type=game))).game
-    for player in players:
-        if player.policy is not None:
-            meta = player.policy.meta
-            theirs = meta.config.get("game")
-            given = theirs if isinstance(theirs, dict) else {}
-            frames, grabs = (
-                value if isinstance(value := given.get(name), int) else getattr(home, name)
-                for name in ("max_episode_frames", "ledge_grab_limit")
-            )
-            return (meta.characters[0], meta.characters[-1]), Rules(meta.stage, frames, greedy, game, grabs)
+    trained = (trained_on(player.policy.meta) for player in players if player.policy is not None)
+    home = next(trained, GameConfig())
     return home.characters, Rules(home.stage, home.max_episode_frames, greedy, game, home.ledge_grab_limit)
 
 

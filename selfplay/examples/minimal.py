@@ -38,7 +38,7 @@ pool: dict[str, Policy] = {}
 def freeze(iteration: int) -> None:
     meta = PolicyMeta(
         id=f"gen_{iteration}", iteration=iteration, network=spec, actions=heads, encoder_version=game.encoder_version,
-        frame_skip=1, delay=0, characters=("none",), stage="none", created=datetime.now(UTC),
+        game=GAME, created=datetime.now(UTC),
     )  # fmt: skip
     pool[meta.id] = Policy(meta, frozen_copy(ppo.network))
     matchmaker.set_pool(pool)

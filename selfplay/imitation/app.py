@@ -148,7 +148,7 @@ def _finish(training: Training, games: Games, run: RunDir, reports: Reports) -> 
     parent = run.path.parent
     best = exported(parent, BEST if progress.best is not None else LATEST)
     named, played = "", f" --character {games.characters[0]} --stage {games.stage}"
-    if not find_game(games.config.data.game).fighter:
+    if not find_game(games.config.data.game).stages:
         named = played = f" --game-type {shlex.quote(games.config.data.game)}"
     more = _more(training, games.config.learn, games.config.run.max_minutes)
     for line in (

@@ -105,11 +105,12 @@ class Games:
         digest = hashlib.sha256()
         for name, games in sides.items():
             digest.update("\0".join([name, *(_wanted(game) for game in games)]).encode())
+        characters = find_game(self.config.data.game).characters
         return {
             "hash": digest.hexdigest(),
             "games": {name: len(games) for name, games in sides.items()},
             "rows": {name: sum(game.rows for game in games) for name, games in sides.items()},
-            "rows_by_character": self._rows_by_character(),
+            **({"rows_by_character": self._rows_by_character()} if characters else {}),
         }
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from envs.registry import find_game
 from selfplay.checkpoint import ActionHeads, NetworkSpec, PolicyMeta, RunDir, read_policy_meta, save_policy
 from selfplay.checkpoint.policies import BEST, OWN_NAME, SHARED_NAME
+from selfplay.config.ppo import GameConfig
 from selfplay.errors import CheckpointError
 from selfplay.policy.policy import parameters_of
 
@@ -80,6 +82,13 @@ def export(
     """
     config, game, losses = games.config, games.config.data.game, _losses(found, games.config.data.game)
     spec, heads = network_of(config.net, game)
+    home = GameConfig(
+        type=game,
+        character=games.characters[0],  # of both seats; the configuration has all
+        stage=games.stage,
+        frame_skip=config.data.frame_skip,
+        delay=config.data.delay,
+    )
     meta = PolicyMeta(
         id=f"{run.path.name}_{which}",
         iteration=progress.epoch,
@@ -87,13 +96,10 @@ def export(
         network=spec,
         actions=heads,
         encoder_version=find_game(game).encoder_version,
-        frame_skip=config.data.frame_skip,
-        delay=config.data.delay,
-        characters=games.characters[:1],  # for both seats; config has all
-        stage=games.stage,
+        game=game,
+        body=asdict(home.body),
         created=datetime.now(UTC),
         config={
-            "game": {"type": game},
             "imitation": {**config.model_dump(mode="json"), "replays": games.description(), "losses": losses},
         },
     )

@@ -191,8 +191,9 @@ def imitate_scripted(
     policy, loss = made
     config: dict[str, Any] = {**policy.meta.config}
     config["imitation"] = {**config["imitation"], "scripted": document}
-    characters = tuple(dict.fromkeys(recipe.characters))
-    meta = policy.meta.model_copy(update={"id": f"scripted_{key}", "characters": characters, "config": config})
+    mine, other = recipe.characters
+    body = policy.meta.body | {"character": mine, "opponent_character": None if other == mine else other}
+    meta = policy.meta.model_copy(update={"id": f"scripted_{key}", "body": body, "config": config})
     notify(f"Imitated scripted players in {progress.seconds:.0f} s: validation loss {loss:.3f}")
     try:
         save_policy(place, meta, parameters_of(policy.network), replace=True)

@@ -146,7 +146,7 @@ class Training:
         before = self._generator.get_state()
         with closing(lessons):
             decisions = look(self._imitator.network, self._until_stopped(lessons))
-            sticks = STICKS if self._game.fighter else {}
+            sticks = STICKS if self._game.action_parts else {}
             found = imitation_metrics(self._imitator.network.heads, decisions, self._baselines, sticks, self._generator)
         stopped = found is None or self._stop()  # called once, since it can change at any time
         if not whole or stopped:

@@ -32,4 +32,4 @@ def load_opponent(folder: str | Path) -> Player:
         memory.forget(torch.from_numpy(games))
 
     start, name = generator.manual_seed, Path(folder).resolve().name
-    return Player(act, policy.meta.frame_skip, policy.meta.delay, start, forget, name)
+    return Player(act, policy.body.frame_skip, policy.body.delay, start, forget, name)

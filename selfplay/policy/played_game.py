@@ -1,14 +1,18 @@
-"""Which game a policy plays; loads no torch."""
+"""Which game a policy plays, and what its file says of that game; loads no torch."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
+from pydantic import TypeAdapter
+
 from envs.plugins import GROUP, is_plugin
-from envs.registry import DIALOGUE, GAMES, find_game
-from selfplay.errors import IncompatibleError
+from envs.registry import DIALOGUE, GAMES, find_game, shares_policies
+from selfplay.errors import IncompatibleError, boundary
 
 if TYPE_CHECKING:
+    from envs.rated import Body
     from selfplay.checkpoint import PolicyMeta
 
 
@@ -26,20 +30,31 @@ def check_known(game: str) -> None:
 
 
 def game_of(meta: PolicyMeta) -> str:
-    """Name of the game that a policy plays: what it was trained on, or, where nothing is said of that, the mock.
+    """Name of the game that a policy plays.
 
     Raises:
         IncompatibleError: it is not found here.
     """
-    match meta.config:
-        case {"game": {"type": str(name)}}:
-            check_known(name)
-            return name
-        case _:
-            return "mock"
+    check_known(meta.game)
+    return meta.game
+
+
+def body_of(meta: PolicyMeta) -> Body:
+    """What a policy's file says of its game.
+
+    Raises:
+        IncompatibleError: the game is not found here, or does not have these settings.
+    """
+    body = find_game(game_of(meta)).body
+    with boundary(IncompatibleError, f"{meta.id}: its file does not say what a policy of {meta.game} needs"):
+        return _checked(body).validate_python(meta.body)
+
+
+@cache
+def _checked(body: type[Body]) -> TypeAdapter[Body]:
+    return TypeAdapter(body)
 
 
 def can_play(meta: PolicyMeta, game: str) -> bool:
-    """Return True if a policy can play a game: its own, or any fight, as fights share encoder and controller."""
-    own = game_of(meta)
-    return own == game or (find_game(own).fighter and find_game(game).fighter)
+    """Return True if a policy can play a game, see ``shares_policies``."""
+    return shares_policies(game_of(meta), game)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,19 +17,28 @@ from selfplay.checkpoint import PolicyMeta, load_generation, resolve_policy
 from selfplay.errors import ConfigError, IncompatibleError, boundary
 from selfplay.policy.heads import masked, probabilities, sample
 from selfplay.policy.network import ActorCritic, build_network, check_weights
-from selfplay.policy.played_game import game_of
+from selfplay.policy.played_game import body_of, game_of
 from selfplay.policy.recurrent_state import RecurrentState, Rows
 
 if TYPE_CHECKING:
     from envs.api import Actions
+    from envs.rated import Body
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Plays at the frame skip and delay that ``meta`` names. Weights are never written to."""
+    """Plays at the frame skip and delay of its ``body``. Weights are never written to.
+
+    Raises:
+        IncompatibleError: see ``body_of``.
+    """
 
     meta: PolicyMeta
     network: ActorCritic
+    body: Body = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "body", body_of(self.meta))
 
     def act(
         self,
@@ -167,6 +176,6 @@ def load_fighter(path: str | Path) -> Policy:
     """
     policy = load_policy(path)
     game = game_of(policy.meta)
-    if not find_game(game).fighter:
+    if find_game(game).show != "film":
         raise ConfigError(f"{path} plays {game}; a policy of a fighting game is needed here")
     return policy

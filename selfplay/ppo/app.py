@@ -14,9 +14,8 @@ from selfplay.checkpoint import (
     list_generations,
     read_policy_meta,
 )
-from selfplay.config.base import Mark
 from selfplay.config.defaults import runners
-from selfplay.config.options import listed, marked
+from selfplay.config.options import listed, paths
 from selfplay.config.ppo import SCRIPTED, Config
 from selfplay.errors import CheckpointError, ConfigError, IncompatibleError
 from selfplay.imitation.export import GAME
@@ -159,7 +158,7 @@ def _start(session: Session, preset: str | None, stream: TextIO, notices: Sequen
 
 def _header(session: Session, preset: str | None, at: str | None) -> list[tuple[str, object]]:
     config = session.config
-    hidden = HIDDEN if session.game.fighter else (*HIDDEN, *marked(Config, Mark.FIGHTS_ONLY))
+    hidden = (*HIDDEN, *(path for path in paths(Config) if not session.game.has(path)))
     if not config.ppo.teacher_kl_reverse:  # without an effect, as by default
         hidden = (*hidden, "ppo.teacher_kl_reverse")
     outsider = config.emulator.outsider or (session.hooks.opponents and "chosen by a function")

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from selfplay.checkpoint import RunDir, load_generation, resolve_policy, save_policy
+from selfplay.config.options import flag_of
+from selfplay.config.ppo import OPTIONS
 from selfplay.errors import ConfigError
 from selfplay.policy.played_game import can_play, game_of
 from selfplay.policy.policy import load_policy
@@ -33,7 +35,7 @@ def load_opponents(paths: Sequence[str], game: GameConfig, pretrained: str | Non
     """The policies of ``--opponent``, without duplicates.
 
     Raises:
-        ConfigError: one plays another game, or has another frame skip or delay than this run.
+        ConfigError: one plays another game, or differs in what policies of a run share, such as the delay.
         CheckpointError: a folder has no policy, or one that this version cannot use.
     """
     found: dict[str, ExternalOpponent] = {}
@@ -42,10 +44,8 @@ def load_opponents(paths: Sequence[str], game: GameConfig, pretrained: str | Non
         meta = load_policy(folder).meta
         if not can_play(meta, game.type):
             raise ConfigError(f"--opponent {path} plays {game_of(meta)}, not {game.type}")
-        for flag, theirs, ours in (
-            ("--frame-skip", meta.frame_skip, game.frame_skip),
-            ("--delay", meta.delay, game.delay),
-        ):
+        for name in game.entry.agreed:
+            flag, theirs, ours = flag_of(OPTIONS, f"game.{name}"), meta.body[name], getattr(game, name)
             if theirs != ours:
                 here = f"this run has {ours}; give {flag}"
                 if pretrained is not None:  # the flag must have its value

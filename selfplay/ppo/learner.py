@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -115,10 +115,8 @@ class Learner:
             network=session.network,
             actions=session.heads,
             encoder_version=session.encoder_version,
-            frame_skip=game.frame_skip,
-            delay=game.delay,
-            characters=tuple(dict.fromkeys(game.characters)),
-            stage=game.stage,
+            game=game.type,
+            body=asdict(game.body),
             created=datetime.now(UTC),
             config=session.config.model_dump(mode="json"),
         )

@@ -216,7 +216,7 @@ def _episode_steps(config: Config) -> float:
     if game.table is not None:
         table = game.table()
         return mean_length(table, table.players["random"])
-    return max(1.0, config.game.max_episode_frames / config.game.frame_skip)
+    return max(1.0, config.game.max_episode_frames / config.game.body.frame_skip)
 
 
 def _episode_bytes(names: Collection[str]) -> int:

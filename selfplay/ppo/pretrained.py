@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from envs.registry import find_game
+from selfplay.config.defaults import trained_on
 from selfplay.config.options import flag_of, shown
 from selfplay.config.ppo import OPTIONS, SCRIPTED, Config, NetConfig
 from selfplay.errors import ConfigError, IncompatibleError, boundary
@@ -62,8 +63,7 @@ def with_pretrained(
         raise IncompatibleError(f"--pretrained {path}: its network has options that self-play cannot set")
     theirs: dict[str, Any] = {
         **{f"net.{name}": getattr(net, name) for name in ("backbone", "hidden", "activation", "window")},
-        "game.frame_skip": meta.frame_skip,
-        "game.delay": meta.delay,
+        **{f"game.{name}": meta.body[name] for name in config.game.entry.agreed},
     }
     values = config.model_dump()
     for name, value in theirs.items():
@@ -76,7 +76,7 @@ def with_pretrained(
         values[group][field] = value
     config = _with_teacher_defaults(Config.model_validate(values), imitated=by_imitation(meta), notify=notify)
     learned = learned_characters(meta)
-    if config.game.character not in learned and config.game.entry.fighter:
+    if config.game.entry.characters and config.game.character not in learned:
         notify(f"--pretrained {path} has learned {', '.join(learned)}; this run plays {config.game.character}")
     return config
 
@@ -125,7 +125,7 @@ def learned_characters(meta: PolicyMeta) -> tuple[str, ...]:
     match meta.config.get("imitation"):
         case {"replays": {"rows_by_character": dict(rows)}}:
             return tuple(rows)
-    return meta.characters
+    return tuple(dict.fromkeys(trained_on(meta).characters))
 
 
 def net_of(spec: NetworkSpec, base: NetConfig, what: str) -> NetConfig:

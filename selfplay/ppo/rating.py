@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from envs.rated import FINISHED
@@ -50,14 +50,9 @@ class RatingSettings:
     @property
     def described(self) -> dict[str, JsonValue]:
         """Everything that makes games comparable."""
-        characters: list[JsonValue] = [*sorted(self.characters)]
-        return {
-            "characters": characters,
-            "stage": self.rules.stage,
-            "max_episode_frames": self.rules.max_episode_frames,
-            "ledge_grab_limit": self.rules.ledge_grab_limit,
-            **self.rules.rated.described,
-        }
+        rated = self.rules.rated
+        matches = {"characters": sorted(self.characters), **asdict(self.rules)}
+        return {name: matches[name] for name in rated.compared} | dict(rated.described)
 
     @property
     def settings(self) -> str:

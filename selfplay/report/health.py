@@ -78,12 +78,13 @@ class Health(HealthMonitor):
     """Watches a PPO run.
 
     Args:
-        fights: whether the game is a fight. In other games low entropy, many draws and an unpredictable value can be
-            normal.
+        of_game: names of the rules in ``GAME_RULES`` that the game asks for. In some games low entropy, many draws and
+            an unpredictable value are normal.
     """
 
-    def __init__(self, *, fights: bool = True) -> None:
-        rules = {name: rule for name, rule in RULES.items() if fights or name not in FIGHT_RULES}
+    def __init__(self, of_game: Collection[str] | None = None) -> None:
+        asked = GAME_RULES if of_game is None else {name: GAME_RULES[name] for name in of_game}
+        rules = asked | RULES
         super().__init__(rules, early=("reward_scale",))
 
 
@@ -229,16 +230,18 @@ def _restarts(rows: Sequence[MetricsRow]) -> str | None:
 
 
 RULES: Final[dict[str, Rule]] = {
-    "entropy_collapse": _entropy,
-    "few_results": _caps,
-    "stalling": _stalling,
     "stale_data": _stale,
-    "value_function": _value,
     "reverted": _reverted,
     "not_finite": _not_finite,
     "reward_scale": _reward_scale,
     "common_gain": _common_gain,
     "restarts": _restarts,
 }
-"""All rules, by the name of the problem."""
-FIGHT_RULES: Final = ("entropy_collapse", "few_results", "stalling", "value_function")
+"""Rules of every game, by the name of the problem."""
+GAME_RULES: Final[dict[str, Rule]] = {
+    "entropy_collapse": _entropy,
+    "few_results": _caps,
+    "stalling": _stalling,
+    "value_function": _value,
+}
+"""Rules of the games that name them, see ``GameEntry.health``."""

@@ -107,8 +107,8 @@ class Rules:
     def traits(self, contender: Contender) -> Traits:
         """Traits of a contender in these games."""
         if contender.policy is not None:
-            meta = contender.policy.meta
-            return Traits(str(meta.weights_hash), meta.frame_skip, meta.delay)
+            policy = contender.policy
+            return Traits(str(policy.meta.weights_hash), policy.body.frame_skip, policy.body.delay)
         player = self.rated.players[contender.id]
         return Traits(player.version, player.frame_skip, 0, player.any_frame_skip)
 

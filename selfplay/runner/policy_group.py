@@ -91,7 +91,7 @@ class PolicyGroup:
         groups: dict[int, list[Member]] = {}
         for policy, rows in players:
             if len(rows):
-                groups.setdefault(policy.meta.frame_skip, []).append((policy.network, torch.from_numpy(rows)))
+                groups.setdefault(policy.body.frame_skip, []).append((policy.network, torch.from_numpy(rows)))
         return [
             _Group(skip, members[0][0].heads, NetworkGroup(members, self._memory)) for skip, members in groups.items()
         ]

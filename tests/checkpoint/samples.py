@@ -13,6 +13,7 @@ import pytest
 
 from selfplay.checkpoint import ActionHeads, LearnerMeta, NetworkSpec, PolicyMeta, RunDir, save_policy
 from selfplay.checkpoint.store import MANIFEST, open_folder, write_folder
+from tests.support.fight_policies import meta_fields
 
 CREATED = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 NETWORK = NetworkSpec(obs_width=4, hidden=(3, 2))
@@ -41,13 +42,10 @@ def policy_meta(iteration: int = 0, **changes: Any) -> PolicyMeta:
         "actions": ActionHeads(binary=8, sizes=(17, 17, 17, 17, 5)),
         "encoder_version": 1,
         "frame_skip": 2,
-        "delay": 0,
-        "characters": ("mewtwo",),
-        "stage": "final_destination",
         "created": CREATED,
         "config": {"ppo": {"gamma": 0.99}},
     }
-    return PolicyMeta(**(fields | changes))
+    return PolicyMeta(**meta_fields(**(fields | changes)))
 
 
 def learner_meta(iteration: int = 0, **changes: Any) -> LearnerMeta:

@@ -97,8 +97,8 @@ def test_weights_are_those_of_the_metadata(run):
 
 
 def test_any_folder_may_hold_a_policy(tmp_path):
-    path = save_policy(tmp_path / "imitation", policy_meta(0, id="imitation", characters=("fox", "mewtwo")), params())
-    assert load_generation(path)[0].characters == ("fox", "mewtwo")
+    path = save_policy(tmp_path / "imitation", policy_meta(0, id="imitation", character="fox"), params())
+    assert load_generation(path)[0].body["character"] == "fox"
 
 
 def test_generations_are_listed_by_iteration(run):

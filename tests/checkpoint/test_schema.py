@@ -73,9 +73,9 @@ def test_large_documents_are_refused():
         ({"id": ""}, "id"),
         ({"id": "gen_8"}, "gen_8 must be of iteration 8"),
         ({"iteration": -1}, "iteration"),
-        ({"frame_skip": 0}, "frame_skip"),
-        ({"delay": -1}, "delay"),
-        ({"characters": []}, "characters"),
+        ({"game": ""}, "game"),
+        ({"body": {"delay": [1]}}, "body.delay"),
+        ({"delay": 0}, "delay"),  # of an older format
         ({"created": "yesterday"}, "created"),
         ({"created": datetime(2026, 1, 1).isoformat()}, "created"),  # no time zone
         ({"weights_hash": "abc"}, "weights_hash"),
@@ -104,18 +104,18 @@ def test_metadata_is_frozen():
 
 
 def rename(document):
-    return {("stage" if name == "map" else name): value for name, value in document.items()}
+    return {("game" if name == "map" else name): value for name, value in document.items()}
 
 
-def add_delay(document):
-    return {"delay": 0, **document}
+def add_body(document):
+    return {"body": policy_meta(1).body, **document}
 
 
 def test_migrations_run_in_order_from_the_version_of_the_document():
-    table = (rename, add_delay)
+    table = (rename, add_body)
     newest = to_document(policy_meta(1), table)
     assert newest["format_version"] == 3
-    oldest = {("map" if name == "stage" else name): value for name, value in newest.items() if name != "delay"}
+    oldest = {("map" if name == "game" else name): value for name, value in newest.items() if name != "body"}
     middle = rename(oldest)
     for version, document in enumerate((oldest, middle, newest), 1):
         meta = from_document(PolicyMeta, document | {"format_version": version}, table, "x")

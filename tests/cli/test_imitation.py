@@ -89,9 +89,9 @@ def test_a_backbone_with_memory_learns_from_windows():
         (["--game-type", "kuun"], ["--game-type kuun", "did you mean kuhn?"]),
         (
             ["--game-type", "kuhn", "--cache", "there"],
-            ["--cache is a setting of fights", "kuhn has"],
+            ["--cache goes with --game-type mock or dolphin", "kuhn has"],
         ),
-        (["--game-type", "kuhn", "--set", "learn.button_limit=3"], ["--set learn.button_limit is a setting of fights"]),
+        (["--game-type", "kuhn", "--set", "learn.button_limit=3"], ["--set learn.button_limit goes with"]),
         (["--no-cache", "--cache", "there"], ["--no-cache and --cache exclude each other"]),
     ],
 )

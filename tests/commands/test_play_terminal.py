@@ -25,7 +25,7 @@ from tests.checkpoint.samples import save_generation
 from tests.policy.networks import network, policy_meta
 
 
-def policy_for(game, kind="mlp", **changes):
+def policy_for(game, /, kind="mlp", **changes):
     sizes = tuple(np.atleast_1d(game.num_actions).tolist())
     spec = NetworkSpec(kind=kind, obs_width=game.obs_width, hidden=(8, 8))
     heads = ActionHeads(binary=0, sizes=sizes)
@@ -310,7 +310,7 @@ def kuhn_run(tmp_path):
     run = create_run(tmp_path / "run")
     run.write_run({})
     for iteration in (0, 10):
-        policy = policy_for(GAMES["kuhn"].single(), config={"game": {"type": "kuhn"}}, iteration=iteration)
+        policy = policy_for(GAMES["kuhn"].single(), game="kuhn", iteration=iteration)
         save_generation(run, policy.meta, parameters_of(policy.network))
     return run
 

@@ -84,7 +84,7 @@ def test_generations_of_a_run_play_and_one_alone_plays_itself(tmp_path, monkeypa
         (["--game-type", NIM], f"players of {NIM} are named by --players A,B, without"),
         (["--game-type", NIM, "--bot", "random"], "without --bot, --policy and --opponent (scripted: random, perfect)"),
         (["--game-type", NIM, "--opponent", "random"], "without --bot, --policy and --opponent"),
-        (["--game-type", NIM, "--players", "perfect", "--stage", "battlefield"], "--stage is a setting of fights"),
+        (["--game-type", NIM, "--players", "perfect", "--stage", "battlefield"], "--stage goes with --game-type mock"),
         (["--game-type", NIM, "--players", "perfct,random"], "did you mean 'perfect'"),
         (["--game-type", NIM, "--players", "perfect", "--games", "0"], "--games 0: at least 1 is needed"),
         (["--game-type", NIM, "--players", "perfect", "--out", __file__], f"--out {__file__}: exists already"),

@@ -127,10 +127,6 @@ def test_marks_stand_beside_settings_or_whole_groups():
     assert {"run.checkpoint", "guard.loop_timeout", "emulator.headless"} <= MAY_CHANGE
     assert set(marked(Config, Mark.STARTS_PROGRAM)) == {"game.dolphin", "game.iso"}
     assert marked(Config, Mark.JOINS_CLUSTER) == marked(DialogueConfig, Mark.JOINS_CLUSTER) == ("run.ray_address",)
-    assert "game.type" not in marked(Config, Mark.FIGHTS_ONLY, Mark.REAL_GAMES_ONLY)
-    assert set(marked(Config, Mark.REAL_GAMES_ONLY)) - {"game.dolphin", "game.iso"} == {
-        f"emulator.{name}" for name in Config().emulator.__class__.model_fields
-    }
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,14 @@ def test_a_policy_for_other_observations_is_refused(tmp_path):
 
 
 def test_games_are_played_where_the_first_policy_is_at_home(run, tmp_path):
-    other = save(tmp_path / "other", 1, characters=("mewtwo", "fox"), stage="final_destination", config={})
+    other = save(
+        tmp_path / "other",
+        1,
+        character="mewtwo",
+        opponent_character="fox",
+        stage="final_destination",
+        max_episode_frames=3600,
+    )
     ours, theirs, scripted = contender(str(run.path)), contender(str(other.path)), contender("random")
     assert home_rules((ours, theirs)) == (("fox", "fox"), Rules("battlefield", 120))
     assert home_rules((theirs, ours)) == (("mewtwo", "fox"), Rules())
@@ -66,8 +73,8 @@ def test_what_a_person_chooses_goes_before_what_a_policy_is_used_to(run):
 
 
 def test_the_first_policy_says_which_game_is_played(run, tmp_path):
-    kuhn = save(tmp_path / "kuhn", 0, config={"game": {"type": "kuhn"}}, encoder_version=1)
-    real = save(tmp_path / "real", 0, config={"game": {"type": "dolphin"}})
+    kuhn = save(tmp_path / "kuhn", 0, game="kuhn", encoder_version=1)
+    real = save(tmp_path / "real", 0, game="dolphin")
     fight, poker = str(run.path), str(kuhn.path)
     assert contenders(["random", fight])[1] == contenders([str(real.path), fight])[1] == "mock"
     players, game = contenders(["equilibrium", poker])
@@ -95,6 +102,6 @@ def test_the_first_policy_says_which_game_is_played(run, tmp_path):
 )
 def test_settings_of_fights_are_refused_elsewhere(flag, given):
     players = (Contender("random"), Contender("equilibrium"))
-    assert home_rules(players, "kuhn") == (("none", "none"), Rules("none", game="kuhn"))
-    with pytest.raises(ConfigError, match=f"^{flag} is a setting of fights; kuhn has no use for it"):
+    assert home_rules(players, "kuhn") == (("mewtwo", "mewtwo"), Rules(game="kuhn"))
+    with pytest.raises(ConfigError, match=f"^{flag} goes with .* mock or dolphin; --game-type kuhn has"):
         choices(**given, game="kuhn")

@@ -63,7 +63,7 @@ def test_policies_of_games_that_are_no_fights_are_exported_too(game, network, ki
     assert done.difference < TOLERANCE / 10
     about = json.loads(done.about.read_text())
     assert [part["name"] for part in about["logits"]] == ["action"]
-    assert "characters" not in about
+    assert "character" not in about
 
 
 def test_an_onnx_file_says_what_it_is(saved, tmp_path):

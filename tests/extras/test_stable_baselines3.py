@@ -23,7 +23,7 @@ pytestmark = [
 
 
 def test_a_model_of_the_page_is_rated(tmp_path, monkeypatch):
-    save(tmp_path / "checkpoints/self_play", 0, config={"game": {"type": "mock"}, "ppo": {}})
+    save(tmp_path / "checkpoints/self_play", 0, config={"ppo": {}})
     monkeypatch.chdir(tmp_path)
     learn, play = BLOCK.findall((ROOT / "docs/environments.md").read_text(encoding="utf-8"))
     assert len(learn.strip().splitlines()) <= 10

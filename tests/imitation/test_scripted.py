@@ -8,11 +8,13 @@ from functools import partial
 import numpy as np
 import pytest
 
+from envs.melee.rated import FightBody
 from envs.registry import find_game
 from selfplay import load_policy
 from selfplay.checkpoint import RunDir
 from selfplay.checkpoint.policies import find_policies
 from selfplay.cli.ppo import parse
+from selfplay.config.defaults import trained_on
 from selfplay.config.imitation import NetworkConfig
 from selfplay.config.resolve import resolve_ppo
 from selfplay.errors import ConfigError, RunExistsError
@@ -60,8 +62,9 @@ def test_it_says_what_it_does_and_what_it_made(tmp_path):
     assert ": validation loss " in last
     meta = policy.meta
     assert by_imitation(meta)
-    assert learned_characters(meta) == meta.characters == ("mewtwo",)
-    assert (meta.frame_skip, meta.delay, meta.stage, meta.network.hidden) == (4, 0, "final_destination", (8,))
+    assert learned_characters(meta) == ("mewtwo",)
+    body = FightBody("mewtwo", None, "final_destination", 3600, 60, frame_skip=4, delay=0)
+    assert (policy.body, meta.network.hidden) == (body, (8,))
     assert [path.name for path in (tmp_path / "cache").iterdir()] == [meta.id.removeprefix("scripted_")]
 
 
@@ -94,8 +97,8 @@ def test_another_recipe_makes_another(made, changes, tmp_path):
     other = imitate_scripted(replace(SMALL, epochs=1, **changes), folder, lambda line: None)
     assert other.meta.id != policy.meta.id
     assert len(list(folder.iterdir())) == 2
-    assert (other.meta.frame_skip, other.meta.delay) == (changes.get("frame_skip", 4), changes.get("delay", 0))
-    assert other.meta.characters == tuple(dict.fromkeys(changes.get("characters", ("mewtwo",))))
+    assert (other.body.frame_skip, other.body.delay) == (changes.get("frame_skip", 4), changes.get("delay", 0))
+    assert trained_on(other.meta).characters == changes.get("characters", ("mewtwo", "mewtwo"))
 
 
 def test_the_same_recipe_makes_the_same_weights(made, tmp_path):
@@ -233,7 +236,7 @@ def test_real_games_start_from_games_of_the_mock(monkeypatch, small, tmp_path):
     config, _ = resolved(*flags, "--character", "fox")
     assert config.run.pretrained == "scripted"
     policy = app._start_policy(config, tmp_path, lambda line: None, lambda: False)
-    assert (policy.meta.characters, policy.meta.delay) == (("fox",), 2)
+    assert (policy.body.character, policy.body.delay) == ("fox", 2)
     config, notices = resolved(*flags, "--opponent-character", "luigi")
     assert config.run.pretrained is None
     assert any("has no luigi" in line for line in notices)
@@ -257,7 +260,7 @@ def test_a_run_starts_from_it_and_a_resumed_one_has_its_own_copy(tmp_path, small
     first = load_policy(folder / "generations" / "gen_0").meta
     assert first.weights_hash == load_policy(kept).meta.weights_hash
     assert first.parent == f"scripted_{kept.name}"
-    assert first.characters == load_policy(kept).meta.characters == ("mewtwo", "fox")
+    assert trained_on(first).characters == trained_on(load_policy(kept).meta).characters == ("mewtwo", "fox")
     assert RunDir(folder).read_run()["config"]["run"]["pretrained"] == "scripted"
     assert not [path for path in find_policies(folder.parent) if CACHE in path.parts]
     shutil.rmtree(kept)

@@ -81,11 +81,11 @@ def test_the_policies_load_and_say_where_they_come_from(finished, which):
     meta = policy.meta
     assert load_generation(folder / "imitation" / f"{which}_policy")[0].weights_hash == meta.weights_hash
     assert game_of(meta) == "mock"
-    assert (meta.frame_skip, meta.delay, meta.stage) == (5, 2, "final_destination")
+    assert (policy.body.frame_skip, policy.body.delay, policy.body.stage) == (5, 2, "final_destination")
     told = meta.config["imitation"]
     decisions = told["replays"]["rows_by_character"]
     assert set(decisions) == {"fox", "mewtwo"}
-    assert meta.characters == (max(decisions, key=decisions.get),)  # (mine, theirs) for all who read it
+    assert policy.body.character == max(decisions, key=decisions.get)
     assert told["learn"]["epochs"] == 3
     assert told["replays"]["games"] == {"train": 3, "validation": 1}
     assert told["losses"]["policy"]["all"] < told["losses"]["marginals"]["all"]

@@ -9,6 +9,7 @@ import torch
 from envs.melee.observation import ENCODER_VERSION
 from selfplay.checkpoint import ActionHeads, NetworkSpec, PolicyMeta
 from selfplay.policy.network import ActorCritic, build_network
+from tests.support.fight_policies import meta_fields
 
 SPEC = NetworkSpec(obs_width=4, hidden=(8, 8))
 HEADS = ActionHeads(binary=2, sizes=(3, 3, 2))
@@ -47,10 +48,7 @@ def policy_meta(iteration: int = 0, **changes: Any) -> PolicyMeta:
         "network": SPEC,
         "actions": HEADS,
         "encoder_version": ENCODER_VERSION,
-        "frame_skip": 4,
         "delay": 2,
-        "characters": ("mewtwo",),
-        "stage": "final_destination",
         "created": datetime(2026, 1, 2, tzinfo=UTC),
     }
-    return PolicyMeta(**(fields | changes))
+    return PolicyMeta(**meta_fields(**(fields | changes)))

@@ -18,6 +18,7 @@ from selfplay.policy.backbones import LAYERS
 from selfplay.policy.network import KINDS, build_network
 from selfplay.policy.opponent import load_opponent
 from selfplay.policy.policy import parameters_of
+from tests.support.fight_policies import meta_fields
 
 pytestmark = pytest.mark.usefixtures("compiled_rules")
 
@@ -34,11 +35,9 @@ def save(folder, kind="mlp", **changes):
         "encoder_version": ENCODER_VERSION,
         "frame_skip": 3,
         "delay": 2,
-        "characters": ("mewtwo",),
-        "stage": "final_destination",
         "created": datetime(2026, 1, 2, tzinfo=UTC),
     }
-    meta = PolicyMeta(**fields | changes)
+    meta = PolicyMeta(**meta_fields(**fields | changes))
     network = build_network(meta.network, meta.actions, torch.Generator().manual_seed(0))
     with torch.no_grad():
         network.out.weight[:-1] *= 100.0  # opinions

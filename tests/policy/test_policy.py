@@ -41,7 +41,7 @@ def test_a_policy_plays_the_same_after_export_and_loading(tmp_path):
 def test_a_loaded_policy_knows_its_file_and_cannot_learn_by_accident(tmp_path):
     save(tmp_path / "mine", frame_skip=3, delay=1)
     policy = load_policy(str(tmp_path / "mine"))
-    assert (policy.meta.frame_skip, policy.meta.delay, policy.meta.id) == (3, 1, "gen_7")
+    assert (policy.body.frame_skip, policy.body.delay, policy.meta.id) == (3, 1, "gen_7")
     assert policy.meta.weights_hash == load_checkpoint(tmp_path / "mine").meta.weights_hash
     assert not any(parameter.requires_grad for parameter in policy.network.parameters())
     assert not policy.network.training
@@ -56,8 +56,24 @@ def test_a_run_gives_its_newest_generation(tmp_path):
 
 def test_a_game_of_a_package_that_is_gone_is_named(tmp_path):
     """Not the versions of observations, which are another game's."""
-    save(tmp_path / "gen_7", config={"game": {"type": "chase"}}, encoder_version=3)
+    save(tmp_path / "gen_7", game="chase", encoder_version=3)
     with pytest.raises(IncompatibleError, match=r"^the game 'chase' is not known here; .*group selfplay\.games"):
+        load_policy(tmp_path / "gen_7")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"frame_skip": 0}, "frame_skip and max_episode_frames are at least 1"),
+        ({"delay": "soon"}, r"delay: .* integer"),
+        ({"stage": "../x"}, "no name of a character or a stage"),
+        ({"game": "kuhn", "body": {"delay": 0}}, "delay: Unexpected keyword argument"),
+        ({"body": {}}, r"character: Field required \(and 6 more\)"),
+    ],
+)
+def test_a_file_with_a_body_that_the_game_does_not_have_is_refused(tmp_path, changes, words):
+    save(tmp_path / "gen_7", encoder_version=1, **changes)
+    with pytest.raises(IncompatibleError, match=rf"^gen_7: its file does not say what a policy of .* needs: .*{words}"):
         load_policy(tmp_path / "gen_7")
 
 

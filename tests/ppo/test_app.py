@@ -6,6 +6,7 @@ import pytest
 
 from selfplay import load_policy
 from selfplay.checkpoint import RunDir
+from selfplay.config.defaults import trained_on
 from selfplay.errors import ConfigError
 from selfplay.league.ledger import read_records
 from selfplay.ppo.learner import Learner
@@ -40,9 +41,10 @@ def test_a_pretrained_policy_plays_at_iteration_0_as_it_did(pretrained, teacher)
 
 
 def test_what_a_pretrained_policy_was_made_with_comes_with_it(pretrained):
-    meta = load_policy(pretrained).meta
+    policy = load_policy(pretrained)
+    meta = policy.meta
     assert (meta.network.hidden, meta.network.activation) == ((12, 6), "relu")
-    assert (meta.frame_skip, meta.delay) == (3, 2)
+    assert (policy.body.frame_skip, policy.body.delay) == (3, 2)
     game = RunDir(pretrained).read_run()["config"]["game"]
     assert (game["frame_skip"], game["delay"]) == (3, 2)
 
@@ -78,7 +80,7 @@ def test_two_characters_are_both_learned_and_rated_both_ways(tmp_path):
     code, text = train(folder, "--timesteps", 3 * ITERATION, "--save-interval", 1, *flags)
     assert code == 0
     assert "game.opponent_character: fox" in text
-    assert load_policy(folder).meta.characters == ("mewtwo", "fox")
+    assert trained_on(load_policy(folder).meta).characters == ("mewtwo", "fox")
     games = list(read_records(folder / "ledger.jsonl"))
     assert all(game.facts["stage"] == "battlefield" for game in games)
     seatings = {}

@@ -153,10 +153,11 @@ def test_what_belongs_to_the_machine_may_change_when_a_run_is_resumed(emulators,
         train(folder, "--cpu-level", 3, resume=True)
 
 
-def test_runs_of_before_there_were_emulators_load():
-    old = parse(["--preset", "none"]).config.model_dump(mode="json")
-    del old["emulator"]
-    assert Config.model_validate(old) == parse(["--preset", "none"]).config
+def test_a_run_of_the_mock_keeps_no_settings_of_emulators_and_loads():
+    config = parse(["--preset", "none"]).config
+    saved = config.model_dump(mode="json")
+    assert "emulator" not in saved
+    assert Config.model_validate(saved) == config
 
 
 def test_rating_games_have_the_slots_behind_those_of_training():

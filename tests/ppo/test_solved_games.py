@@ -56,7 +56,7 @@ def test_every_small_game_trains(tmp_path, name):
         GAMES[name].obs_width,
         GAMES[name].actions.sizes,
     )
-    assert (policy.meta.frame_skip, policy.meta.delay, policy.meta.characters) == (1, 0, ("none",))
+    assert (policy.body.frame_skip, policy.body.delay, policy.meta.body) == (1, 0, {})
 
 
 def test_reports_say_what_there_is_and_nothing_of_stocks(kuhn):
@@ -219,7 +219,7 @@ def test_policies_are_asked_in_every_state_and_never_choose_what_is_not_legal(ku
     ],
 )
 def test_settings_of_fights_are_refused_by_name(tmp_path, arguments, flag):
-    with pytest.raises(ConfigError, match=f"^{flag} is a setting of fights; --game-type kuhn") as caught:
+    with pytest.raises(ConfigError, match=f"^{flag} goes with --game-type mock or dolphin; --game-type kuhn") as caught:
         train(tmp_path / "run", "kuhn", *arguments)
     assert caught.value.exit_code == 2
     assert not (tmp_path / "run").exists()
@@ -248,7 +248,7 @@ def test_health_of_small_games_does_not_ask_for_exploration():
     sure = one.model_copy(update={"update": one.update.model_copy(update={"entropy": 0.1, "approx_kl": 9.0})})
     found = {}
     for fights in (True, False):
-        health = Health(fights=fights)
+        health = Health(GAMES["mock" if fights else "kuhn"].health)
         for i in range(MIN_ITERATIONS):
             health.observe({"iteration": i + 1, **sure.flat()})
         found[fights] = {finding.name for finding in health.findings()}

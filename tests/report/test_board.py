@@ -220,15 +220,6 @@ def test_settings_that_are_not_set_are_not_shown(tmp_path):
     assert pairs == [("num games", "10"), ("seed", "3")]
 
 
-def test_settings_that_do_not_apply_are_not_shown(tmp_path):
-    content = dataclasses.replace(subject(tmp_path / "run"), unused=("ppo.rollout_length", "run.seed"))
-    text = Parsed(page(content)).text
-    assert "num games" in text
-    assert "seed3" not in text
-    assert "Ppo" not in text
-    assert "PPO" not in text
-
-
 @pytest.mark.full
 def test_of_a_long_game_the_end_is_shown_and_the_page_says_what_is_cut(tmp_path):
     frames = int(60 * LONGEST_S) + 600

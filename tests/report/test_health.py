@@ -1,7 +1,7 @@
 import pytest
 
 from selfplay.report import health as rules
-from selfplay.report.health import EPISODES, MIN_ITERATIONS, MIRROR_GAMES, RULES, WINDOW, Health
+from selfplay.report.health import EPISODES, GAME_RULES, MIN_ITERATIONS, MIRROR_GAMES, RULES, WINDOW, Health
 from selfplay.report.metrics import Pace, Play
 from tests.report.make import UPDATE, report
 
@@ -146,7 +146,7 @@ def test_a_loss_that_was_not_finite_is_null_on_disk():
 
 
 def test_every_rule_is_tested():
-    assert {*BAD, "restarts"} == set(RULES)
+    assert {*BAD, "restarts"} == {*RULES, *GAME_RULES}
 
 
 def test_crashes_within_the_window_count():

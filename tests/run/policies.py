@@ -12,6 +12,7 @@ from selfplay.checkpoint import ActionHeads, NetworkSpec, PolicyMeta, create_run
 from selfplay.policy.network import build_network
 from selfplay.policy.policy import parameters_of
 from tests.checkpoint.samples import save_generation
+from tests.support.fight_policies import meta_fields
 
 SPEC = NetworkSpec(obs_width=OBS_WIDTH, hidden=(8,))
 HEADS = ActionHeads(binary=ACTION_SPEC.binary, sizes=ACTION_SPEC.sizes)
@@ -24,7 +25,7 @@ def save_imitation(folder, kind="mlp", window=5, **changes):
     fields = {
         "frame_skip": 3,
         "delay": 2,
-        "characters": ("fox",),
+        "character": "fox",
         "stage": "battlefield",
         "encoder_version": ENCODER_VERSION,
     } | changes
@@ -33,8 +34,8 @@ def save_imitation(folder, kind="mlp", window=5, **changes):
         network=spec,
         actions=HEADS,
         created=datetime(2026, 1, 1, tzinfo=UTC),
-        config={"game": {"type": "mock"}, "imitation": {}},
-        **fields,
+        config={"imitation": {}},
+        **meta_fields(**fields),
     )
     network = build_network(spec, HEADS, torch.Generator().manual_seed(1))
     with torch.no_grad():
@@ -48,11 +49,9 @@ def save(folder, *iterations, spec=SPEC, heads=HEADS, **changes):
     run.write_run({})
     for iteration in iterations:
         fields = {
-            "frame_skip": 4,
-            "delay": 0,
-            "characters": ("fox",),
+            "character": "fox",
             "stage": "battlefield",
-            "config": {"game": {"max_episode_frames": 120}},
+            "max_episode_frames": 120,
             "encoder_version": ENCODER_VERSION,
         } | changes
         meta = PolicyMeta(
@@ -61,7 +60,7 @@ def save(folder, *iterations, spec=SPEC, heads=HEADS, **changes):
             network=spec,
             actions=heads,
             created=datetime(2026, 1, 1, tzinfo=UTC),
-            **fields,
+            **meta_fields(**fields),
         )
         generator = torch.Generator().manual_seed(iteration)
         save_generation(run, meta, parameters_of(build_network(spec, heads, generator)))
@@ -74,5 +73,4 @@ def save_other(folder, game, kind="mlp"):
     entry = find_game(game)
     spec = NetworkSpec(kind=kind, obs_width=entry.obs_width, hidden=(16, 16))
     heads = ActionHeads(binary=0, sizes=entry.actions.sizes)
-    config = {"game": {"type": game}}
-    return save(folder, 3, spec=spec, heads=heads, config=config, encoder_version=entry.encoder_version).path
+    return save(folder, 3, spec=spec, heads=heads, game=game, encoder_version=entry.encoder_version).path

@@ -1,6 +1,7 @@
 """Games from outside through the whole trainer: train, resume, rate, evaluate, exploit."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -11,13 +12,24 @@ from envs.plugins import allow
 from selfplay.checkpoint import RunDir, load_latest_learner
 from selfplay.checkpoint.generations import read_policy_meta
 from selfplay.commands.exploit import exploit
+from selfplay.commands.export import described
+from selfplay.commands.leaderboard_page import write_run
+from selfplay.config.ppo_cli import parse
 from selfplay.errors import ConfigError
 from selfplay.evaluation.evaluate import evaluate
 from selfplay.evaluation.players import contenders, home_rules
+from selfplay.league.leaderboard import analyse
+from selfplay.league.ledger import read_games
 from selfplay.league.modes import MODES
+from selfplay.policy.policy import load_policy
 from tests.run.runs import assert_equal_runs, train
 from tests.support.cases import first_alone
 
+MELEE = re.compile(
+    "(?i)stock|stage|character|ledge(?!r)|slippi|dolphin|percent|fox|frame.skip|delay"
+    '|(?<!"gate": )(?<!memory_at_start": )"none"'
+)
+TIC_TAC_TOE = "selfplay.examples.tic_tac_toe:TicTacToe"
 NIM, DUEL, UNCOUNTED = (f"tests.envs.games:{name}" for name in ("Nim", "Duel", "Uncounted"))
 DUELS, CLIMBS = (f"tests.envs.vector_environments:{name}" for name in ("Duels", "next_step"))
 SMALL = ("--num-games", 8, "--rollout-length", 16, "--hidden", "16", "--batch-size", "64", "--save-interval", 2)
@@ -33,6 +45,23 @@ def test_a_resumed_run_equals_one_that_was_not_stopped(tmp_path, game, host):
     learner = load_latest_learner(RunDir(tmp_path / "parts"))
     assert any(array.any() for name, array in learner.arrays.items() if name.endswith("/history"))
     assert_equal_runs(tmp_path / "whole", tmp_path / "parts", generations=[f"gen_{i}" for i in range(0, 9, 2)])
+
+
+def test_a_run_of_a_game_without_fights_has_no_word_of_melee(tmp_path, capsys):
+    size, folder = ("--num-games", 8, "--rollout-length", 16, "--hidden", "16"), tmp_path / "run"
+    _, shown = train(folder, "--game-type", TIC_TAC_TOE, "--timesteps", 2 * ITERATION, "--track-elo", size=size)
+    with pytest.raises(SystemExit):
+        parse(["--game-type", TIC_TAC_TOE, "--help"])
+    write_run(folder, analyse(read_games(folder / "ledger.jsonl")), folder / "page.html", lambda text: None)
+    files = [path for path in folder.rglob("*") if path.suffix in (".json", ".jsonl", ".txt")]
+    assert {path.name for path in files} >= {"run.json", "policy.json", "learner.json", "summary.json", "log.txt"}
+    texts = {str(path.relative_to(folder)): path.read_text() for path in files}
+    texts |= {"help": capsys.readouterr().out, "shown": shown}
+    texts |= {"page": re.sub(r"(?s)<(script|style).*?</\1>", "", (folder / "page.html").read_text())}
+    texts |= {"export": json.dumps(described(load_policy(folder)))}
+    found = {(name, word) for name, text in texts.items() for word in MELEE.findall(text)}
+    assert not found
+    assert read_policy_meta(folder / "generations" / "gen_2").body == {}
 
 
 @pytest.mark.parametrize("game", [UNCOUNTED, DUELS, CLIMBS])

@@ -47,7 +47,7 @@ def test_two_steps_need_no_other_flag_and_begin_as_the_policy_plays(policy, tmp_
     before, first = load_policy(policy), load_policy(tmp_path / "run" / "generations" / "gen_0")
     assert first.meta.weights_hash == before.meta.weights_hash
     assert first.meta.network == before.meta.network
-    assert (first.meta.frame_skip, first.meta.delay) == (3, 2)
+    assert (first.body.frame_skip, first.body.delay) == (3, 2)
     np.testing.assert_array_equal(decisions(before), decisions(first))
     for line in ("ppo.teacher_kl: 0.01", "ppo.critic_burn_in: 0"):
         assert f"    {line}\n" in text

@@ -75,7 +75,7 @@ def test_in_the_long_run_the_share_is_kept(share):
 
 @pytest.fixture(scope="module")
 def contenders(tmp_path_factory):
-    run = save(tmp_path_factory.mktemp("rated") / "run", 0, 5, characters=("mewtwo",))
+    run = save(tmp_path_factory.mktemp("rated") / "run", 0, 5, character="mewtwo")
     return {name: contender(name, run) for name in PLAYERS}
 
 

@@ -17,6 +17,7 @@ from selfplay.policy.network import build_network
 from selfplay.policy.policy import Policy
 from selfplay.runner import match
 from selfplay.runner.match import Contender, Rules, Traits, fight_scores, play, play_in_threads, stats_of
+from tests.support.fight_policies import meta_fields
 
 RULES = Rules(max_episode_frames=240)
 MEWTWO = ("mewtwo", "mewtwo")
@@ -31,10 +32,7 @@ def policy(frame_skip=4, delay=0, seed=0):
         network=spec,
         actions=heads,
         encoder_version=ENCODER_VERSION,
-        frame_skip=frame_skip,
-        delay=delay,
-        characters=("mewtwo",),
-        stage="final_destination",
+        **meta_fields(frame_skip=frame_skip, delay=delay),
         created=datetime(2026, 1, 1, tzinfo=UTC),
     )
     return Policy(meta, build_network(spec, heads, torch.Generator().manual_seed(seed)).eval())
@@ -217,7 +215,7 @@ def masked_policy(game):
     entry = find_game(game)
     spec = NetworkSpec(obs_width=entry.obs_width, hidden=(8,))
     heads = ActionHeads(binary=entry.actions.binary, sizes=entry.actions.sizes)
-    meta = policy().meta.model_copy(update={"network": spec, "actions": heads, "frame_skip": 1})
+    meta = policy().meta.model_copy(update={"network": spec, "actions": heads, "game": game, "body": {}})
     return Policy(meta, build_network(spec, heads, torch.Generator().manual_seed(0)).eval())
 
 

@@ -46,7 +46,7 @@ PAGES = {
 def home(tmp_path_factory):
     """A folder with what the commands of the guide leave: a run with rating games, and replay files."""
     folder = tmp_path_factory.mktemp("home")
-    run_folder = save(folder / "checkpoints/self_play", 0, 20, 40, 100, config={"game": {"type": "mock"}, "ppo": {}})
+    run_folder = save(folder / "checkpoints/self_play", 0, 20, 40, 100, config={"ppo": {}})
     with Ledger.open(run_folder.ledger) as ledger:
         ledger.append(series([("gen_40", "gen_20", "win"), ("gen_20", "random", "draw"), ("gen_40", "random", "win")]))
     size = ("--bot", "idle", "--games", 2, "--max-episode-frames", 4800, "--character", "mewtwo")

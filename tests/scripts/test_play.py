@@ -55,7 +55,7 @@ def test_nothing_is_added_if_a_file_is_no_game(run, tmp_path):  # noqa: F811
 
 def test_games_against_a_policy_are_kept_beside_the_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    save_imitation(tmp_path / "policy", characters=("fox", "marth"))
+    save_imitation(tmp_path / "policy", opponent_character="marth")
     (game,) = saved(tmp_path, page_game(name="Ada"))
     folder = games_folder(None)
     assert folder == CHECKPOINTS / "people" / "games"

@@ -152,7 +152,7 @@ def test_checkpoints_load_as_the_guide_says(path):
     assert checkpoint.params
     policy = load_policy(path / "generations" / "gen_8")
     assert policy.meta.parent == "gen_6"
-    assert policy.meta.characters == ("mewtwo",)
+    assert policy.body.character == "mewtwo"
 
 
 def test_typed_again_it_takes_the_next_name(first, folder, path):

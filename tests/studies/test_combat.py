@@ -69,4 +69,4 @@ def test_a_run_that_does_not_fight_misses_a_bar(change, what):
 
 
 def test_policies_of_the_preset_before_are_here():
-    assert {load_policy(path).meta.characters for path in BEFORE.iterdir()} == {("mewtwo",)}
+    assert {load_policy(path).body.character for path in BEFORE.iterdir()} == {"mewtwo"}

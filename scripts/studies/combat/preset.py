@@ -46,7 +46,7 @@ def measured(policy: Contender, games: int, seed: int) -> dict[str, Any]:
     characters, rules = home_rules((policy,))
     opponents = [Contender(name) for name in bots.LADDER]
     before = [Contender(path.name, load_policy(path)) for path in sorted(BEFORE.iterdir())]
-    opponents += [other for other in before if other.policy and set(other.policy.meta.characters) == set(characters)]
+    opponents += [other for other in before if other.policy and set(home_rules((other,))[0]) == set(characters)]
     return {
         "mirror": mirror(policy, characters, games, 10_000 + seed, rules.stage),
         "scores": scores(policy, opponents, characters, rules, games, 20_000 + seed),

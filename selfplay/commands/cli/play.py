@@ -105,7 +105,7 @@ def check(options: argparse.Namespace) -> Home | tuple[Path, str]:
     folder = find_folder(options.what)
     game = MOCK if folder is None else game_in(folder)
     check_game_type(options.what or str(folder or SHIPPED), game, options.game_type)
-    fight = folder is None or find_game(game).fighter
+    fight = folder is None or find_game(game).show == "film"
     if wrong := _given(options, _FOR_THE_TERMINAL if fight else (*_FOR_PAGES, "add")):
         where = "on a page, where all is chosen" if fight else "in the terminal"
         raise ConfigError(f"{wrong[0]} has no use here: {game} is played {where}")

@@ -12,6 +12,7 @@ from envs.melee.state import FPS
 from envs.melee.tables import STAGES
 from envs.registry import find_character, find_game
 from selfplay.commands.play.home import LONGEST, Home, check_choices
+from selfplay.config.defaults import trained_on
 from selfplay.evaluation.named_players import MOCK
 from selfplay.evaluation.players import home_rules
 from selfplay.league.anchors import find_table
@@ -145,7 +146,7 @@ def _ratings(home: Home, characters: tuple[str, str], rules: Rules) -> Ratings:
 
 
 def _policy(name: str, policy: Policy, ratings: Ratings, served: bool) -> Opponent:
-    meta = policy.meta
+    meta, home = policy.meta, trained_on(policy.meta)
     data = None if served and meta.network.kind not in PLAYED else browser_policy(policy)
     number = generation_number(meta.id)
     elo, interval = ratings.get(Path(name).name, (None, None))
@@ -157,10 +158,10 @@ def _policy(name: str, policy: Policy, ratings: Ratings, served: bool) -> Oppone
         elo=elo,
         interval=interval,
         generation=number,
-        characters=(meta.characters[0], meta.characters[-1]),
-        stage=meta.stage,
-        delay=meta.delay,
-        frame_skip=meta.frame_skip,
+        characters=home.characters,
+        stage=home.stage,
+        delay=home.delay,
+        frame_skip=home.frame_skip,
         description=policy_description(policy) if data is None else data.description,
         weights=None if data is None else data.weights,
     )

@@ -23,6 +23,7 @@ from selfplay.league.leaderboard import analyse
 from selfplay.league.people import VERSION, person_id, record_game, run_games
 from selfplay.league.records import OUTSIDE, GameRecord, Seat, generation_number
 from selfplay.league.render import interval
+from selfplay.policy.played_game import body_of
 from selfplay.ppo.rating import RatingSettings, config_of, fight_record, settings_of
 from selfplay.report.fight.show import write_slp
 from selfplay.report.tree import counted
@@ -152,10 +153,11 @@ def _policy_differs(run: RunDir, settings: RatingSettings, played: PolicySeat, g
         return f"{played.id} has other weights in the run than in this game."
     presses = game.presses()
     decisions = presses["frame"][presses["seat"] == seat]
-    if played.frame_skip != meta.frame_skip or (decisions % meta.frame_skip).any():
-        return f"{played.id} decides every {meta.frame_skip} frames, which it did not here."
-    if game.delay[seat] != meta.delay:
-        return f"{played.id} has a delay of {meta.delay} frames, here it had {game.delay[seat]}."
+    body = body_of(meta)
+    if played.frame_skip != body.frame_skip or (decisions % body.frame_skip).any():
+        return f"{played.id} decides every {body.frame_skip} frames, which it did not here."
+    if game.delay[seat] != body.delay:
+        return f"{played.id} has a delay of {body.delay} frames, here it had {game.delay[seat]}."
     if played.temperature != 1.0:
         return f"{played.id} is rated at temperature 1, here it had {played.temperature:g}."
     return ""

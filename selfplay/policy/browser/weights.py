@@ -55,10 +55,7 @@ def policy_description(policy: Policy) -> dict[str, Any]:
         "weights_hash": meta.weights_hash,
         "encoder_version": meta.encoder_version,
         "obs_width": network.spec.obs_width,
-        "frame_skip": meta.frame_skip,
-        "delay": meta.delay,
-        "characters": meta.characters,
-        "stage": meta.stage,
+        "frame_skip": policy.body.frame_skip,
         "heads": {"binary": network.heads.binary, "sizes": network.heads.sizes},
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
@@ -91,15 +91,15 @@ def health(records: RunRecords) -> str:
     return paragraphs([f"Found {when}:"], "quiet") + paragraphs([finding.text for finding in found], "warning")
 
 
-def settings(run: JsonRow, unused: Collection[str] = ()) -> list[tuple[str, Pairs]]:
-    """The configuration from ``run.json`` by group, without unset values and those ``unused``, by dotted name."""
+def settings(run: JsonRow) -> list[tuple[str, Pairs]]:
+    """The configuration from ``run.json`` by group, without unset values."""
     config = run.get("config")
     if not isinstance(config, dict):
         return []
     return [
         (
             _GROUPS.get(group, str(group).capitalize()),
-            _shown((name.replace("_", " "), v) for name, v in values.items() if f"{group}.{name}" not in unused),
+            _shown((name.replace("_", " "), v) for name, v in values.items()),
         )
         for group, values in config.items()
         if isinstance(values, dict)

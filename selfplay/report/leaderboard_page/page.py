@@ -6,7 +6,7 @@ and plays the games. The page loads nothing from outside, see ``standalone_page`
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from html import escape
@@ -65,7 +65,6 @@ class PageContent:
     transcripts: Sequence[Transcript] = ()  # dialogue games
     play: Mapping[str, str] = field(default_factory=dict)  # addresses of play pages, by player
     stepped: bool = False  # the games to watch are no fights, and shown step by step
-    unused: Collection[str] = ()  # settings that do not apply to the game, by dotted name
 
 
 def write_page(subject: PageContent, path: Path) -> int:
@@ -105,7 +104,7 @@ def page(subject: PageContent) -> str:
         replays=transcripts(subject.transcripts)
         or _replays(subject, read(folder, "stepper.html") if subject.stepped else parts.html),
         training=_training(records),
-        settings=_settings(records, subject.unused),
+        settings=_settings(records),
     )
 
 
@@ -159,10 +158,10 @@ def _lacking(gaps: Sequence[tuple[int, int]]) -> list[str]:
     ]
 
 
-def _settings(records: RunRecords | None, unused: Collection[str]) -> str:
+def _settings(records: RunRecords | None) -> str:
     if records is None:
         return ""
-    groups = [*settings(records.run, unused), ("Machine and versions", machine(records))]
+    groups = [*settings(records.run), ("Machine and versions", machine(records))]
     cards = "".join(
         f'<div class="card"><h3>{escape(name)}</h3>{definitions(pairs)}</div>' for name, pairs in groups if pairs
     )

@@ -201,6 +201,6 @@ def test_the_description_is_made_from_the_policy():
     about = json.loads(json.dumps(made.description))
     assert about["heads"] == {"binary": 1, "sizes": [3, 5, 5, 2]}
     assert [layer["kind"] for layer in about["layers"]] == ["dense", "lstm", "dense"]
-    assert (about["obs_width"], about["frame_skip"], about["delay"]) == (7, 4, 2)
+    assert (about["obs_width"], about["frame_skip"]) == (7, 4)
     numbers = (7 + 1) * 8 + 2 * 8 + 2 * (8 + 1) * 32 + (8 + 1) * (1 + 15 + 1)
     assert len(made.weights) == 4 * numbers

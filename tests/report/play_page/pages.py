@@ -31,7 +31,7 @@ def policy(name="gen_40", hidden=16, seed=0, **changes):
     weights = np.random.default_rng(seed).normal(0, 0.2, count).astype("<f4").tobytes()
     description = {
         "id": name, "weights_hash": "0" * 64, "encoder_version": 1, "obs_width": OBS_WIDTH, "frame_skip": 4,
-        "delay": 6, "characters": ["mewtwo"], "stage": "battlefield", "heads": heads, "layers": layers,
+        "heads": heads, "layers": layers,
     }  # fmt: skip
     opponent = Opponent(
         id=name, label=name, group="Generations", about="mlp", elo=2000.4, interval=(1900.0, None), generation=40,

@@ -22,7 +22,7 @@ MAMBA = NetworkSpec(kind="mamba", obs_width=OBS_WIDTH, hidden=(16, 16))
 
 
 def test_a_game_on_a_served_page_is_kept_and_rated(browser, tmp_path):  # noqa: F811
-    run = save(tmp_path / "run", 10, spec=MAMBA, characters=("fox", "marth"), config={"game": GAME})
+    run = save(tmp_path / "run", 10, spec=MAMBA, **GAME)
     run.write_run({"config": Config.model_validate({"game": GAME}).model_dump(mode="json")})
     command = commands.command("play", run.path, "--serve", "--port", 0, "--no-open", "--name", "Ada")
     errors, requests = [], []
