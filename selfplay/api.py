@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from envs.plugins import refuse_in_import
-from selfplay.evaluation import evaluate as evaluation
 from selfplay.config.command_line import NO_PRESET, flatten
 from selfplay.config.ppo import Config
 from selfplay.config.ppo_cli import PROGRAM, check_game, invoke
 from selfplay.errors import ConfigError
+from selfplay.evaluation import evaluate as evaluation
 from selfplay.evaluation.named_players import game_for, home_game
 from selfplay.evaluation.players import contender, home_rules
 from selfplay.machine import usable_cores

@@ -6,7 +6,6 @@ import argparse
 import atexit
 import gc
 import re
-import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +21,7 @@ from envs.plugins import allow
 from envs.spelling import nearest
 from selfplay import console, verbs
 from selfplay.config.base import PARTIAL, Group
-from selfplay.config.options import Option, field_of, flag_of, moved, paths, shown, value_of
+from selfplay.config.options import Option, field_of, flag_of, paths, shown, value_of, without_flag
 from selfplay.config.words import by_word, meant, setting_meant
 from selfplay.errors import ConfigError, SelfPlayError, out_of_memory
 
@@ -90,7 +89,6 @@ class Parser(argparse.ArgumentParser):
     Args:
         words: Words that are no flags here, without dashes: what to type in their place.
         elsewhere: Flags that mean nothing here: whose they are.
-        moved: Flags of earlier versions: what replaces them, up to the value.
         **settings: Of ``argparse.ArgumentParser``.
     """
 
@@ -99,12 +97,11 @@ class Parser(argparse.ArgumentParser):
         *,
         words: Mapping[str, str] | None = None,
         elsewhere: Mapping[str, str] | None = None,
-        moved: Mapping[str, str] | None = None,
         **settings: Any,  # noqa: ANN401
     ) -> None:
         named: dict[str, Any] = {"prog": verbs.program(), "allow_abbrev": False, **settings}
         super().__init__(**named)
-        self._words, self._elsewhere, self._moved = words or {}, elsewhere or {}, moved or {}
+        self._words, self._elsewhere = words or {}, elsewhere or {}
         self.add_argument("--version", action=_Version, nargs=0, default=argparse.SUPPRESS, help="show the version")
 
     def parse_args(self, args: Iterable[str] | None = None, namespace: Any = None) -> Any:  # noqa: ANN401
@@ -116,9 +113,7 @@ class Parser(argparse.ArgumentParser):
     def unknown(self, arguments: Sequence[str]) -> str:
         """Error message for arguments that this command does not have; suggests the nearest flag."""
         word = next((word for word in arguments if word.startswith("-")), arguments[0])
-        flag, _, value = word.partition("=")
-        if instead := self._moved.get(flag):
-            return f"{flag} is now {instead}{_value(instead, value, arguments[arguments.index(word) + 1 :])}"
+        flag = word.partition("=")[0]
         if flag in self._elsewhere:
             other = f"{flag} is a flag of {self._elsewhere[flag]}"
             here = by_word(flag, self._option_string_actions)
@@ -155,14 +150,6 @@ class Parser(argparse.ArgumentParser):
         return f"{name} is missing{about}"
 
 
-def _value(instead: str, value: str, after: Sequence[str]) -> str:
-    """The value that the user gave to a flag of an earlier version, as ``--flag=value`` or ``--flag value``."""
-    if not instead.endswith(("=", " ")):
-        return ""
-    typed = value or next((word for word in after[:1] if not word.startswith("--")), "VALUE")
-    return shlex.quote(typed)
-
-
 _MISSING: Final = re.compile(r"the following arguments are required: (?P<names>.*)")
 _ONE_OF: Final = re.compile(r"one of the arguments (?P<names>.*) is required")
 _NO_NUMBER: Final = re.compile(r"argument (?P<flag>\S+): invalid (?P<kind>int|float) value: '(?P<value>.*)'")
@@ -182,9 +169,8 @@ class _Version(argparse.Action):
 def make_parser(program: Program[Settings]) -> Parser:
     """All flags, in sections; those that are not given leave no trace."""
     parser = Parser(
-        words=program.words,
+        words=without_flag(program.settings, program.options) | dict(program.words),
         elsewhere=program.elsewhere,
-        moved=moved(program.settings),
         usage="%(prog)s [flags]",
         description=program.description,
         epilog=verbs.respelled(program.epilog),

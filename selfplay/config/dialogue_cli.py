@@ -9,9 +9,7 @@ from envs.registry import GAMES
 from selfplay.config import command_line, presets
 from selfplay.config.command_line import Invocation, Program
 from selfplay.config.dialogue import OPTIONS, DialogueConfig
-from selfplay.config.options import moved
 from selfplay.config.ppo import OPTIONS as OF_FIGHTS
-from selfplay.config.ppo import Config
 from selfplay.config.ppo_cli import check_game
 from selfplay.errors import ConfigError
 from selfplay.runner.chaos import FORCED, parse_plan
@@ -54,9 +52,7 @@ PROGRAM: Final = Program(
     imply=_limits,
     check=_check,
     elsewhere={
-        flag: FIGHTS
-        for flag in (*(option.flag for option in OF_FIGHTS), *moved(Config))
-        if flag not in {mine.flag for mine in OPTIONS}
+        flag: FIGHTS for flag in (option.flag for option in OF_FIGHTS) if flag not in {mine.flag for mine in OPTIONS}
     },
 )
 

@@ -13,7 +13,6 @@ from envs.registry import DIALOGUE, GAMES, GameEntry, find_character, find_game,
 from envs.spelling import nearest
 from selfplay.config import command_line, dialogue, presets
 from selfplay.config.command_line import Invocation, Program, check_name
-from selfplay.config.options import moved
 from selfplay.config.ppo import OPTIONS, RANDOM, Config, RunConfig
 from selfplay.errors import ConfigError
 from selfplay.league.modes import MODES
@@ -112,7 +111,7 @@ PROGRAM: Final = Program(
     words={name: f"--game-type {name}" for name in (*GAMES, *DIALOGUE)} | {"melee": MELEE},
     elsewhere={
         flag: f"the dialogue games: --game-type {' or '.join(DIALOGUE)}"
-        for flag in (*(option.flag for option in dialogue.OPTIONS), *moved(dialogue.DialogueConfig))
+        for flag in (option.flag for option in dialogue.OPTIONS)
         if flag not in {mine.flag for mine in OPTIONS}
     },
 )

@@ -5,8 +5,8 @@ import pytest
 
 from envs.api import PAYOFF_STATS
 from envs.melee.mock import ENDED_BY, STATS
-from selfplay.evaluation import evaluate as evaluation
 from selfplay.errors import ConfigError
+from selfplay.evaluation import evaluate as evaluation
 from selfplay.evaluation.evaluate import evaluate
 from selfplay.league.rewards import BY_WINS
 from selfplay.policy.policy import load_policy
