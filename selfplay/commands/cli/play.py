@@ -19,6 +19,7 @@ from envs.files import printable
 from selfplay.commands.cli import command
 from selfplay.config.command_line import Parser, add_own_code
 from selfplay.errors import ConfigError, CorruptError, LeagueError, SelfPlayError
+from selfplay.report.play_page import NAME_LETTERS
 from selfplay.verbs import program, respelled
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 _FOR_PAGES: Final = ("generations", "characters", "max_episode_frames", "out", "no_open", "name", "serve", "port")
 _FOR_THE_TERMINAL: Final = ("opponent", "seat", "seed")
-_LONGEST_NAME: Final = 24  # letters, as in ``view/choices.js``
 _DEFAULT_NAME: Final = "me"  # if the login has no usable name
 
 
@@ -136,8 +136,8 @@ def check_name(name: str) -> None:
     Raises:
         ConfigError: it is too long, or has letters that cannot be shown, or none from a to z and no digit.
     """
-    if len(name) > _LONGEST_NAME or not name.isprintable():
-        raise ConfigError(f"--name: at most {_LONGEST_NAME} letters that can be shown are possible")
+    if len(name) > NAME_LETTERS or not name.isprintable():
+        raise ConfigError(f"--name: at most {NAME_LETTERS} letters that can be shown are possible")
     from selfplay.league.people import person_id
 
     try:
@@ -149,7 +149,7 @@ def check_name(name: str) -> None:
 def login_name() -> str:
     """The name of the user's login, where it is one that games can have."""
     try:
-        name = getpass.getuser()[:_LONGEST_NAME]
+        name = getpass.getuser()[:NAME_LETTERS]
         check_name(name)
     except (OSError, KeyError, ImportError, ConfigError):  # a container may have users without a name
         return _DEFAULT_NAME
