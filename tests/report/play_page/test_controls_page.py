@@ -22,14 +22,14 @@ PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name=
 START = """
 globalThis.pads = [];
 navigator.getGamepads = () => pads;
-const facts = JSON.parse(document.getElementById("facts").textContent);
+const known = JSON.parse(document.getElementById("facts").textContent);
 const hostile = new Proxy({}, { get() { throw new Error("no storage"); } });
 const storage = location.hash === "#hostile" ? hostile : localStorage;
-const controls = globalThis.controls = new Controls(window, storage, facts.controller);
+const controls = globalThis.controls = new Controls(window, storage, known.controller);
 globalThis.commands = [];
 globalThis.frames = []; // what each frame of the game read
 controls.onCommand = (name) => commands.push(name);
-const panel = globalThis.panel = new ControlsPanel(document.getElementById("panel"), controls, facts);
+const panel = globalThis.panel = new ControlsPanel(document.getElementById("panel"), controls, known);
 (function loop() {
   const action = controls.read();
   if (controls.playing) frames.push(action.join());
