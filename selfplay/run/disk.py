@@ -23,12 +23,12 @@ class DiskWatch:
     """Remembers what could not be saved until it could.
 
     Args:
-        notify: Called with a line for what could not be saved, once, and when it is saved after all.
+        notice: Called with a line for what could not be saved, once, and when it is saved after all.
     """
 
-    def __init__(self, notify: Callable[[str], object]) -> None:
+    def __init__(self, notice: Callable[[str], object]) -> None:
         self.unsaved: dict[str, str] = {}  # what, and why not
-        self._notify = notify
+        self._notice = notice
 
     @contextmanager
     def tolerate(self, what: str, then: str = AGAIN, *, settles: bool = True) -> Iterator[None]:
@@ -45,10 +45,10 @@ class DiskWatch:
             first = what not in self.unsaved
             self.unsaved[what] = str(error)
             if first:
-                self._notify(f"DISK: {what} could not be saved: {error}{then}")
+                self._notice(f"DISK: {what} could not be saved: {error}{then}")
         else:
             if settles and self.unsaved.pop(what, None) is not None:
-                self._notify(f"Disk: {what} could be saved again")
+                self._notice(f"Disk: {what} could be saved again")
 
     def findings(self) -> tuple[HealthFinding, ...]:
         """Current problems, as findings for ``Health``."""

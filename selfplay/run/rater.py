@@ -117,7 +117,7 @@ class Rater:
 
     Args:
         queue: Where the rating runner takes jobs.
-        notify: Called with notices.
+        notice: Called with notices.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class Rater:
         plan: RatingPlan,
         ledger: LedgerKeeper,
         queue: WorkQueue[RaterResource],
-        notify: Callable[[str], None],
+        notice: Callable[[str], None],
     ) -> None:
         self.plan = plan
         self.gate = plan.gate
@@ -135,7 +135,7 @@ class Rater:
         self._run = run
         self._ledger = ledger
         self._queue = queue
-        self._notify = notify
+        self._notice = notice
         self._rated_at = 0.0  # seconds of the run
 
     @property
@@ -230,7 +230,7 @@ class Rater:
         try:
             board, decided, scores = await self._ledger.work(self._judge, await self._ledger.games())
             if decided is not None:
-                self._notify(decided)
+                self._notice(decided)
             self.rating = _rating(board, scores, progress) or self.rating
             await self._ledger.work(self._publish, board, progress.total_steps)
         finally:  # tables take the longer the more games there are

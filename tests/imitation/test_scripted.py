@@ -227,7 +227,7 @@ def test_a_game_without_fighters_starts_from_scratch_and_refuses_the_word():
 
 def test_real_games_start_from_games_of_the_mock(monkeypatch, small, tmp_path):
     flags = ("--game-type", "dolphin", "--num-games", 1, "--preset", "laptop", "--hidden", "8", "--delay", 2)
-    monkeypatch.setattr("selfplay.config.resolve.with_dolphin_paths", lambda config, notify: config)
+    monkeypatch.setattr("selfplay.config.resolve.with_dolphin_paths", lambda config, notice: config)
     found = resolved(*flags, "--character", "fox")
     assert found.config.run.pretrained == "scripted"
     policy = app._start_policy(found.config, tmp_path, lambda line: None, lambda: False)

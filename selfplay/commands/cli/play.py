@@ -138,7 +138,7 @@ def check_name(name: str) -> None:
     """
     if len(name) > NAME_LETTERS or not name.isprintable():
         raise ConfigError(f"--name: at most {NAME_LETTERS} letters that can be shown are possible")
-    from selfplay.league.people import person_id
+    from selfplay.league.people_ledger import person_id
 
     try:
         person_id(name)
@@ -206,9 +206,9 @@ def serve(options: argparse.Namespace) -> None:
     """Host the page until Ctrl-C."""
     from contextlib import ExitStack
 
+    from selfplay.commands.play.added_games import games_folder
     from selfplay.commands.play.home import find_home
     from selfplay.commands.play.hosting import host, opening_file
-    from selfplay.commands.play.people import games_folder
     from selfplay.commands.play.server import PORT
 
     home = find_home(options.what, options.generations)
@@ -244,9 +244,9 @@ def add(options: argparse.Namespace) -> int:
     from selfplay.files import read_file
 
     documents = {path: read_file(path, MAX_TEXT_BYTES, ConfigError, follow=True) for path in options.add}
+    from selfplay.commands.play.added_games import add_game
     from selfplay.commands.play.games import PlayedGame
     from selfplay.commands.play.home import find_home
-    from selfplay.commands.play.people import add_game
 
     for path, document in documents.items():
         try:
