@@ -22,7 +22,7 @@ PYTHON ?= python3
 TORCH_INDEX ?=
 ARGS ?=
 # extras that the tests need
-TESTED := dev,video,dolphin,dialogue
+TESTED := dev,dolphin,dialogue
 EXTRAS ?= export,ray
 PEERS := peppi-py==0.8.6 # read replay files beside our reader, in the tests only
 # use the environments, in the tests only; moviepy asks for an older Pillow than ours and works with ours, so it comes alone

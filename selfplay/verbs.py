@@ -19,7 +19,7 @@ VERBS: Final = {
     "leaderboard": "show the ratings of a run, or write them as a page",
     "exploit": "train policies against one policy: a lower bound on its exploitability",
     "export": "write a policy as ONNX or as a graph of torch.export",
-    "watch": "watch a fight or a replay: page, GIF, MP4 or terminal",
+    "watch": "watch a fight or a replay: page, GIF or terminal",
     "play": "play against a policy yourself: fights on a page for the browser, other games in the terminal",
     "record": "record games for imitation: of the mock as replays, of others as one file",
     "behaviour": "compare statistics of play: players of replays and a policy",

@@ -188,7 +188,7 @@ def test_players_with_different_networks_meet(nim, tmp_path):
     met = selfplay.train(
         small(league={"mode": "opponents", "opponents": [str(nim.newest)]}), game=Nim, checkpoint=tmp_path / "third"
     )
-    assert {name for name in metrics(met)[-1] if name.startswith("opponents/")} == {"opponents/guest.nim.gen_2"}
+    assert {name for name in metrics(met)[-1] if name.startswith("opponents/")} == {"opponents/external.nim.gen_2"}
     found = selfplay.evaluate(nim, other, games=20)
     assert found == selfplay.evaluate(nim.policy(), other.newest, games=20)
     assert (found.games, found.wins + found.losses) == (20, 20)

@@ -10,7 +10,7 @@ from tests.support.processes import finish
 
 pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="no make")
 
-PROGRAM, TESTS = " -c constraints.txt -e .\n", " -c constraints.txt -e '.[dev,video,dolphin,dialogue]'\n"
+PROGRAM, TESTS = " -c constraints.txt -e .\n", " -c constraints.txt -e '.[dev,dolphin,dialogue]'\n"
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@
 
 Looks at the syntax tree of every Python file of the project; names are followed through imports and ``getattr``.
 Libraries that pickle between our own processes are not meant: what is imported here is.
+
+Also refuse long lines of JavaScript, since oxlint does not look at layout.
 """
 
 from __future__ import annotations
@@ -48,6 +50,7 @@ CALLS: Final[dict[str, str]] = {
 ARRAYS: Final = ("numpy.load", "numpy.lib.format.read_array")
 EVERYWHERE: Final = ("", "0.0.0.0", "::", "*")  # hosts that anybody can reach
 OPEN_FLAG: Final = re.compile("--bind[_-]all")  # of command lines
+MOST_LETTERS: Final = 120  # of a line of JavaScript; ruff holds the same limit for Python
 ALLOWED: Final[dict[tuple[str, str], str]] = {
     ("selfplay/policy/formats.py", "torch.export.load"): "reads what it wrote a moment ago, to check it",
     ("selfplay/policy/language/loading.py", "from_pretrained without use_safetensors=True"): "PEFT takes safetensors "
@@ -125,6 +128,13 @@ def faults(source: str) -> list[Fault]:
         names.learn(node)
     found = {fault for node in ast.walk(tree) for fault in _of(node, names)}
     return sorted(found, key=lambda fault: (fault.line, fault.what))
+
+
+def long_lines(source: str) -> list[Fault]:
+    """Lines of JavaScript that are too long."""
+    instead = f"at most {MOST_LETTERS}"
+    lengths = enumerate(map(len, source.splitlines()), 1)
+    return [Fault(line, f"{length} letters", instead) for line, length in lengths if length > MOST_LETTERS]
 
 
 def _of(node: ast.AST, names: _Names) -> Iterator[Fault]:
@@ -220,9 +230,10 @@ def main(arguments: list[str] | None = None) -> int:
     paths = made.parse_args(arguments).paths or [ROOT / folder for folder in FOLDERS]
     code = 0
     for path in paths:
-        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+        for file in sorted([*path.rglob("*.py"), *path.rglob("*.js")]) if path.is_dir() else [path]:
             name = file.resolve().relative_to(ROOT).as_posix() if file.resolve().is_relative_to(ROOT) else str(file)
-            for fault in faults(file.read_text(encoding="utf-8")):
+            look = long_lines if file.suffix == ".js" else faults
+            for fault in look(file.read_text(encoding="utf-8")):
                 if (name, fault.what) not in ALLOWED:
                     print(f"{name}:{fault.line}: {fault.what}: use {fault.instead}")
                     code = 1

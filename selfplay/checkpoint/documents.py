@@ -1,14 +1,9 @@
-"""The JSON documents of a checkpoint: strict encoding and decoding with size limits, schemas, and migrations.
-
-A document has a ``format_version``. This code writes one more than the number of migrations; migration i converts
-version i + 1 to i + 2. Newer versions are refused.
-"""
+"""The JSON documents of a checkpoint: strict encoding and decoding with size limits, and schemas."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Final, Self, TypeVar, cast
 
@@ -22,9 +17,8 @@ Model = TypeVar("Model", bound=BaseModel)
 
 MAX_JSON_BYTES: Final = MAX_TEXT_BYTES
 
-Migration = Callable[[JsonObject], JsonObject]
-POLICY_MIGRATIONS: Final[tuple[Migration, ...]] = ()
-LEARNER_MIGRATIONS: Final[tuple[Migration, ...]] = ()
+FORMAT_VERSION: Final = 1
+"""``format_version`` of the documents; others are refused."""
 
 GENERATION_ID: Final = re.compile(r"gen_(0|[1-9][0-9]{0,11})")
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,99}$")]
@@ -105,30 +99,27 @@ class LearnerMeta(_Document):
     extra: dict[str, JsonValue] = {}
 
 
-def to_document(meta: BaseModel, migrations: Sequence[Migration]) -> JsonObject:
-    """Convert to a JSON object of the current version."""
-    return {"format_version": len(migrations) + 1, **meta.model_dump(mode="json")}
+def to_document(meta: BaseModel) -> JsonObject:
+    """Convert to a JSON object."""
+    return {"format_version": FORMAT_VERSION, **meta.model_dump(mode="json")}
 
 
-def encode_meta(meta: BaseModel, migrations: Sequence[Migration], path: Path) -> bytes:
-    """The content of the file ``path``, in the current version."""
-    return encode_json(to_document(meta, migrations), str(path))
+def encode_meta(meta: BaseModel, path: Path) -> bytes:
+    """The content of the file ``path``."""
+    return encode_json(to_document(meta), str(path))
 
 
-def from_document(model: type[Model], document: JsonObject, migrations: Sequence[Migration], what: str) -> Model:
-    """Load a document of this or an older version.
+def from_document(model: type[Model], document: JsonObject, what: str) -> Model:
+    """Load a document.
 
     Raises:
-        IncompatibleError: missing or newer version, or an invalid field.
+        IncompatibleError: missing or other version, or an invalid field.
     """
     document = dict(document)
     version = document.pop("format_version", None)
-    newest = len(migrations) + 1
-    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise IncompatibleError(f"{what}: format_version is {version!r}, valid: an integer of at least 1")
-    refuse_newer(version, newest, what)
-    for migrate in migrations[version - 1 :]:
-        document = migrate(document)
+    refuse_newer(version, FORMAT_VERSION, what)
+    if type(version) is not int or version != FORMAT_VERSION:
+        raise IncompatibleError(f"{what}: format_version is {version!r}, valid: {FORMAT_VERSION}")
     return parse(model, document, what, IncompatibleError)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from selfplay.checkpoint.documents import GENERATION_ID, POLICY_MIGRATIONS, PolicyMeta, encode_meta
+from selfplay.checkpoint.documents import GENERATION_ID, PolicyMeta, encode_meta
 from selfplay.checkpoint.store import MANIFEST, make_folder, open_folder, write_folder
 from selfplay.checkpoint.tensors import Array, Arrays, decode_arrays, encode_arrays
 from selfplay.errors import CheckpointError, CorruptError, ImmutableError, boundary
@@ -72,7 +72,7 @@ def save_policy(path: Path, meta: PolicyMeta, params: Arrays, replace: bool = Fa
         return path
     meta = meta.model_copy(update={"weights_hash": digest})
     files = {
-        POLICY_FILE: encode_meta(meta, POLICY_MIGRATIONS, path / POLICY_FILE),
+        POLICY_FILE: encode_meta(meta, path / POLICY_FILE),
         PARAMS_FILE: encode_arrays(params, str(path / PARAMS_FILE)),
     }
     return write_folder(path, files, replace)
@@ -91,7 +91,7 @@ def list_generations(run: RunDir) -> list[Generation]:
 
 def read_policy_meta(path: Path) -> PolicyMeta:
     """The verified ``policy.json`` of a policy folder, without its weights."""
-    return open_folder(path).document(POLICY_FILE, PolicyMeta, POLICY_MIGRATIONS)
+    return open_folder(path).document(POLICY_FILE, PolicyMeta)
 
 
 def load_generation(path: Path) -> tuple[PolicyMeta, dict[str, Array]]:

@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from selfplay.checkpoint.documents import LEARNER_MIGRATIONS, LearnerMeta, encode_meta
+from selfplay.checkpoint.documents import LearnerMeta, encode_meta
 from selfplay.checkpoint.store import StoredFolder, open_folder, recover, remove_folder, write_folder
 from selfplay.checkpoint.tensors import Array, Arrays, decode_arrays, encode_arrays
 from selfplay.errors import CheckpointError, CorruptError, DiskError, IncompatibleError, NotARunError, boundary
@@ -94,7 +94,7 @@ def write_learner(run: RunDir, meta: LearnerMeta, arrays: Arrays) -> Path:
         CorruptError: verification failed.
     """
     path = run.learner / f"iter_{meta.iteration}"
-    files = {LEARNER_FILE: encode_meta(meta, LEARNER_MIGRATIONS, path / LEARNER_FILE)}
+    files = {LEARNER_FILE: encode_meta(meta, path / LEARNER_FILE)}
     for part in sorted({name.split("/", 1)[0] for name in arrays}):
         file = f"{part}{ARRAYS_SUFFIX}"
         files[file] = encode_arrays({n: a for n, a in arrays.items() if n.split("/", 1)[0] == part}, str(path / file))
@@ -193,7 +193,7 @@ def load_learner(path: Path) -> tuple[LearnerMeta, dict[str, Array]]:
 
 def read_meta(folder: StoredFolder) -> LearnerMeta:
     """The verified ``learner.json`` of a state; the folder may have been renamed."""
-    return folder.document(LEARNER_FILE, LearnerMeta, LEARNER_MIGRATIONS)
+    return folder.document(LEARNER_FILE, LearnerMeta)
 
 
 def _folders(run: RunDir) -> list[Path]:

@@ -13,12 +13,11 @@ from typing import Final
 
 from pydantic import AwareDatetime, BaseModel, JsonValue
 
-from selfplay.checkpoint.documents import Count, Migration, Name, encode_meta
+from selfplay.checkpoint.documents import Count, Name, encode_meta
 from selfplay.checkpoint.store import MANIFEST, fill_folder, open_folder, write_file
 
 MODEL_FILE: Final = "selfplay.json"
 WEIGHTS: Final = ".safetensors"
-MODEL_MIGRATIONS: Final[tuple[Migration, ...]] = ()
 
 
 class ModelMeta(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):
@@ -46,7 +45,7 @@ def save_model(path: Path, meta: ModelMeta, write: Callable[[Path], object], rep
     def fill(folder: Path) -> None:
         write(folder)
         place = folder / MODEL_FILE
-        write_file(place, encode_meta(meta, MODEL_MIGRATIONS, place))
+        write_file(place, encode_meta(meta, place))
 
     return fill_folder(path, fill, replace)
 
@@ -67,7 +66,7 @@ def read_model_meta(path: Path) -> ModelMeta:
     Raises:
         CheckpointError: not a model folder, or a damaged ``selfplay.json``.
     """
-    return open_folder(path).document(MODEL_FILE, ModelMeta, MODEL_MIGRATIONS)
+    return open_folder(path).document(MODEL_FILE, ModelMeta)
 
 
 def weights_of(path: Path) -> str:

@@ -55,7 +55,7 @@ class RunDir:
     metrics = _Below("metrics.jsonl")  # one JSON object per iteration
     generations = _Below("generations")  # frozen policies ``gen_N``
     exploiters = _Below("exploiters")  # frozen policies of the other learners of a league, ``<role>_N``
-    external_opponents = _Below("guests")  # copies of policies of other runs
+    external_opponents = _Below("external_opponents")  # copies of policies of other runs
     learner = _Below("learner")  # states of training ``iter_N``
     ledger = _Below("ledger.jsonl")  # rating games, append-only
     people = _Below("people.jsonl")  # rated games of people, append-only; never read by the trainer

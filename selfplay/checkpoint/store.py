@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +24,6 @@ from pydantic import BaseModel, Field, StringConstraints
 from envs.files import chunks
 from selfplay.checkpoint.documents import (
     MAX_JSON_BYTES,
-    Migration,
     Model,
     Sha256,
     decode_json,
@@ -90,10 +89,10 @@ class StoredFolder:
         _check(self.path / name, entry, hashlib.sha256(data).hexdigest())
         return data
 
-    def document(self, name: str, model: type[Model], migrations: Sequence[Migration]) -> Model:
-        """Read and verify a JSON document of the current or an older version."""
+    def document(self, name: str, model: type[Model]) -> Model:
+        """Read and verify a JSON document."""
         place = str(self.path / name)
-        return from_document(model, decode_json(self.read(name, MAX_JSON_BYTES), place), migrations, place)
+        return from_document(model, decode_json(self.read(name, MAX_JSON_BYTES), place), place)
 
     def verify(self) -> None:
         """Check all files; CorruptError names the first bad one."""

@@ -13,7 +13,7 @@ from envs.files import MAX_TEXT_BYTES, parse_toml, read_plain
 from selfplay import verbs
 from selfplay.cli.parser import Parser
 from selfplay.config.base import Group
-from selfplay.config.options import field_of, moved, shown
+from selfplay.config.options import field_of, shown, without_flag
 from selfplay.config.program import NO_PRESET, Invocation, Program, flatten, known
 from selfplay.errors import ConfigError
 
@@ -45,9 +45,8 @@ def make_parser(command: CommandLine[Any]) -> Parser:
     """All flags, in sections; those that are not given leave no trace."""
     program = command.program
     parser = Parser(
-        words=command.words,
+        words=without_flag(program.settings, program.options) | dict(command.words),
         elsewhere=_elsewhere(command),
-        moved=moved(program.settings),
         usage="%(prog)s [flags]",
         description=command.description,
         epilog=verbs.respelled(command.epilog),
@@ -73,7 +72,7 @@ def _elsewhere(command: CommandLine[Any]) -> dict[str, str]:
     """The flags that another command alone has: whose they are."""
     other, whose = command.other or (command.program, "")
     mine = {option.flag for option in command.program.options}
-    flags = (*(option.flag for option in other.options), *moved(other.settings))
+    flags = [option.flag for option in other.options]
     return {flag: whose for flag in flags if command.other and flag not in mine}
 
 

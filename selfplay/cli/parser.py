@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NoReturn
@@ -25,7 +24,6 @@ class Parser(argparse.ArgumentParser):
     Args:
         words: Words that are no flags here, without dashes: what to type in their place.
         elsewhere: Flags that mean nothing here: whose they are.
-        moved: Flags of earlier versions: what replaces them, up to the value.
         **settings: Of ``argparse.ArgumentParser``.
     """
 
@@ -34,12 +32,11 @@ class Parser(argparse.ArgumentParser):
         *,
         words: Mapping[str, str] | None = None,
         elsewhere: Mapping[str, str] | None = None,
-        moved: Mapping[str, str] | None = None,
         **settings: Any,  # noqa: ANN401
     ) -> None:
         named: dict[str, Any] = {"prog": verbs.program(), "allow_abbrev": False, **settings}
         super().__init__(**named)
-        self._words, self._elsewhere, self._moved = words or {}, elsewhere or {}, moved or {}
+        self._words, self._elsewhere = words or {}, elsewhere or {}
         self.add_argument("--version", action=_Version, nargs=0, default=argparse.SUPPRESS, help="show the version")
 
     def parse_args(self, args: Iterable[str] | None = None, namespace: Any = None) -> Any:  # noqa: ANN401
@@ -51,9 +48,7 @@ class Parser(argparse.ArgumentParser):
     def unknown(self, arguments: Sequence[str]) -> str:
         """Error message for arguments that this command does not have; suggests the nearest flag."""
         word = next((word for word in arguments if word.startswith("-")), arguments[0])
-        flag, _, value = word.partition("=")
-        if instead := self._moved.get(flag):
-            return f"{flag} is now {instead}{_value(instead, value, arguments[arguments.index(word) + 1 :])}"
+        flag = word.partition("=")[0]
         if flag in self._elsewhere:
             other = f"{flag} is a flag of {self._elsewhere[flag]}"
             here = by_word(flag, self._option_string_actions)
@@ -88,14 +83,6 @@ class Parser(argparse.ArgumentParser):
         action = next((a for a in self._actions if name in (a.metavar, a.dest, "/".join(a.option_strings))), None)
         about = "" if action is None or action.help is None else f": {action.help}"
         return f"{name} is missing{about}"
-
-
-def _value(instead: str, value: str, after: Sequence[str]) -> str:
-    """The value that the user gave to a flag of an earlier version, as ``--flag=value`` or ``--flag value``."""
-    if not instead.endswith(("=", " ")):
-        return ""
-    typed = value or next((word for word in after[:1] if not word.startswith("--")), "VALUE")
-    return shlex.quote(typed)
 
 
 _MISSING: Final = re.compile(r"the following arguments are required: (?P<names>.*)")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -12,7 +12,7 @@ from numpy.lib.recfunctions import structured_to_unstructured
 from numpy.typing import NDArray
 
 from envs.errors import ReplayError, UnknownNameError
-from envs.melee.behaviour import BEHAVIOUR, COUNTS, behaviour
+from envs.melee.behaviour import COUNTS, behaviour
 from envs.melee.replay import read_replay
 from envs.melee.tables import CHARACTERS
 from selfplay.errors import ConfigError
@@ -23,8 +23,12 @@ from selfplay.seeding import derive
 
 if TYPE_CHECKING:
     from envs.melee.replay import Replay, Seat
+    from envs.melee.slp.start import End
+    from envs.melee.state import GameState
     from selfplay.runner.match import Contender, Rules
 
+Counter = Callable[["GameState", "End | None"], NDArray[np.void]]
+"""Counts what both seats of a game do: [2] of a structured type."""
 # Quantity -> what it is a share of: columns of BEHAVIOUR.
 RATES: Final = {"approach": ("gained", "apart")} | {name: (name, "minutes") for name in COUNTS}
 UNITS: Final = {"approach": "units/s apart", "damage": "%/min"}  # all others are a minute
@@ -118,13 +122,19 @@ def _nobody(folder: Path, character: str | None, player: str | None, names: set[
     return f"--replays {folder}: nobody {' '.join(filter(None, wanted))} plays there (players: {there})"
 
 
-def _of_seats(replay: Replay, seats: Sequence[int]) -> NDArray[np.void]:
-    chosen: NDArray[np.void] = behaviour(replay.state, replay.end)[list(seats)]
+def _of_seats(replay: Replay, seats: Sequence[int], count: Counter = behaviour) -> NDArray[np.void]:
+    chosen: NDArray[np.void] = count(replay.state, replay.end)[list(seats)]
     return chosen
 
 
 def mock_games(
-    player: Contender, opponent: Contender, games: int, characters: tuple[str, str], rules: Rules, seed: int
+    player: Contender,
+    opponent: Contender,
+    games: int,
+    characters: tuple[str, str],
+    rules: Rules,
+    seed: int,
+    count: Counter = behaviour,
 ) -> Iterator[NDArray[np.void]]:
     """Count what a player does in games of the mock in both seats; in both at once if it plays itself. Blocks.
 
@@ -135,21 +145,30 @@ def mock_games(
     for block in blocks(pairings, rules):
         replays = recorded(block, {player.id: player, opponent.id: opponent}, rules)
         for pairing, replay in zip(block, replays, strict=True):
-            yield _of_seats(replay, [i for i, name in enumerate(pairing.players) if name == player.id])
+            yield _of_seats(replay, [i for i, name in enumerate(pairing.players) if name == player.id], count)
 
 
 def column(title: str, games: Sequence[NDArray[np.void]], seed: int) -> Column:
     """Means of some games, BEHAVIOUR [seats] each, with intervals from games resampled with replacement."""
-    sums = np.array([structured_to_unstructured(game).sum(0) for game in games])  # [G, columns]
-    parts = dict(zip(BEHAVIOUR.names or (), sums.T, strict=True))
-    rng = np.random.default_rng(derive(seed, "behaviour", title))
-    drawn = rng.multinomial(len(games), np.full(len(games), 1.0 / len(games)), RESAMPLES)
-    rates = {name: _rate(parts[count], parts[time], drawn) for name, (count, time) in RATES.items()}
+    parts = totals(games)
+    drawn = resampled(len(games), np.random.default_rng(derive(seed, "behaviour", title)))
+    rates = {name: rate(parts[count], parts[time], drawn) for name, (count, time) in RATES.items()}
     return Column(title, len(games), float(parts["minutes"].sum()), rates)
 
 
-def _rate(count: NDArray[np.float64], time: NDArray[np.float64], drawn: NDArray[np.int64]) -> Rate:
-    """A rate over games [G] with both values known; ``drawn`` [R, G] has the number of copies of each game."""
+def totals(games: Sequence[NDArray[np.void]]) -> dict[str, NDArray[np.float64]]:
+    """Sums over the seats of each of G games, [G] by column."""
+    sums = np.array([structured_to_unstructured(game).sum(0) for game in games])
+    return dict(zip(games[0].dtype.names or (), sums.T, strict=True))
+
+
+def resampled(games: int, rng: np.random.Generator, resamples: int = RESAMPLES) -> NDArray[np.int64]:
+    """[resamples, games] number of copies of each game."""
+    return rng.multinomial(games, np.full(games, 1.0 / games), resamples)
+
+
+def rate(count: NDArray[np.float64], time: NDArray[np.float64], drawn: NDArray[np.int64]) -> Rate:
+    """A rate over games [G] with both values known; ``drawn``: of ``resampled``."""
     known = ~np.isnan(count) & (time > 0.0)
     if not known.any():
         return Rate(None, None, None)

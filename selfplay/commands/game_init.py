@@ -54,7 +54,7 @@ def write_states(
     settings: Mapping[str, Any],
     seed: int,
     seats: int,
-    notify: Callable[[str], None],
+    notice: Callable[[str], None],
 ) -> list[Path]:
     """Write a parquet file for each part, named in ``sizes`` with the number of its states; existing ones are replaced.
 
@@ -76,7 +76,7 @@ def write_states(
         make_folder(folder)
     files = {}
     for name, size in sizes.items():
-        rows = _rows(rules, name, size, seed, seats, notify)
+        rows = _rows(rules, name, size, seed, seats, notice)
         files[folder / f"{name}.parquet"] = to_parquet(rows, STATE_COLUMNS, {})
     for path, data in files.items():
         write_file(path, data)
@@ -89,7 +89,7 @@ def _rows(
     size: int,
     seed: int,
     seats: int,
-    notify: Callable[[str], None],
+    notice: Callable[[str], None],
 ) -> list[JsonObject]:
     game, rows = find_dialogue(GAME), list[JsonObject]()
     for first in range(0, size, CHUNK):
@@ -101,7 +101,7 @@ def _rows(
                 state_row(begun, rules, seat=seat, game_id=name, index=number, data_source=DATA_SOURCE)
                 for seat in range(seats)
             ]
-        notify(f"{part}: {numbers.stop} of {size} states")
+        notice(f"{part}: {numbers.stop} of {size} states")
     return rows
 
 

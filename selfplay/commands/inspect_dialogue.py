@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 HEAD: Final = f"{'place':>6} {'id':>7}  {'token':<24} attention position label reward  log-prob"
 
 
-def inspect_file(path: Path, game_id: str | None, notify: Callable[[str], object]) -> None:
+def inspect_file(path: Path, game_id: str | None, notice: Callable[[str], object]) -> None:
     """Show a game of a file, by default the first.
 
     Raises:
@@ -34,27 +34,27 @@ def inspect_file(path: Path, game_id: str | None, notify: Callable[[str], object
     found = [game for game in games if game_id in (None, game.game_id)]
     if not found:
         raise ConfigError(f"--game-id {game_id}: {path} has no such game; its first is {games[0].game_id}")
-    for line in described(found[0], _tokenizer(read_settings(path.parent), notify)):
-        notify(line)
+    for line in described(found[0], _tokenizer(read_settings(path.parent), notice)):
+        notice(line)
 
 
-def inspect_played(settings: FileSettings, notify: Callable[[str], object]) -> None:
+def inspect_played(settings: FileSettings, notice: Callable[[str], object]) -> None:
     """Play one game of a model with itself, and show it. Blocks.
 
     Raises:
         ConfigError: no such model.
         RunnerError: the game failed.
     """
-    model, _ = open_model(settings.config, "cpu", usable_cores(), notify)
+    model, _ = open_model(settings.config, "cpu", usable_cores(), notice)
     (game,) = play(settings, [1], model, lambda line: None)
     for line in described(game, model.chat.tokenizer):
-        notify(line)
+        notice(line)
 
 
-def _tokenizer(settings: FileSettings, notify: Callable[[str], object]) -> Any:  # noqa: ANN401
+def _tokenizer(settings: FileSettings, notice: Callable[[str], object]) -> Any:  # noqa: ANN401
     """The tokenizer of the model that played; only the embedded model has to be loaded for it."""
     if settings.config.embedded:
-        return open_model(settings.config, "cpu", usable_cores(), notify)[0].chat.tokenizer
+        return open_model(settings.config, "cpu", usable_cores(), notice)[0].chat.tokenizer
     return open_tokenizer(settings.model)
 
 

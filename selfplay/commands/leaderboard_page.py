@@ -32,7 +32,7 @@ PATIENCE: Final = 4  # games that are tried in vain before it is clear that this
 
 
 def write_run(
-    folder: Path, study: LeaderboardAnalysis, path: Path, notify: Callable[[str], None], *, play: bool = False
+    folder: Path, study: LeaderboardAnalysis, path: Path, notice: Callable[[str], None], *, play: bool = False
 ) -> str:
     """Write the page of a run at once, and again with each game that was played again; a line that says so.
 
@@ -40,7 +40,7 @@ def write_run(
         folder: of the run.
         study: its ratings.
         path: of the page.
-        notify: called with a line before each step that takes a while, and with the reasons where no game is shown.
+        notice: called with a line before each step that takes a while, and with the reasons where no game is shown.
         play: write a play page for each kept generation of the table, too, into a folder beside the page.
 
     Raises:
@@ -54,21 +54,21 @@ def write_run(
             raise ConfigError("--play is for fights")
         talks = read_transcripts(folder)
         if talks or records.is_dialogue:
-            return _written(PageContent(name, study, records, transcripts=talks), path, notify)
+            return _written(PageContent(name, study, records, transcripts=talks), path, notice)
         content = PageContent(name, study, records, stepped=True)
-        found = steps_of(RunDir(folder), study, notify, _growing(content, path))
-        return _written(replace(content, replays=found[0], notes=found[1]), path, notify)
+        found = steps_of(RunDir(folder), study, notice, _growing(content, path))
+        return _written(replace(content, replays=found[0], notes=found[1]), path, notice)
     run, about = RunDir(folder), ""
     content = PageContent(name, study, records)
     if play:
         _growing(content, path)
-        pages = _play_pages(run, study, path.with_name(f"{path.stem}_play"), notify)
+        pages = _play_pages(run, study, path.with_name(f"{path.stem}_play"), notice)
         links = {player: quote(str(page.relative_to(path.parent))) for player, page in pages.items()}
         content = replace(content, play=links)
         size = sum(page.stat().st_size for page in pages.values())
         about = f", and {counted(len(pages), 'play page')} in {path.stem}_play ({size / 1e6:.1f} MB)"
-    replays, notes = replays_of(run, study, notify, _growing(content, path))
-    return _written(replace(content, replays=replays, notes=notes), path, notify) + about
+    replays, notes = replays_of(run, study, notice, _growing(content, path))
+    return _written(replace(content, replays=replays, notes=notes), path, notice) + about
 
 
 def _growing(content: PageContent, path: Path) -> Added:
@@ -81,15 +81,15 @@ def _growing(content: PageContent, path: Path) -> Added:
     return added
 
 
-def _written(content: PageContent, path: Path, notify: Callable[[str], None]) -> str:
+def _written(content: PageContent, path: Path, notice: Callable[[str], None]) -> str:
     if not content.replays:
         for note in content.notes:
-            notify(note)
+            notice(note)
     return f"{path} ({write_page(content, path) / 1e6:.1f} MB)"
 
 
 def _play_pages(
-    run: RunDir, study: LeaderboardAnalysis, folder: Path, notify: Callable[[str], None]
+    run: RunDir, study: LeaderboardAnalysis, folder: Path, notice: Callable[[str], None]
 ) -> dict[str, Path]:
     """Play pages of the generations that the table shows and the run keeps, by player."""
     from selfplay.commands.play.content import write_play_pages  # the rules for browsers take a while to load
@@ -98,11 +98,11 @@ def _play_pages(
     shown = [row.policy for row in study.board.top() if row.policy in kept]
     if not shown:
         raise ConfigError(f"--play: {run.path} keeps no generation that its leaderboard shows")
-    return write_play_pages(run, shown, folder, notify)
+    return write_play_pages(run, shown, folder, notice)
 
 
 def replays_of(
-    run: RunDir, study: LeaderboardAnalysis, notify: Callable[[str], None], added: Added = lambda _: None
+    run: RunDir, study: LeaderboardAnalysis, notice: Callable[[str], None], added: Added = lambda _: None
 ) -> tuple[list[PageReplay], list[str]]:
     """The most notable game of each kind that plays as its row says, and what is to be said about the others."""
     board = study.board
@@ -119,11 +119,11 @@ def replays_of(
         command = respelled("selfplay watch") + f" {quoted(run.path)} --game {one.game.match}"
         return PageReplay(one.kind, one.why, command, *end_document(replayer.film(one.game), LONGEST_S))
 
-    return _played_again(kinds, show, notify, added, "and stocks, percents and length at its end agree")
+    return _played_again(kinds, show, notice, added, "and stocks, percents and length at its end agree")
 
 
 def steps_of(
-    run: RunDir, study: LeaderboardAnalysis, notify: Callable[[str], None], added: Added = lambda _: None
+    run: RunDir, study: LeaderboardAnalysis, notice: Callable[[str], None], added: Added = lambda _: None
 ) -> tuple[list[PageReplay], list[str]]:
     """``replays_of`` a run of a game that is no fight, step by step."""
     rows = list(read_records(run.ledger)) if run.ledger.exists() else []
@@ -140,13 +140,13 @@ def steps_of(
         left_out = f" The first {counted(game['first'], 'step')} are left out here."
         return PageReplay(one.kind, one.why + left_out * (game["first"] > 0), "", game)
 
-    return _played_again(notable(games, study.ratings), show, notify, added, "and the result agrees")
+    return _played_again(notable(games, study.ratings), show, notice, added, "and the result agrees")
 
 
 def _played_again(
     kinds: list[list[Notable]],
     show: Callable[[Notable], PageReplay],
-    notify: Callable[[str], None],
+    notice: Callable[[str], None],
     added: Added,
     agreed: str,
 ) -> tuple[list[PageReplay], list[str]]:
@@ -160,7 +160,7 @@ def _played_again(
             if (len(failed) >= PATIENCE and not found) or match in failed or match in found:
                 continue
             left = time_left(time.monotonic() - started, number, len(kinds))
-            notify(f"playing {match} again: {one.kind.lower()} ({number + 1} of {len(kinds)}{left})")
+            notice(f"playing {match} again: {one.kind.lower()} ({number + 1} of {len(kinds)}{left})")
             try:
                 found[match] = show(one)
             except IncompatibleError as error:

@@ -58,14 +58,14 @@ IN_THREADS: Final = MatchPlayer()
 
 
 def match_player_of(
-    config: Config, run: RunDir, notify: Callable[[str], None], given: Mapping[str, str] | None = None
+    config: Config, run: RunDir, notice: Callable[[str], None], given: Mapping[str, str] | None = None
 ) -> MatchPlayer:
     """Return what plays rating games of the game that a run trained in. Blocks.
 
     Args:
         config: of the run.
         run: its folder.
-        notify: called with a line on what goes wrong there.
+        notice: called with a line on what goes wrong there.
         given: what the user named that is started, by dotted name.
 
     Raises:
@@ -78,9 +78,9 @@ def match_player_of(
     programs = marked(Config, Mark.STARTS_PROGRAM)
     change(values, given, programs, OPTIONS)
     refuse_unnamed(config, given, programs, OPTIONS)
-    checked = with_dolphin_paths(Config.model_validate(values), notify)
-    compile_rules(game, notify)  # each process of a game would do it within its own deadline
-    emulators = arena(checked, run, notify)
+    checked = with_dolphin_paths(Config.model_validate(values), notice)
+    compile_rules(game, notice)  # each process of a game would do it within its own deadline
+    emulators = arena(checked, run, notice)
     return MatchPlayer(emulators.play, 4 * len(rating_slots(config.run.num_games)))
 
 
@@ -88,7 +88,7 @@ def calibrate(
     settings: RatingSettings,
     games: int = GAMES,
     seed: int = 0,
-    notify: Callable[[str], None] = lambda _: None,
+    notice: Callable[[str], None] = lambda _: None,
     match_player: MatchPlayer = IN_THREADS,
 ) -> AnchorTable:
     """Let every two scripted players meet ``games`` times and rate them. Blocks."""
@@ -96,7 +96,7 @@ def calibrate(
     contenders = {name: Contender(name) for name in settings.anchors}
     some = partial(play_matchups, contenders=contenders, settings=settings, iteration=0, play=match_player.play)
     at_once = max(1, match_player.batch // settings.games_each)
-    return round_robin(settings, games, seed, some, at_once, lambda done: notify(f"{done} games"))
+    return round_robin(settings, games, seed, some, at_once, lambda done: notice(f"{done} games"))
 
 
 def round_robin(
@@ -105,7 +105,7 @@ def round_robin(
     seed: int,
     play_some: Callable[[Sequence[Matchup]], Sequence[GameRecord]],
     at_once: int,
-    notify: Callable[[str], object],
+    notice: Callable[[str], object],
 ) -> AnchorTable:
     """Let every two scripted players meet ``games`` times and rate them. Blocks.
 
@@ -115,7 +115,7 @@ def round_robin(
         seed: Of the games.
         play_some: Plays some matchups.
         at_once: How many it is given.
-        notify: Called with a line on the progress.
+        notice: Called with a line on the progress.
 
     Raises:
         ConfigError: fewer games than one matchup has.
@@ -132,7 +132,7 @@ def round_robin(
     for start in range(0, len(matchups), at_once):
         records += play_some(matchups[start : start + at_once])
         done, total = len(records), len(matchups) * settings.games_each
-        notify(f"{done:,} of {total:,}{time_left(time.monotonic() - started, done, total)}")
+        notice(f"{done:,} of {total:,}{time_left(time.monotonic() - started, done, total)}")
     ratings = rate(GameTable.of(records), players=settings.anchors)
     return AnchorTable(
         settings=settings.settings,
@@ -156,7 +156,7 @@ def rate_run(
     generations: list[str],
     budget: int,
     seed: int,
-    notify: Callable[[str], None] = lambda _: None,
+    notice: Callable[[str], None] = lambda _: None,
     match_player: MatchPlayer = IN_THREADS,
 ) -> int:
     """Spend ``budget`` rating games where they tell most and add them to the run's ledger; how many. Blocks."""
@@ -164,7 +164,7 @@ def rate_run(
     contenders = {name: contender(name, run, settings.rules.game) for name in players}
     iteration = max((generation_number(name) or 0 for name in generations), default=0)
     some = partial(play_matchups, contenders=contenders, settings=settings, iteration=iteration, play=match_player.play)
-    return spend(run, settings, players, budget, seed, some, match_player.batch, notify)
+    return spend(run, settings, players, budget, seed, some, match_player.batch, notice)
 
 
 def spend(
@@ -175,12 +175,12 @@ def spend(
     seed: int,
     play_some: Callable[[Sequence[Matchup]], Sequence[GameRecord]],
     at_once: int,
-    notify: Callable[[str], object],
+    notice: Callable[[str], object],
 ) -> int:
     """Add up to ``budget`` games of these players to the run's ledger, ``at_once`` side by side; how many. Blocks."""
     played, started = 0, time.monotonic()
     with Ledger.open(run.ledger) as ledger:
-        notify(f"{budget:,} games, {at_once} side by side")
+        notice(f"{budget:,} games, {at_once} side by side")
         while budget - played >= settings.games_each:
             rng = np.random.default_rng(derive(seed, "rate", ledger.rows))
             matchups = plan_games(ledger.games(), settings, players, min(at_once, budget - played), rng, run.path)
@@ -189,5 +189,5 @@ def spend(
                 break
             played += found
             whole = budget - budget % settings.games_each
-            notify(f"{played:,} of {budget:,} games{time_left(time.monotonic() - started, played, whole)}")
+            notice(f"{played:,} of {budget:,} games{time_left(time.monotonic() - started, played, whole)}")
     return played

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from selfplay.league.anchors import AnchorTable
 
 
-def rate_dialogue(run: RunDir, budget: int, seed: int, notify: Callable[[str], object]) -> int:
+def rate_dialogue(run: RunDir, budget: int, seed: int, notice: Callable[[str], object]) -> int:
     """Play up to ``budget`` of the most informative comparisons and add them to the ledger; returns their number."""
     config = started_with(run, DialogueConfig)
     rating = rating_of(config)
@@ -27,10 +27,10 @@ def rate_dialogue(run: RunDir, budget: int, seed: int, notify: Callable[[str], o
     players = [*(generation.id for generation in generations), *rating.anchors]
     iteration = max((generation.iteration for generation in generations), default=0)
     play = partial(play_dialogues, frozen=frozen, rating=rating, iteration=iteration)
-    return spend(run, rating, players, budget, seed, play, BATCH, notify)
+    return spend(run, rating, players, budget, seed, play, BATCH, notice)
 
 
-def calibrate_dialogue(run: RunDir, games: int, seed: int, notify: Callable[[str], object]) -> AnchorTable:
+def calibrate_dialogue(run: RunDir, games: int, seed: int, notice: Callable[[str], object]) -> AnchorTable:
     """Rate the scripted players of a run's game, with ``games`` comparisons of each pair. Blocks.
 
     Raises:
@@ -40,4 +40,4 @@ def calibrate_dialogue(run: RunDir, games: int, seed: int, notify: Callable[[str
     rating = rating_of(config)
     frozen = FrozenPlayers(config, run, "cpu")
     play = partial(play_dialogues, frozen=frozen, rating=rating, iteration=0)
-    return round_robin(rating, games, seed, play, BATCH, lambda done: notify(f"{done} comparisons"))
+    return round_robin(rating, games, seed, play, BATCH, lambda done: notice(f"{done} comparisons"))

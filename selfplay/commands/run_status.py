@@ -25,7 +25,7 @@ def examine(run: RunDir, count: int) -> RunStatus:
     """
     trainer = run.trainer()  # before the files: one that ends meanwhile has written its end
     if not run.tree_json.exists():
-        raise NotARunError(f"{run.path} has no {run.tree_json.name}: it has only begun, or is of an older version")
+        raise NotARunError(f"{run.path} has no {run.tree_json.name}: it has only begun")
     what = str(run.tree_json)
     standing = parse(TreeStatus, decode_json(read_file(run.tree_json, MAX_JSON_BYTES), what), what, CorruptError)
     crashes, unreadable = read_crashes(run.crashes, max(count, 1))

@@ -23,14 +23,14 @@ class TimeLimit:
 
     Args:
         seconds: From now on.
-        notify: Called with the name of each part as it begins, and with the progress of a long one.
+        notice: Called with the name of each part as it begins, and with the progress of a long one.
         now: Seconds of a clock.
     """
 
     def __init__(
-        self, seconds: float, notify: Callable[[str], object], now: Callable[[], float] = time.monotonic
+        self, seconds: float, notice: Callable[[str], object], now: Callable[[], float] = time.monotonic
     ) -> None:
-        self._now, self._notify = now, notify
+        self._now, self._notice = now, notice
         self._end = self._part_end = now() + seconds
         self._part, self._told, self._done = "", now(), 0
 
@@ -40,7 +40,7 @@ class TimeLimit:
         now = self._now()
         self._part, self._told, self._done = name, now, 0
         self._part_end = now + share * max(0.0, self._end - now)
-        self._notify(name)
+        self._notice(name)
         yield
 
     def left(self) -> float:
@@ -54,7 +54,7 @@ class TimeLimit:
         if now - self._told >= EVERY:
             self._told = now
             of = f" of about {about:,}" if about >= self._done else ""
-            self._notify(f"{self._part}: {self._done:,}{of} steps")
+            self._notice(f"{self._part}: {self._done:,}{of} steps")
         return now < self._part_end
 
     def watched(self, game: ScriptedGame, about: int) -> ScriptedGame:

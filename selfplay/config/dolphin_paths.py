@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 DRIVER: Final = "melee"  # the module of libmelee
 
 
-def with_dolphin_paths(config: Config, notify: Callable[[str], object]) -> Config:
+def with_dolphin_paths(config: Config, notice: Callable[[str], object]) -> Config:
     """The configuration with absolute paths of Dolphin and the disc, where the game needs them. Blocks.
 
     Args:
         config: of a run, new or resumed.
-        notify: called with what may be wrong with the disc.
+        notice: called with what may be wrong with the disc.
 
     Raises:
         ConfigError: one of them, or libmelee, is missing or cannot do what is asked of it.
@@ -55,7 +55,7 @@ def with_dolphin_paths(config: Config, notify: Callable[[str], object]) -> Confi
     if verdict.mainline_only and not version.mainline:
         raise ConfigError(f"--iso {disc}: {verdict.text}; {executable} is Ishiiruka, which cannot read it")
     if verdict.level == "warning":
-        notify(f"--iso {disc}: {verdict.text}")
+        notice(f"--iso {disc}: {verdict.text}")
     paths = {"dolphin": str(executable), "iso": str(disc)}
     return config.model_copy(update={"game": game.model_copy(update=paths)})
 

@@ -28,22 +28,6 @@ RATING_FLAGS: Final = flags("league", track_elo="", rating_share="F")
 PLACE_FLAGS: Final = flags("run", device="NAME", host="HOST", runners="N", ray_address="HOST")
 FAULT_FLAGS: Final = flags("run", chaos="PLAN")
 
-MOVED: Final[tuple[Flag, ...]] = (
-    *flags("ppo", step_kl="F", target_kl="F", teacher_kl_reverse="F", critic_burn_in="N"),
-    ("--window-size", "net.window", "N"),
-    *flags("game", ledge_grab_limit="N"),
-    *flags("emulator", slippi_port="N"),
-    *flags("league", opponent_share="F", gate_bounds="F,F", population="N"),
-    *flags("run", keep_checkpoints="N", keep_every="N", keep_best="", threads="N"),
-    *flags("guard", loop_timeout="SECONDS", max_abandoned="N"),
-    *flags("model", lora_alpha="N", lora_targets="NAMES"),
-    *flags("server", prefix="server-", start_timeout="F", in_flight="N", timeout="F", retries="N"),
-    *flags("server", prefix="server-", failures="N", truncate="F"),
-    *flags("data", cache_gb="F"),
-    *flags("learn", min_delta="F"),
-)
-"""Flags of earlier versions. Their settings have no flag now."""
-
 
 @dataclass(frozen=True, slots=True)
 class Option:
@@ -78,15 +62,10 @@ def groups(root: type[Group]) -> dict[str, type[Group]]:
     return {name: type(group) for name, group in root()}
 
 
-def moved(root: type[Group]) -> dict[str, str]:
-    """For each flag of an earlier version for a setting below ``root``: what replaces it, up to the value."""
-    instead, known = {}, paths(root)
-    for flag, path, metavar in MOVED:
-        if path in known and metavar:
-            instead[flag] = f"--set {path}="
-        elif path in known:
-            instead |= {flag: f"--set {path}=true", f"--no-{flag[2:]}": f"--set {path}=false"}
-    return instead | ({"--workers": "--runners "} if "run.runners" in known else {})
+def without_flag(root: type[Group], options: Sequence[Option]) -> dict[str, str]:
+    """How to give each setting that has no flag, by its name as a flag without dashes."""
+    flagged = {option.path for option in options}
+    return {path.partition(".")[2].replace("_", "-"): f"--set {path}" for path in paths(root) if path not in flagged}
 
 
 def paths(root: type[Group]) -> list[str]:

@@ -36,7 +36,7 @@ def resolve_ppo(
     config: Config,
     explicit: Mapping[str, Any],
     resumed: LearnerState | None = None,
-    notify: Callable[[str], object] = lambda _: None,
+    notice: Callable[[str], object] = lambda _: None,
 ) -> Config:
     """The configuration of a run of games with actions by number. Blocks.
 
@@ -44,7 +44,7 @@ def resolve_ppo(
         config: What the user asked for, of a new run.
         explicit: The values that the user gave, by dotted name; of a resumed run only they count.
         resumed: State of the run that is resumed.
-        notify: Called with notices for the user, to be shown below the header.
+        notice: Called with notices for the user, to be shown below the header.
 
     Raises:
         SelfPlayError: with the message and exit code for the user.
@@ -54,7 +54,7 @@ def resolve_ppo(
     check_device(config.run.device)
     check_applicable(config, explicit)
     check_agreement(config, explicit)
-    config = with_dolphin_paths(config, notify)
+    config = with_dolphin_paths(config, notice)
     if resumed is not None:
         return config
     for policy in (*config.league.opponents, config.run.pretrained):

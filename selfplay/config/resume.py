@@ -41,9 +41,6 @@ def usable(root: type[Settings], document: object, place: Path) -> Settings:
     match document:
         case {"game": {"type": str(game)}} | {"data": {"game": str(game)}}:
             check_known(game)
-    match document:
-        case {"run": {"workers": int(workers), **run}, **others}:  # of a version with another name for it on Ray
-            document = {**others, "run": {**run, "runners": run.get("runners") or workers}}
     with boundary(IncompatibleError, f"{place}: its configuration cannot be used"):
         return root.model_validate(document)
 
@@ -69,13 +66,6 @@ def with_changes(config: Settings, explicit: Mapping[str, Any], options: Sequenc
 def resumed_ppo(state: LearnerState, explicit: Mapping[str, Any]) -> Config:
     """The configuration of a resumed run of fights or of a solved game. Errors as of the two functions above."""
     config = saved_config(state, Config)
-    match state.meta.config:
-        case {"league": {"population": int()}}:
-            pass
-        case _:  # of a version that kept all generations: deleting them now would be a surprise
-            population = max(config.league.population, 2 * len(state.meta.generations))
-            league = config.league.model_copy(update={"population": population})
-            config = config.model_copy(update={"league": league})
     limits = {"run.timesteps", "run.max_minutes"}
     if limits & explicit.keys():  # a new limit stands for both: the old one may have been reached
         explicit = dict.fromkeys(limits) | dict(explicit)

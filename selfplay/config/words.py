@@ -23,7 +23,7 @@ WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(("total_timesteps", "total_steps", "num_timesteps", "steps"), ("--timesteps", "--steps")),
     **dict.fromkeys(("episodes", "num_episodes", "n_episodes", "matches"), ("--games", "--num-games")),
     **dict.fromkeys(("gpu", "gpus", "num_gpus", "n_gpus", "cuda"), ("--device cuda",)),
-    **dict.fromkeys(("num_workers", "n_workers", "num_env_runners", "num_cpu"), ("--runners",)),
+    **dict.fromkeys(("workers", "num_workers", "n_workers", "num_env_runners", "num_cpu"), ("--runners",)),
     "cpu": ("--device cpu",),
     **dict.fromkeys(("log_dir", "logdir", "output", "output_dir", "save_dir", "save_path", "out", "dir"), FOLDERS),
     **dict.fromkeys(("run", "run_name", "name", "exp_name"), FOLDERS),

@@ -90,7 +90,7 @@ def embedded_model(
     recipe: Recipe,
     root: Path,
     threads: int,
-    notify: Callable[[str], object],
+    notice: Callable[[str], object],
     show_header: Callable[[Sequence[str]], object] = lambda _: None,
 ) -> tuple[LanguageModel, Path]:
     """The embedded model of a recipe, with its folder; training it the first time takes minutes. Blocks.
@@ -104,12 +104,12 @@ def embedded_model(
             read_model(folder)
             return load_model(str(folder)), folder
         except CheckpointError as error:
-            notify(f"{error}; it is made again")
+            notice(f"{error}; it is made again")
     show_header(header.lines("Teaching the Embedded Model", _header(recipe, threads, folder)))
     with stop_signal() as stopped:
-        model, snapshots, seconds = pretrain(entry, recipe, threads, notify, folder, lambda: bool(stopped))
+        model, snapshots, seconds = pretrain(entry, recipe, threads, notice, folder, lambda: bool(stopped))
     if stopped and len(snapshots) < SNAPSHOTS:
-        notify("Stopped, and saved what was taught: the same command goes on from it")
+        notice("Stopped, and saved what was taught: the same command goes on from it")
         raise KeyboardInterrupt if stopped[0] == signal.SIGINT else SystemExit(128 + stopped[0])
     looks: list[JsonValue] = [one.model_dump() for one in snapshots]
     meta = ModelMeta(
@@ -139,7 +139,7 @@ def pretrain(
     entry: DialogueEntry,
     recipe: Recipe,
     threads: int,
-    notify: Callable[[str], object],
+    notice: Callable[[str], object],
     folder: Path,
     stopped: Callable[[], bool],
 ) -> tuple[LanguageModel, list[Snapshot], float]:
@@ -154,7 +154,7 @@ def pretrain(
     learner = SupervisedLearner(model, SupervisedSettings(learning_rate=start.learning_rate), threads)
     data = _Batches(entry, recipe, model.chat)
     try:
-        before, best = _resume(folder, learner, data, start.tokens, notify)
+        before, best = _resume(folder, learner, data, start.tokens, notice)
         read, snapshots, losses = before.read, [*before.snapshots], deque(before.losses, maxlen=LOSSES)
         began, next_notice_s = time.monotonic(), 0.0
         while len(snapshots) < SNAPSHOTS and not stopped():
@@ -166,7 +166,7 @@ def pretrain(
                 next_notice_s = seconds + NOTICE_S
                 left = duration(seconds * max(0, start.tokens - read) / (read - before.read))
                 done = f"{read:,} of {start.tokens:,} tokens ({read / start.tokens:.0%}), loss {np.mean(losses):.3f}"
-                notify(f"Teaching {recipe.game}: {done}, about {left} left")
+                notice(f"Teaching {recipe.game}: {done}, about {left} left")
             due = FIRST_SNAPSHOT + (1 - FIRST_SNAPSHOT) * (len(snapshots) + 1) / SNAPSHOTS
             if read >= due * start.tokens:
                 snapshots.append(_evaluate(entry, recipe, model, read, float(np.mean(losses))))
@@ -174,7 +174,7 @@ def pretrain(
                     best = {name: value.clone() for name, value in model.module.state_dict().items()}
                 last = snapshots[-1]
                 agreed = f", {last.agreed:.0%} agreed" if entry.shared_reward else ""
-                notify(f"  reward in self-play {last.reward:.3f}{agreed}")
+                notice(f"  reward in self-play {last.reward:.3f}{agreed}")
         total_s = before.seconds + time.monotonic() - began
         if len(snapshots) < SNAPSHOTS:
             partial = Partial(
@@ -192,19 +192,19 @@ def pretrain(
 
 
 def _resume(
-    folder: Path, learner: SupervisedLearner, data: _Batches, tokens: int, notify: Callable[[str], object]
+    folder: Path, learner: SupervisedLearner, data: _Batches, tokens: int, notice: Callable[[str], object]
 ) -> tuple[Partial, dict[str, torch.Tensor]]:
     """Restore an interrupted training; its progress and the weights of its best snapshot, or those of a new one."""
     try:
         found = load_partial(folder, learner, data.rng)
     except CheckpointError as error:
-        notify(f"{error}; it is taught from the beginning")
+        notice(f"{error}; it is taught from the beginning")
         found = None
     if found is None:
         return Partial(), {}
     partial, best = found
     data.skip(partial.made, partial.done, partial.taken)
-    notify(f"Going on with an interrupted training, at {partial.read:,} of {tokens:,} tokens")
+    notice(f"Going on with an interrupted training, at {partial.read:,} of {tokens:,} tokens")
     return partial, best
 
 

@@ -40,7 +40,7 @@ def open_model(
     config: DialogueConfig,
     device: str,
     threads: int,
-    notify: Callable[[str], object],
+    notice: Callable[[str], object],
     root: Path = CHECKPOINTS,
     show_header: Callable[[Sequence[str]], object] = lambda _: None,
 ) -> tuple[LanguageModel, str]:
@@ -53,7 +53,7 @@ def open_model(
     if config.embedded:
         entry, rules = game_of(config)
         recipe = Recipe(config.game.type, rules, config.start, config.run.seed, max_new_tokens=EMBEDDED_REPLY)
-        _, folder = embedded_model(entry, recipe, root, threads, notify, show_header)
+        _, folder = embedded_model(entry, recipe, root, threads, notice, show_header)
         where = str(folder)
     else:
         where = config.model.name

@@ -122,8 +122,8 @@ class _Recording:
 class _Progress:
     """Tells every ``EVERY_S`` seconds what is done."""
 
-    def __init__(self, notify: Callable[[str], object]) -> None:
-        self._notify = notify
+    def __init__(self, notice: Callable[[str], object]) -> None:
+        self._notice = notice
         self._began = self._told = time.monotonic()
 
     @property
@@ -133,7 +133,7 @@ class _Progress:
     def at(self, what: str) -> None:
         if time.monotonic() - self._told >= EVERY_S:
             self._told = time.monotonic()
-            self._notify(f"Imitating scripted players: {self.seconds:.0f} s so far, {what}")
+            self._notice(f"Imitating scripted players: {self.seconds:.0f} s so far, {what}")
 
 
 def recipe_of(config: Config) -> Recipe:
@@ -153,14 +153,14 @@ def epochs_for(network: StructureConfig) -> int:
 
 
 def imitate_scripted(
-    recipe: Recipe, cache: Path, notify: Callable[[str], object], stop: Callable[[], bool] = lambda: False
+    recipe: Recipe, cache: Path, notice: Callable[[str], object], stop: Callable[[], bool] = lambda: False
 ) -> Policy | None:
     """The policy of a recipe, from the cache or made now, which takes ``TAKES`` with the defaults. Blocks.
 
     Args:
         recipe: What to imitate, and how.
         cache: Folder of the policies made before; created when needed.
-        notify: Called with lines for the user.
+        notice: Called with lines for the user.
         stop: Called often; True ends it.
 
     Returns:
@@ -168,22 +168,22 @@ def imitate_scripted(
     """
     document = json.loads(json.dumps(recipe.document()))
     if (policy := _shipped(document)) is not None:
-        notify(f"Starting as scripted players play, from a policy that comes with the project: {policy.meta.id}")
+        notice(f"Starting as scripted players play, from a policy that comes with the project: {policy.meta.id}")
         return policy
     key = hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()[:16]
     place = cache / key
     try:
         if (policy := _kept(place, document)) is not None:
-            notify(f"The imitation of scripted players is in {place}")
+            notice(f"The imitation of scripted players is in {place}")
             return policy
     except CheckpointError as error:
-        notify(f"Imitating scripted players again: {error}")
+        notice(f"Imitating scripted players again: {error}")
     takes = "one to three minutes" if recipe.network.remembers else TAKES
-    notify(
+    notice(
         f"Imitating scripted players first: {recipe.games} games, {recipe.epochs} epochs, {takes}; "
         "--pretrained none starts from scratch"
     )
-    progress = _Progress(notify)
+    progress = _Progress(notice)
     with tempfile.TemporaryDirectory(prefix="selfplay-imitation-") as folder:
         made = _imitated(recipe, Path(folder), progress, stop)
     if made is None:
@@ -194,11 +194,11 @@ def imitate_scripted(
     mine, other = recipe.characters
     body = policy.meta.body | {"character": mine, "opponent_character": None if other == mine else other}
     meta = policy.meta.model_copy(update={"id": f"scripted_{key}", "body": body, "config": config})
-    notify(f"Imitated scripted players in {progress.seconds:.0f} s: validation loss {loss:.3f}")
+    notice(f"Imitated scripted players in {progress.seconds:.0f} s: validation loss {loss:.3f}")
     try:
         save_policy(place, meta, parameters_of(policy.network), replace=True)
     except CheckpointError as error:
-        notify(f"The imitation is not kept for other runs: {error}")
+        notice(f"The imitation is not kept for other runs: {error}")
     return Policy(meta, policy.network)
 
 

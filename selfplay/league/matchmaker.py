@@ -61,12 +61,12 @@ class MatchmakerState(BaseModel, frozen=True, extra="forbid"):
     """The state of a ``Matchmaker``, as JSON."""
 
     generations: tuple[str, ...]
-    exploiters: tuple[str, ...] = ()
-    guests: tuple[str, ...] = ()  # external opponents
+    exploiters: tuple[str, ...]
+    external_opponents: tuple[str, ...]
     bench: tuple[BenchPlace, ...]
     met: dict[str, dict[str, int]]
     rng: dict[str, str | int | dict[str, int]]
-    results: ResultsState = ResultsState()
+    results: ResultsState
 
 
 @final
@@ -223,7 +223,7 @@ class Matchmaker:
             {
                 "generations": self._pool.generations,
                 "exploiters": self._pool.exploiters,
-                "guests": self._pool.external_opponents,
+                "external_opponents": self._pool.external_opponents,
                 "bench": self._bench,
                 "met": self.histogram(),
                 "rng": self._rng.bit_generator.state,
@@ -244,7 +244,10 @@ class Matchmaker:
         except (ValidationError, ValueError, KeyError, TypeError, OverflowError) as error:
             raise LeagueError(f"not a matchmaker's state: {describe(error)}") from error
         self._pool = replace(
-            self._pool, generations=saved.generations, exploiters=saved.exploiters, external_opponents=saved.guests
+            self._pool,
+            generations=saved.generations,
+            exploiters=saved.exploiters,
+            external_opponents=saved.external_opponents,
         )
         self._bench = tuple(place for place in saved.bench if place.category in self._weights)
         self._met = {key: Counter(saved.met.get(key, {})) for key in ("category", "id")}

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 Kind = Literal["current", "main", "generation", "scripted", "outsider"]
 CURRENT: Final = "current"  # the learner itself: both seats play its newest weights, and both train
 MAIN: Final = "main"  # the current main agent of a league, as an opponent of an exploiter; also the name of its role
-EXTERNAL: Final = "guests"
-"""Category of policies of other runs; saved states have this name."""
+EXTERNAL: Final = "external"  # category of policies of other runs
 OUTSIDER: Final = "outsider"
 """Category for games in which a fixed player has the other seat. No mode contains it."""
 FORGOTTEN_BELOW: Final = 0.3  # score below which a past opponent counts as forgotten

@@ -3,7 +3,7 @@
 Each is a residual block, x + core(norm(x)), of one width W, and has two ways to be run that give the same outputs:
 ``step`` for play, one decision at a time, and ``unroll`` for training, T decisions at once. What it remembers is one
 row of numbers a player, [N, M], all zeros at the start of an episode; ``fresh`` [N, T] says where one begins inside
-an unroll, and nothing from before reaches what comes after.
+an unroll, and nothing from before reaches what comes after. ``browser/network.js`` has ``step`` of GRU and LSTM.
 
 Letters in shapes: N players, T decisions, W width, M numbers remembered, H heads.
 """

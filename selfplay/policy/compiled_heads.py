@@ -1,5 +1,7 @@
 """Drawing, probability and entropy of actions and their gradient, compiled for the CPU.
 
+``browser/heads.js`` draws actions in the same way, number for number.
+
 Rows are processed in tiles of ``LANES`` rows and transposed, so that every operation works on neighbouring numbers and
 compiles to vector instructions. The result of a row does not depend on the rows beside it. A class k of a categorical
 is kept as x = z_k - max z, a button b as x = -|b|, both with e = exp x. With S = sum e and M = sum (e / S) x over a

@@ -1,4 +1,4 @@
-"""The one builder of networks: a specification in, an actor-critic out."""
+"""The one builder of networks: a specification in, an actor-critic out. ``browser/network.js`` computes the same."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def _checked_device(config: Config, *, resumed: bool) -> str:
 
 
 def _start_policy(
-    config: Config, parent: Path, notify: Callable[[str], object], stop: Callable[[], bool]
+    config: Config, parent: Path, notice: Callable[[str], object], stop: Callable[[], bool]
 ) -> Policy | None:
     """The policy that a new run in a folder of ``parent`` starts from; None for a fresh network. Blocks.
 
@@ -121,7 +121,7 @@ def _start_policy(
         return None if pretrained is None else load_policy(pretrained)
     from selfplay.imitation.scripted import CACHE, imitate_scripted, recipe_of  # loads the fighting game
 
-    return imitate_scripted(recipe_of(config), parent / CACHE, notify, stop)
+    return imitate_scripted(recipe_of(config), parent / CACHE, notice, stop)
 
 
 def _check_encoder(run: RunDir, config: Config) -> None:

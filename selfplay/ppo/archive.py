@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from selfplay.checkpoint.learner_state import Named
     from selfplay.checkpoint.tensors import Arrays
 
-EXTERNAL_PREFIX: Final = "guest."  # prefix of the ids of policies from other runs
+EXTERNAL_PREFIX: Final = "external."  # prefix of the ids of policies from other runs
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,127}")
 
 

@@ -35,14 +35,14 @@ class Blocks:
     """Opens the blocks of a run.
 
     Args:
-        notify: Called with notices, from any thread.
+        notice: Called with notices, from any thread.
         unplayable: Runners whose games of the checkpoint cannot continue.
     """
 
     def __init__(
         self,
         session: Session,
-        notify: Callable[[str], object],
+        notice: Callable[[str], object],
         progress: Progress,
         unplayable: Callable[[], Collection[str]],
     ) -> None:
@@ -51,7 +51,7 @@ class Blocks:
         self.infer: Infer = InferenceBatcher() if real_time else infer_directly
         self.opening: SlowOpening | None = None
         self._session = session
-        self._notify = notify
+        self._notice = notice
         self._progress = progress
         self._unplayable = unplayable
         self._reached: Counter[str] = Counter()  # actors of each runner that were there
@@ -75,7 +75,7 @@ class Blocks:
             link,
             self._weights,
             lambda: replace(self._opening_elsewhere(runner), faults=faults),
-            lambda seconds: self._notify(f"{runner}: its node compiles the game rules, {seconds:.0f} s so far"),
+            lambda seconds: self._notice(f"{runner}: its node compiles the game rules, {seconds:.0f} s so far"),
         )
         return block if faults is None else cast("GameBlock", CountedFaults(block, faults, on_fault))
 

@@ -22,7 +22,7 @@ BURN_IN_SHARE: Final = 4  # by default the critic learns alone in a quarter of t
 
 
 def with_pretrained(
-    config: Config, explicit: Mapping[str, Any], notify: Callable[[str], object] = lambda _: None
+    config: Config, explicit: Mapping[str, Any], notice: Callable[[str], object] = lambda _: None
 ) -> Config:
     """The configuration with network, frame skip and delay of the pretrained policy, and how the run learns beside it.
 
@@ -31,7 +31,7 @@ def with_pretrained(
     Args:
         config: of a new run, with all defaults filled in.
         explicit: what the user gave, by dotted name.
-        notify: called with what the user may want to know.
+        notice: called with what the user may want to know.
 
     Raises:
         ConfigError: the user gave another value for one of them, and names both; or something that only a pretrained
@@ -42,7 +42,7 @@ def with_pretrained(
         CheckpointError: no policy lies there.
     """
     if config.run.pretrained == SCRIPTED:
-        config = _imitation_or_scratch(config, explicit, notify)
+        config = _imitation_or_scratch(config, explicit, notice)
     path = config.run.pretrained
     if path is None:
         for name in BESIDE_A_TEACHER:
@@ -54,7 +54,7 @@ def with_pretrained(
             f"{flag_of(OPTIONS, 'net.rest')} applies to new networks only; leave it out with --pretrained {path}"
         )
     if path == SCRIPTED:
-        return _with_teacher_defaults(config, imitated=True, notify=notify)
+        return _with_teacher_defaults(config, imitated=True, notice=notice)
     meta = load_policy(path).meta
     if not can_play(meta, config.game.type):
         raise ConfigError(f"--pretrained {path} plays {game_of(meta)}, not {config.game.type}")
@@ -74,14 +74,14 @@ def with_pretrained(
                 f"but --pretrained {path} was made with {shown(value)}"
             )
         values[group][field] = value
-    config = _with_teacher_defaults(Config.model_validate(values), imitated=by_imitation(meta), notify=notify)
+    config = _with_teacher_defaults(Config.model_validate(values), imitated=by_imitation(meta), notice=notice)
     learned = learned_characters(meta)
     if config.game.entry.characters and config.game.character not in learned:
-        notify(f"--pretrained {path} has learned {', '.join(learned)}; this run plays {config.game.character}")
+        notice(f"--pretrained {path} has learned {', '.join(learned)}; this run plays {config.game.character}")
     return config
 
 
-def _imitation_or_scratch(config: Config, explicit: Mapping[str, Any], notify: Callable[[str], object]) -> Config:
+def _imitation_or_scratch(config: Config, explicit: Mapping[str, Any], notice: Callable[[str], object]) -> Config:
     """The configuration; from scratch where a preset asks for imitation and the game has no players to imitate.
 
     Raises:
@@ -92,7 +92,7 @@ def _imitation_or_scratch(config: Config, explicit: Mapping[str, Any], notify: C
         lack = f"--game-type {config.game.type} has no scripted fighters"
     elif strangers := [name for name in config.game.characters if name not in find_game("mock").characters]:
         lack = f"the mock, where games of scripted players are recorded, has no {strangers[0]}"
-        notify(f"From scratch: {lack}")
+        notice(f"From scratch: {lack}")
     else:
         return config
     if "run.pretrained" in explicit:
@@ -100,7 +100,7 @@ def _imitation_or_scratch(config: Config, explicit: Mapping[str, Any], notify: C
     return config.model_copy(update={"run": config.run.model_copy(update={"pretrained": None})})
 
 
-def _with_teacher_defaults(config: Config, *, imitated: bool, notify: Callable[[str], object]) -> Config:
+def _with_teacher_defaults(config: Config, *, imitated: bool, notice: Callable[[str], object]) -> Config:
     """The configuration with what was not said of learning beside a teacher."""
     open_ones = {name: value for name, value in BESIDE_A_TEACHER.items() if getattr(config.ppo, name) is None}
     if not imitated:
@@ -109,7 +109,7 @@ def _with_teacher_defaults(config: Config, *, imitated: bool, notify: Callable[[
         open_ones["critic_burn_in"] = min(open_ones["critic_burn_in"], config.iterations // BURN_IN_SHARE)
     ppo = config.ppo.model_copy(update=open_ones)
     if config.iterations is not None and (ppo.critic_burn_in or 0) >= config.iterations:
-        notify(
+        notice(
             f"The run has {config.iterations} iterations, in all of which the critic alone learns (ppo.critic_burn_in)"
         )
     return config.model_copy(update={"ppo": ppo})

@@ -50,8 +50,8 @@ def rating_slots(num_games: int) -> range:
     return range(num_games, 2 * num_games)
 
 
-def arena(config: Config, run: RunDir, notify: Callable[[str], object], infer: Infer = infer_directly) -> Arena:
-    """The arena of a run's rating games; ``notify`` receives its errors and notes."""
+def arena(config: Config, run: RunDir, notice: Callable[[str], object], infer: Infer = infer_directly) -> Arena:
+    """The arena of a run's rating games; ``notice`` receives its errors and notes."""
 
     def open_game(slot: int, options: dict[str, object]) -> ProcessGame:
         # The matchup decides who plays and when: a game that started by itself would have to be quit.
@@ -60,7 +60,7 @@ def arena(config: Config, run: RunDir, notify: Callable[[str], object], infer: I
         return ProcessGame(config.game.type, options | emulator, config.emulator.start_timeout, config.run.process_mb)
 
     limit = _two_starts_s(config.emulator) + MEDIANS * config.game.max_episode_frames / FRAMES_A_SECOND
-    return Arena(open_game, rating_slots(config.run.num_games), limit, infer, notify)
+    return Arena(open_game, rating_slots(config.run.num_games), limit, infer, notice)
 
 
 def rating_cost_s(max_episode_frames: int, num_games: int) -> float:

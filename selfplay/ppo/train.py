@@ -42,7 +42,7 @@ def train(call: Invocation[Config], stream: TextIO | None = None, hooks: Hooks |
             from selfplay.ppo import app
 
             return app.resume(replace(call, config=config), run, state, stream, hooks, notices)
-    config = resolve_ppo(call.config, call.explicit, notify=notices.append)
+    config = resolve_ppo(call.config, call.explicit, notice=notices.append)
     check_new_run(folder, is_default=not named)
     from selfplay.ppo import app
 

@@ -24,13 +24,13 @@ class DiskWatch:
     """Remembers what could not be saved until it could.
 
     Args:
-        notify: Called with a line for what could not be saved, once, and when it is saved after all. A full
+        notice: Called with a line for what could not be saved, once, and when it is saved after all. A full
             disk has one line for all that is not saved, and one when all is.
     """
 
-    def __init__(self, notify: Callable[[str], object]) -> None:
+    def __init__(self, notice: Callable[[str], object]) -> None:
         self.unsaved: dict[str, str] = {}  # what, and why not
-        self._notify = notify
+        self._notice = notice
 
     @contextmanager
     def tolerate(self, what: str, then: str = AGAIN, *, settles: bool = True) -> Iterator[None]:
@@ -48,13 +48,13 @@ class DiskWatch:
             known = (full and self._is_full) or (before is not None and says_full(before) == full)
             self.unsaved[what] = str(error)
             if not known:
-                self._notify(f"{DISK}{what} could not be saved: {error}{then}")
+                self._notice(f"{DISK}{what} could not be saved: {error}{then}")
         else:
             why = self.unsaved.pop(what, None) if settles else None
             if why is not None and not says_full(why):
-                self._notify(f"Disk: {what} could be saved again")
+                self._notice(f"Disk: {what} could be saved again")
             elif why is not None and not self._is_full:
-                self._notify(SPACE)
+                self._notice(SPACE)
 
     @property
     def _is_full(self) -> bool:

@@ -158,7 +158,7 @@ class RatingGames:
 
     Args:
         queue: Where the runner of rating games takes jobs.
-        notify: Called with notices.
+        notice: Called with notices.
     """
 
     def __init__(
@@ -167,7 +167,7 @@ class RatingGames:
         plan: RatingPlan,
         ledger: RunLedger,
         queue: WorkQueue[RatingBlock],
-        notify: Callable[[str], None],
+        notice: Callable[[str], None],
     ) -> None:
         self.plan = plan
         self.gate = plan.gate
@@ -176,7 +176,7 @@ class RatingGames:
         self._run = run
         self._ledger = ledger
         self._queue = queue
-        self._notify = notify
+        self._notice = notice
         self._rated_at = 0.0  # seconds of the run
 
     @property
@@ -273,7 +273,7 @@ class RatingGames:
         try:
             board, decided, scores = await self._ledger.work(self._judge, table)
             if decided is not None:
-                self._notify(decided)
+                self._notice(decided)
             self.rating = _rating(board, scores, progress) or self.rating
             await self._ledger.work(self._publish, board, progress.total_steps)
         finally:  # tables take the longer the more games there are

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class _Saved(BaseModel, frozen=True, extra="ignore", allow_inf_nan=False):
-    """States of other versions have further fields."""
+    """The part of a state that is checked."""
 
 
 class _Faults(_Saved):

@@ -72,7 +72,7 @@ class Overtime:
         stop: Stop,
         progress: Progress,
         clock: Clock,
-        notify: Callable[[str], object],
+        notice: Callable[[str], object],
         end_tree: Callable[[], object],
     ) -> None:
         self.is_over = self.has_cut = False
@@ -80,7 +80,7 @@ class Overtime:
         self._stop = stop
         self._progress = progress
         self._clock = clock
-        self._notify = notify
+        self._notice = notice
         self._end_tree = end_tree
         self._timer: Deadline | None = None
         self._waiting = False  # for the end of the iteration
@@ -117,7 +117,7 @@ class Overtime:
         if self.has_cut:
             self._progress.ended_by = f"--max-minutes during {phase}"
         why = "--max-minutes is over" if self.has_cut else "The run is to end"
-        self._notify(f"{why} and {phase} has not ended; no longer waiting for it")
+        self._notice(f"{why} and {phase} has not ended; no longer waiting for it")
         self._set_timer(self._give_up)
         self._stop.cut()
 

@@ -66,7 +66,7 @@ class Arena:
         open_game: Makes a game of one, from its place and the options that follow from a matchup.
         places: As many games at once; what ``open_game`` is given.
         limit_s: Seconds after which a game counts as hung and is killed.
-        notify: Called with failures and with notes of games; from any thread.
+        notice: Called with failures and with notes of games; from any thread.
     """
 
     def __init__(
@@ -75,13 +75,13 @@ class Arena:
         places: Sequence[int],
         limit_s: float,
         infer: Infer = infer_directly,
-        notify: Callable[[str], object] = lambda _: None,
+        notice: Callable[[str], object] = lambda _: None,
     ) -> None:
         self._open = open_game
         self._places = places
         self._limit_s = limit_s
         self._infer = infer
-        self._notify = notify
+        self._notice = notice
         self._games: dict[int, ScriptedGame] = {}  # open ones, by place
         self._options: dict[int, Options] = {}  # that they were opened with
 
@@ -111,7 +111,7 @@ class Arena:
                             raise
                         again = tasks.failed(task, error)
                         names = " against ".join(matchups[task].players)
-                        self._notify(f"rating game {names}: {error}; it is {'played again' if again else 'given up'}")
+                        self._notice(f"rating game {names}: {error}; it is {'played again' if again else 'given up'}")
             except BaseException:
                 tasks.stop()
                 raise
@@ -149,7 +149,7 @@ class Arena:
         with _killed_after(self._limit_s, game):
             result = play_in(game, [matchup], contenders, rules, stop, self._infer)[0]
         for note in game.notes:
-            self._notify(f"rating games: {note}")
+            self._notice(f"rating games: {note}")
         game.notes.clear()
         return result
 

@@ -216,8 +216,7 @@ class Block:
         self._episodes[:] = arrays["episodes"]
         self._learner[:] = arrays["learner"]
         for name, memory in (("memory", self._memory), ("teacher", self._teacher)):
-            if name in arrays:  # checkpoints of before there were memories have none
-                memory.restore(torch.from_numpy(np.array(arrays[name])))
+            memory.restore(torch.from_numpy(np.array(arrays[name])))
         self._opponents = [Opponent(*row) for row in document["opponents"]]
         for b in range(self.game.num_games):
             self._seat_bot(b)

@@ -3,6 +3,7 @@
 With one generator for all games of a block a game's draws would depend on the other games, and it could not be replayed
 alone. Here each number is a function of the game, the seat, the decision and the part of the action:
 the SplitMix64 generator (Steele, Lea and Flood 2014), whose n-th number can be had without those before it.
+``policy/browser/uniforms.js`` gives pages the same numbers.
 
 A game is its seed, its players, their characters, and who sits where. Two games of a seat-swapped pair therefore share
 the start's seed but no random number of their policies. If numbers went with the seat, the same seat would win both

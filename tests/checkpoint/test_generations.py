@@ -179,7 +179,7 @@ def test_weights_must_be_those_of_the_metadata(run):
     forge(path, params__safetensors=(other / "params.safetensors").read_bytes())
     with pytest.raises(CorruptError, match="do not have the hash"):
         load_generation(path)
-    forge(path, policy__json=encode_json(to_document(policy_meta(1), ()), "x"))  # without any hash
+    forge(path, policy__json=encode_json(to_document(policy_meta(1)), "x"))  # without any hash
     with pytest.raises(CorruptError, match="do not have the hash"):
         load_generation(path)
 
@@ -204,7 +204,7 @@ def test_a_pickle_is_refused_and_not_run(run, tmp_path):
 
 def test_documents_of_strangers_are_refused(run):
     path = save_generation(run, policy_meta(1), params(1))
-    good = to_document(policy_meta(1, weights_hash=weights_hash(params(1))), ())
+    good = to_document(policy_meta(1, weights_hash=weights_hash(params(1))))
     forge(path, policy__json=encode_json(good | {"loader": "os.system"}, "x"))
     with pytest.raises(IncompatibleError, match=r"policy\.json: loader"):
         load_generation(path)

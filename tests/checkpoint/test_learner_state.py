@@ -136,7 +136,7 @@ def test_without_any_state_there_is_nothing_to_resume(run):
 def test_a_state_of_a_newer_version_is_not_passed_over(run):
     save(run, 1)
     newest = save(run, 2)
-    forge(newest, learner__json=encode_json(to_document(learner_meta(2), ()) | {"format_version": 9}, "x"))
+    forge(newest, learner__json=encode_json(to_document(learner_meta(2)) | {"format_version": 9}, "x"))
     with pytest.raises(IncompatibleError, match="newer selfplay"):
         load_latest_learner(run)
 

@@ -37,7 +37,7 @@ def test_every_path_of_a_run_is_named():
         "metrics": "metrics.jsonl",
         "generations": "generations",
         "exploiters": "exploiters",
-        "external_opponents": "guests",
+        "external_opponents": "external_opponents",
         "learner": "learner",
         "ledger": "ledger.jsonl",
         "people": "people.jsonl",

@@ -1,4 +1,4 @@
-"""Documents are strict, and old versions are brought up to date step by step."""
+"""Documents are strict."""
 
 import math
 from datetime import datetime
@@ -19,9 +19,9 @@ GOLDEN = Path(__file__).parent / "golden"
 
 def test_documents_round_trip():
     for model, meta in ((PolicyMeta, policy_meta(7)), (LearnerMeta, learner_meta(7))):
-        document = decode_json(encode_json(to_document(meta, ()), "x"), "x")
+        document = decode_json(encode_json(to_document(meta), "x"), "x")
         assert document["format_version"] == 1
-        assert from_document(model, document, (), "x") == meta
+        assert from_document(model, document, "x") == meta
 
 
 def test_a_path_that_is_not_utf_8_round_trips():
@@ -32,8 +32,7 @@ def test_a_path_that_is_not_utf_8_round_trips():
 def test_states_of_generators_keep_their_128_bits():
     state = learner_meta(3).rng
     assert (
-        from_document(LearnerMeta, decode_json(encode_json(to_document(learner_meta(3), ()), "x"), "x"), (), "x").rng
-        == state
+        from_document(LearnerMeta, decode_json(encode_json(to_document(learner_meta(3)), "x"), "x"), "x").rng == state
     )
 
 
@@ -88,9 +87,9 @@ def test_large_documents_are_refused():
     ],
 )
 def test_bad_fields_are_named(changes, field):
-    document = to_document(policy_meta(7), ()) | changes
+    document = to_document(policy_meta(7)) | changes
     with pytest.raises(IncompatibleError, match=rf"policy\.json: .*{field}"):
-        from_document(PolicyMeta, document, (), "policy.json")
+        from_document(PolicyMeta, document, "policy.json")
 
 
 def test_other_kinds_of_network_fit():
@@ -103,39 +102,20 @@ def test_metadata_is_frozen():
         policy_meta(1).id = "gen_2"
 
 
-def rename(document):
-    return {("game" if name == "map" else name): value for name, value in document.items()}
-
-
-def add_body(document):
-    return {"body": policy_meta(1).body, **document}
-
-
-def test_migrations_run_in_order_from_the_version_of_the_document():
-    table = (rename, add_body)
-    newest = to_document(policy_meta(1), table)
-    assert newest["format_version"] == 3
-    oldest = {("map" if name == "game" else name): value for name, value in newest.items() if name != "body"}
-    middle = rename(oldest)
-    for version, document in enumerate((oldest, middle, newest), 1):
-        meta = from_document(PolicyMeta, document | {"format_version": version}, table, "x")
-        assert meta == policy_meta(1)
-
-
 @pytest.mark.parametrize("version", [None, 0, -1, "1", 1.0, True, [1]])
 def test_a_document_must_say_its_version(version):
-    document = to_document(policy_meta(1), ()) | {"format_version": version}
+    document = to_document(policy_meta(1)) | {"format_version": version}
     with pytest.raises(IncompatibleError, match="format_version is"):
-        from_document(PolicyMeta, document, (), "x")
+        from_document(PolicyMeta, document, "x")
 
 
 def test_a_newer_version_is_refused():
     with pytest.raises(IncompatibleError, match=r"written by a newer selfplay \(format 2; this one reads up to 1\)"):
-        from_document(PolicyMeta, to_document(policy_meta(1), ()) | {"format_version": 2}, (), "x")
+        from_document(PolicyMeta, to_document(policy_meta(1)) | {"format_version": 2}, "x")
 
 
 def test_files_of_format_1_stay_readable(tmp_path):
-    """Written once by this project and kept: a change that cannot read them needs a migration."""
+    """Written once and kept, so that no change of the format goes unnoticed."""
     meta, arrays = load_generation(GOLDEN / "generations" / "gen_3")
     assert meta.model_copy(update={"weights_hash": None}) == policy_meta(3)
     assert same(arrays, params(3))

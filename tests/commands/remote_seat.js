@@ -10,7 +10,9 @@ const obs = new Float32Array(load("obs")), width = description.obs_width;
 
 // A browser sends the origin of the page; node has none.
 const { fetch } = globalThis;
-globalThis.fetch = (url, { headers, ...options }) => fetch(url, { ...options, headers: { ...headers, Origin: server.url } });
+globalThis.fetch = (url, { headers, ...options }) => fetch(url, {
+  ...options, headers: { ...headers, Origin: server.url },
+});
 
 const remote = new RemoteSeat(server, { id, description }, 5n);
 const local = description.layers && new Policy(description, new Float32Array(load("weights"))).seat(5n);

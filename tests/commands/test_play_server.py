@@ -23,7 +23,7 @@ from selfplay.policy.browser.weights import SCRIPTS, browser_policy, policy_desc
 from selfplay.policy.recurrent_state import RecurrentState
 from selfplay.report import play_page
 from tests.commands.page_games import page_game
-from tests.commands.test_people import encoded, kept, run  # noqa: F401  (a fixture)
+from tests.commands.test_added_games import encoded, kept, run  # noqa: F401  (a fixture)
 from tests.hostile.test_loopback import listening
 from tests.policy.browser.test_browser_policy import policy
 from tests.support.node import gather, needs_node, run_node

@@ -91,7 +91,7 @@ def test_a_budget_is_spent_and_the_ledger_keeps_it(run):
     assert len(generations) > 1
     said = []
     settings = settings_of(config_of(run))
-    assert rate_run(run, settings, generations, 41, seed=0, notify=said.append) == 40
+    assert rate_run(run, settings, generations, 41, seed=0, notice=said.append) == 40
     games = read_games(run.ledger)
     assert len(games) == 40
     assert {*generations, "random"} <= set(games.players)

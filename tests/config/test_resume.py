@@ -111,13 +111,6 @@ def test_settings_of_another_version_are_incompatible():
         resumed(state)
 
 
-@pytest.mark.parametrize(("saved", "blocks"), [((2, 0), 2), ((2, 2), 2), ((0, 3), 3), ((0, 0), 0)])
-def test_an_earlier_version_had_another_number_of_blocks_on_ray(saved, blocks):
-    state = state_of()
-    state.meta.config["run"] |= dict(zip(("workers", "runners"), saved, strict=True))
-    assert resumed(state).run.runners == blocks
-
-
 def test_values_of_a_dialogue_run_that_contradict_each_other_are_one_line():
     with pytest.raises(ConfigError, match=r"these settings do not go together: .*run.keep_best"):
         with_changes(DialogueConfig(), {"run.keep_best": True}, DIALOGUE_OPTIONS)

@@ -8,7 +8,7 @@ from selfplay.dialogue import embedded
 from tests.run.conftest import _short_waits, _torch_as_before  # noqa: F401  (fixtures)
 
 
-def make_start(root, game, tokens, notify=lambda _: None, show_header=lambda _: None):
+def make_start(root, game, tokens, notice=lambda _: None, show_header=lambda _: None):
     """An embedded model that has been taught for a moment: it knows the form of a game, and nothing else."""
     entry = find_dialogue(game)
     recipe = embedded.Recipe(
@@ -21,7 +21,7 @@ def make_start(root, game, tokens, notify=lambda _: None, show_header=lambda _: 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(embedded, "SNAPSHOT_STATES", 16)
         patch.setattr(embedded, "SNAPSHOTS", 2)
-        return embedded.embedded_model(entry, recipe, root, 1, notify, show_header)[1]
+        return embedded.embedded_model(entry, recipe, root, 1, notice, show_header)[1]
 
 
 @pytest.fixture(scope="session")

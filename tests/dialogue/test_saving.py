@@ -116,7 +116,7 @@ GOLDEN = Path(__file__).parent / "golden"
 
 @pytest.fixture
 def golden(tmp_path, monkeypatch):
-    """A run of two iterations, written once by this project and kept: what cannot go on with it needs a migration."""
+    """A run of two iterations, written once and kept, so that no change of the format goes unnoticed."""
     monkeypatch.chdir(tmp_path)  # where it began with a model of ours, which its first generation is
     start = RunDir(GOLDEN).read_run()["config"]["model"]["name"]
     shutil.copytree(GOLDEN / "generations" / "gen_0", start)

@@ -22,14 +22,14 @@ def whole(tmp_path_factory):
 def interrupted(root, number, after, told):
     """Train until the ``after``-th notice of progress, then raise a signal."""
 
-    def notify(text):
+    def notice(text):
         told.append(text)
         if "about" in text and sum("about" in line for line in told) == after:
             signal.raise_signal(number)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(embedded, "NOTICE_S", 0.0)  # after every step
-        return make_start(root, "kuhn_text", TOKENS, notify, lambda lines: told.extend(lines))
+        return make_start(root, "kuhn_text", TOKENS, notice, lambda lines: told.extend(lines))
 
 
 @pytest.mark.parametrize(

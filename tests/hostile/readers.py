@@ -41,7 +41,7 @@ from selfplay.league.anchors import FOLDER as ANCHORS
 from selfplay.league.anchors import read_table as read_anchors
 from selfplay.league.external_games import read_csv
 from selfplay.league.ledger import Ledger, read_games, read_records
-from selfplay.league.people import run_games
+from selfplay.league.people_ledger import run_games
 from selfplay.learner.supervised import SupervisedLearner, SupervisedSettings
 from selfplay.policy.language.folders import ADAPTER, CONFIG, base_name, check_folder
 from selfplay.policy.language.wire import InvalidResponse, decode
@@ -393,7 +393,7 @@ READERS = (
     ),
     Reader(
         "a ledger of people",
-        ("selfplay.league.people",),
+        ("selfplay.league.people_ledger",),
         _file("people.jsonl", lambda: _ledger().replace(b'"random"', b'"person-anna"').split(b"\n", 2)[0]),
         lambda f, p: run_games(f).comparable(),
     ),

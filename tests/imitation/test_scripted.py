@@ -190,7 +190,7 @@ def test_networks_that_take_long_learn_for_fewer_epochs():
 def resolved(*arguments):
     """The configuration of a new run, and its notices."""
     call, notices = parse([str(argument) for argument in arguments]), []
-    config = resolve_ppo(call.config, call.explicit, notify=notices.append)
+    config = resolve_ppo(call.config, call.explicit, notice=notices.append)
     return with_pretrained(config, call.explicit, notices.append), notices
 
 
@@ -232,7 +232,7 @@ def test_a_game_without_fighters_starts_from_scratch_and_refuses_the_word():
 
 def test_real_games_start_from_games_of_the_mock(monkeypatch, small, tmp_path):
     flags = ("--game-type", "dolphin", "--num-games", 1, "--preset", "laptop", "--hidden", "8", "--delay", 2)
-    monkeypatch.setattr("selfplay.config.resolve.with_dolphin_paths", lambda config, notify: config)
+    monkeypatch.setattr("selfplay.config.resolve.with_dolphin_paths", lambda config, notice: config)
     config, _ = resolved(*flags, "--character", "fox")
     assert config.run.pretrained == "scripted"
     policy = app._start_policy(config, tmp_path, lambda line: None, lambda: False)

@@ -265,8 +265,7 @@ def test_a_restored_matchmaker_goes_on_with_the_same_draws(before, rotations, se
     assert resumed.state() == original.state()
 
 
-def test_a_run_with_a_shorter_bench_goes_on_and_fills_it():
-    """Older runs had four places."""
+def test_a_shorter_bench_is_restored_and_filled():
     state = json.loads(json.dumps(make(max_frozen=4).state()))
     resumed = Matchmaker("simple_mix", np.random.default_rng(1), SCRIPTED)
     resumed.restore(state)
@@ -402,8 +401,6 @@ def test_results_are_part_of_the_state():
         original.rotate()
         resumed.rotate()
         assert resumed.bench == original.bench
-    without = {key: value for key, value in original.state().items() if key != "results"}
-    Matchmaker("pfsp", np.random.default_rng(1), SCRIPTED).restore(without)  # of a run from before there were any
 
 
 def test_nothing_is_kept_of_who_is_gone():

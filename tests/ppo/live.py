@@ -48,7 +48,7 @@ def emulated(monkeypatch):
     """Let ``--game-type dolphin`` play mock games for this test; who opens them."""
     mock = replace(GAMES["dolphin"], make=MockMelee, starts_at_once=lambda: True, prepare=None)
     monkeypatch.setitem(GAMES, "dolphin", mock)
-    monkeypatch.setattr("selfplay.config.resolve.with_dolphin_paths", lambda config, notify: config)
+    monkeypatch.setattr("selfplay.config.resolve.with_dolphin_paths", lambda config, notice: config)
     emulators = Emulators()
     for module in ("runner.block_server", "ppo.realtime"):
         monkeypatch.setattr(f"selfplay.{module}.ProcessGame", emulators)

@@ -75,7 +75,7 @@ def test_everybody_has_a_place_of_its_kind(tmp_path):
     archive, run = Archive(RunDir(tmp_path), 4), RunDir(tmp_path)
     assert archive.path("gen_3").parent == run.generations
     assert archive.path("league_exploiter_3").parent == run.exploiters
-    assert archive.path("guest.other.gen_3").parent == run.external_opponents
+    assert archive.path("external.other.gen_3").parent == run.external_opponents
 
 
 @pytest.mark.parametrize("name", ["/etc", "../victim", "gen_0/../../victim", "..", ".", "", "gen_0\n", "a" * 200])

@@ -1,14 +1,12 @@
 """Runs with more than one learner, with external opponents, and with more generations than they keep."""
 
 import shutil
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from selfplay.checkpoint import RunDir, list_generations, load_latest_learner
-from selfplay.config.resume import resumed_ppo
 from selfplay.errors import ConfigError
 from selfplay.league.matchmaker import Matchmaker
 from selfplay.ppo.agents import WINS, Agent, worst
@@ -115,8 +113,8 @@ def test_external_opponents_are_met_and_copied_once(other, tmp_path):
     named = f"{other},{other / 'generations' / 'gen_2'},{other / 'generations' / 'gen_0'}"
     code, _ = train(folder, *steps(3), "--opponent", named, "--set", "league.opponent_share=1")
     assert code == 0
-    assert names(RunDir(folder).external_opponents) == {"guest.other.gen_2", "guest.other.gen_0"}
-    assert met(folder) == {"guest.other.gen_2", "guest.other.gen_0"}
+    assert names(RunDir(folder).external_opponents) == {"external.other.gen_2", "external.other.gen_0"}
+    assert met(folder) == {"external.other.gen_2", "external.other.gen_0"}
 
 
 def test_a_run_with_external_opponents_stands_on_its_own(other, tmp_path):
@@ -125,7 +123,7 @@ def test_a_run_with_external_opponents_stands_on_its_own(other, tmp_path):
     assert train(folder, *steps(2), "--mode", "opponents", "--opponent", source, "--save-interval", 1)[0] == 0
     shutil.rmtree(source)
     assert train(folder, *steps(4), resume=True)[0] == 0
-    assert met(folder) == {"guest.source.gen_2"}
+    assert met(folder) == {"external.source.gen_2"}
 
 
 @pytest.mark.parametrize(
@@ -160,20 +158,6 @@ def test_a_long_history_is_thinned_on_disk_too(tmp_path, rated):
     assert set(kept) <= there
     assert there - set(kept) <= set(state.meta.extra["leaving"])
     assert len(there) < 12
-
-
-def test_a_run_of_before_there_was_a_limit_loses_nothing(tmp_path):
-    folder = tmp_path / "run"
-    assert train(folder, "--save-interval", 1, *steps(6))[0] == 0
-    state = load_latest_learner(RunDir(folder))
-    config = dict(state.meta.config)
-    config["league"] = {name: value for name, value in config["league"].items() if name != "population"}
-    old = replace(state, meta=state.meta.model_copy(update={"config": config}))
-    assert resumed_ppo(old, {}).league.population >= 100
-    many = tuple(f"gen_{i}" for i in range(300))
-    old = replace(state, meta=state.meta.model_copy(update={"config": config, "generations": many}))
-    assert resumed_ppo(old, {}).league.population == 600
-    assert resumed_ppo(state, {"league.population": 7}).league.population == 7
 
 
 def test_a_generation_that_is_gone_from_the_disk_is_not_met_again(tmp_path):

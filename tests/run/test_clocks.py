@@ -33,7 +33,7 @@ DATED = {
     "scripts/studies/pages.py": "machine_here",
     "selfplay/ppo/rating.py": "_common",
     "selfplay/run/saving.py": "write_state",
-    "selfplay/commands/play/people.py": "_keep",
+    "selfplay/commands/play/added_games.py": "_keep",
     "scripts/studies/gallery.py": "build",
     "selfplay/run/monitoring/watchdog.py": "_report",
 }

@@ -70,8 +70,8 @@ class Made(list):
         return self[-1]
 
 
-def arena(made, places=1, limit_s=60.0, notify=print):
-    return Arena(made, range(10, 10 + places), limit_s, notify=notify)
+def arena(made, places=1, limit_s=60.0, notice=print):
+    return Arena(made, range(10, 10 + places), limit_s, notice=notice)
 
 
 def pairings(count, players=("random", "rusher"), characters=MEWTWO):
@@ -94,8 +94,8 @@ def test_games_are_those_that_are_played_side_by_side(places):
 
 def test_what_games_tell_is_told():
     made, told = Made(), []
-    arena(made, notify=told.append).play(pairings(1), PLAYERS, RULES)
-    games = arena(lambda place, options: made[0], notify=told.append)
+    arena(made, notice=told.append).play(pairings(1), PLAYERS, RULES)
+    games = arena(lambda place, options: made[0], notice=told.append)
     made[0].notes.append("a fresh one took its place")
     made[0].closed = False
     games.play(pairings(1), PLAYERS, RULES)
@@ -133,7 +133,7 @@ def test_computer_players_have_the_version_of_the_game_and_any_frame_skip():
 
 def test_one_that_fails_is_replaced_and_its_pairing_played_again():
     made, told = Made(failing=2), []
-    found = arena(made, notify=told.append).play(pairings(3), PLAYERS, RULES)
+    found = arena(made, notice=told.append).play(pairings(3), PLAYERS, RULES)
     assert told == ["rating game random against rusher: its process has ended; it is played again"] * 2
     np.testing.assert_array_equal(stats_of(found), stats_of(play(pairings(3), PLAYERS, RULES)))
     assert len(made) == 3
@@ -161,7 +161,7 @@ def test_a_pairing_that_always_fails_is_given_up_and_the_others_are_played():
         return Opened(place, options, 5 if kind == "fox" else 10**9)
 
     games, told = [*pairings(1, characters=FOXES), *pairings(2)], []
-    found = Arena(open_game, [0, 1], 60.0, notify=told.append).play(games, PLAYERS, RULES)
+    found = Arena(open_game, [0, 1], 60.0, notice=told.append).play(games, PLAYERS, RULES)
     assert [line.rpartition(" ")[2] for line in told] == ["again", "again", "up"]
     assert [row is None for row in found] == [True, False, False]
     assert made["fox"] == TRIES

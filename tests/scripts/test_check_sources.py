@@ -112,3 +112,10 @@ def test_a_fault_is_told_with_file_line_and_remedy(tmp_path, capsys):
     bad.write_text("import os\n\nos.system('ls')\n")
     assert main([str(tmp_path)]) == 1
     assert capsys.readouterr().out == f"{bad}:3: os.system: use subprocess.run with a list of words\n"
+
+
+def test_a_long_line_of_javascript_is_refused(tmp_path, capsys):
+    bad = tmp_path / "bad.js"
+    bad.write_text(f"const x = 1;\n// {'é' * 117}\n// {'é' * 118}\n")
+    assert main([str(bad)]) == 1
+    assert capsys.readouterr().out == f"{bad}:3: 121 letters: use at most 120\n"

@@ -12,12 +12,12 @@ from selfplay.checkpoint.run_dir import CHECKPOINTS
 from selfplay.commands.cli import play
 from selfplay.commands.cli.play import login_name
 from selfplay.commands.play import home
+from selfplay.commands.play.added_games import games_folder
 from selfplay.commands.play.hosting import keeper, opening_file
-from selfplay.commands.play.people import games_folder
 from selfplay.league.ledger import read_records
 from selfplay.report.play_page import page
 from tests.commands.page_games import page_game
-from tests.commands.test_people import kept, run  # noqa: F401  (a fixture)
+from tests.commands.test_added_games import kept, run  # noqa: F401  (a fixture)
 from tests.run.policies import save_imitation
 from tests.scripts import commands
 from tests.scripts.commands import ROOT

@@ -199,7 +199,7 @@ def test_a_file_that_is_none_is_one_line(run, monkeypatch, capsys, content, word
 
 def test_mistakes_are_one_line(run, monkeypatch, capsys):
     for arguments, words in (
-        ([str(run.path)], "has no tree.json: it has only begun, or is of an older version"),
+        ([str(run.path)], "has no tree.json: it has only begun"),
         (["nowhere"], "nowhere holds no run"),
         ([str(run.path), "--watch"], "--watch needs a terminal"),
     ):

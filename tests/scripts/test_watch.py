@@ -92,11 +92,10 @@ def test_the_same_seed_gives_the_same_fight(run, monkeypatch):
     assert first == again != other
 
 
-def test_a_video_without_its_package_is_refused_before_a_game_is_played(run, monkeypatch, capsys):
-    monkeypatch.setattr("selfplay.report.fight.saving.find_spec", lambda name: None)
+def test_an_unknown_kind_of_file_is_refused_before_a_game_is_played(run, monkeypatch, capsys):
     monkeypatch.setattr("selfplay.commands.watch.fixture", lambda *_: pytest.fail("played"))
     assert call(monkeypatch, run.path, "--out", run.path / "a.mp4") == 2
-    assert "an MP4 needs PyAV, which is not installed: pip install " in capsys.readouterr().err
+    assert "a.mp4: unknown kind of file '.mp4' (valid: .html, .gif, .slp)" in capsys.readouterr().err
 
 
 def test_a_rated_game_plays_again(run, monkeypatch, capsys):

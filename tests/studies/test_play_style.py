@@ -92,8 +92,8 @@ def test_figures_are_shares_of_all_games():
         game["openings"][0], game["minutes"], game["games"] = count, minutes, 1
         games.append(game)
     made = column("people", games)
-    assert made["figures"]["openings a minute"]["value"] == pytest.approx(0.5)  # of both seats
-    assert made["figures"]["openings a kill"]["value"] is None
+    assert made["figures"]["openings a minute"]["mean"] == pytest.approx(0.5)  # of both seats
+    assert made["figures"]["openings a kill"]["mean"] is None
     assert made["minutes"] == pytest.approx(4.0)
 
 

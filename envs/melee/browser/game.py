@@ -22,6 +22,9 @@ from envs.melee.tables import load_tables
 if TYPE_CHECKING:
     from envs.melee.drawing.film import Recorder
 
+FORMAT: Final = 1
+"""Of the document of a game, which ``match.js`` writes."""
+CHECKED: Final = 60  # frames between two checksums of a document
 _UNCHECKED: Final = "memory"  # it has rows of the tables, of which a page has a part only
 
 

@@ -5,7 +5,7 @@ const PLAYER = [
 ];
 const CONTROLLER = ["main_x", "main_y", "c_x", "c_y", "shoulder", "buttons"];
 
-/** The moment of the game as it is now. kind: of lasers, `laser` of scene_facts. values: what both seats estimate. */
+/** The game as it is now. kind: of lasers, in `item_kinds` of film_facts. values: what both seats estimate. */
 export function readMoment(rules, kind, values) {
   const read = (path, names) =>
     [0, 1].map((seat) => Object.fromEntries(names.map((name) => [name, rules.get(path, 0, seat, name)])));

@@ -1,4 +1,5 @@
-// The film of a fight that goes on: the columns of envs/melee/drawing/columns.py, moment by moment.
+// The film of a fight that goes on: the scene of envs/melee/drawing/scene.py in the columns of
+// columns.py, moment by moment.
 //
 //   const film = new LiveFilm(facts, tables, { stage, characters, names, title: "live" });
 //   film.record(moment);            // each frame; then draw moment film.count - 1
@@ -7,7 +8,6 @@
 import { Camera } from "./camera.js";
 import { Combo, Move } from "./events.js";
 
-const LONGEST = 28802; // moments: eight minutes, one before them and one after
 const MOST_ITEMS = 16; // of a moment
 const SEATS = [0, 1];
 const ITEM_COLUMNS = { item_x: Int16Array, item_y: Int16Array, item_kind: Uint8Array, item_way: Int8Array };
@@ -18,6 +18,12 @@ const BY_SEAT = {
   x: Int16Array, y: Int16Array, figure: Uint16Array, circles: Uint16Array, percent: Uint16Array, action: Uint16Array,
   action_frame: Uint16Array, buttons: Uint16Array, values: Float32Array,
 };
+
+/** What a film has of the facts, and of those of its stage. */
+const FACTS = [
+  "looks", "joints", "actions", "moves", "burst", "units", "bits", "fps", "most_rays", "button_names", "item_kinds",
+];
+const STAGE_FACTS = ["stage", "scenery", "platforms", "still"];
 
 const clip = (value, low, high) => Math.min(Math.max(value, low), high);
 const single = Math.fround; // Python's scene has its places in 32 bits
@@ -38,15 +44,16 @@ export class LiveFilm {
    * facts: of scene.py. tables: typed arrays of figures.py. stage, characters: Melee's ids, the characters by seat.
    * values: whether moments come with the estimates of both seats. longest: moments, at most.
    */
-  constructor(facts, tables, { stage, characters, names, title, values = false, longest = LONGEST }) {
+  constructor(facts, tables, { stage, characters, names, title, values = false, longest = facts.longest }) {
     this.#facts = facts;
     this.#tables = tables;
     this.#stage = facts.stages[stage];
     this.#seats = characters.map((character) => facts.characters.indexOf(character));
     /** Moments so far. */
     this.count = 0;
-    const { stage: stageName, scenery, platforms, still } = this.#stage, { looks, joints, actions, moves, burst } = facts;
-    Object.assign(this, { names, title, stage: stageName, scenery, platforms, still, looks, joints, actions, moves, burst });
+    for (const name of FACTS) this[name] = facts[name];
+    for (const name of STAGE_FACTS) this[name] = this.#stage[name];
+    Object.assign(this, { names, title });
     Object.assign(this, { opens: 0, losses: [], highest_percent: 0, highest_value: 0 });
     Object.assign(this, { figures: tables.figures, circle: tables.circle, circles_at: tables.circles_at });
     this.frames = new Int32Array(longest);
@@ -111,17 +118,17 @@ export class LiveFilm {
   }
 
   #recordPlayer(i, seat, player, gone) {
-    const facts = this.#facts, tables = this.#tables, { units, flags } = facts;
+    const facts = this.#facts, tables = this.#tables, { units, bits } = facts;
     const category = this.#category(player.action), frozen = player.hitlag > 0, row = this.#rowAt(seat, player);
     this.look[i] = this.#seats[seat];
     this.figure[i] = tables.row_figure[row];
     this.circles[i] = tables.row_circles[row];
     this.x[i] = place(player.x + (frozen ? facts.shake * (i & 2 ? -1 : 1) : 0), units.place);
     this.y[i] = place(player.y, units.place);
-    const tint = frozen ? flags.frozen : player.invulnerable > 0 || facts.dodges.includes(category) ? flags.safe : 0;
-    const facing = player.facing < 0 ? 0 : flags.facing, halo = category === "respawn" ? flags.halo : 0;
-    this.flags[i] = facing | tint | (gone ? flags.gone : 0) | halo | (player.hitstun > 0 && !gone ? flags.sparks : 0);
-    this.rays[i] = gone ? clip(facts.rays - player.action_frame, 0, facts.rays) : 0;
+    const tint = frozen ? bits.frozen : player.invulnerable > 0 || facts.dodges.includes(category) ? bits.safe : 0;
+    const facing = player.facing < 0 ? 0 : bits.facing, halo = category === "respawn" ? bits.halo : 0;
+    this.flags[i] = facing | tint | (gone ? bits.gone : 0) | halo | (player.hitstun > 0 && !gone ? bits.sparks : 0);
+    this.rays[i] = gone ? clip(facts.most_rays - player.action_frame, 0, facts.most_rays) : 0;
     const radius = facts.shields.includes(category) ? this.#shieldRadius(seat, player) : 0;
     this.shield[i] = clip(whole(single(radius) * units.shield), 0, 255);
     this.percent[i] = clip(player.percent * units.percent, 0, 65535);
@@ -133,8 +140,8 @@ export class LiveFilm {
 
   /** After both players: of the seat at i, against the one at `other`. */
   #recordCombo(i, other) {
-    const { flags, held, categories } = this.#facts;
-    const caught = Boolean(this.flags[other] & flags.sparks) || held.includes(categories[this.action[other]]);
+    const { bits, held, categories } = this.#facts;
+    const caught = Boolean(this.flags[other] & bits.sparks) || held.includes(categories[this.action[other]]);
     [this.hits[i], this.dealt[i]] = this.#combos[i % 2].add(this.percent[other], caught);
   }
 

@@ -1,4 +1,4 @@
-"""What ``scene.js`` has to know to fill the columns of a film while a fight goes on."""
+"""What ``scene.js`` has to know to fill the columns of a film while a fight goes on, and pages to play one."""
 
 from __future__ import annotations
 
@@ -6,24 +6,30 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from envs.melee.actions import CATEGORIES, CATEGORY_OF, FIRST_SPECIAL, NUM_ACTIONS
-from envs.melee.controller import AXES
+from envs.melee.browser.game import CHECKED, FORMAT
+from envs.melee.controller import AXES, BUTTONS, C_X, CENTRE, HIGHEST, MAIN_X, NEUTRAL, SHOULDER
 from envs.melee.drawing import camera, columns, events, scene
 from envs.melee.drawing.burst import burst_facts
 from envs.melee.drawing.figure import JOINTS, rig_of
-from envs.melee.drawing.items import LASER
 from envs.melee.drawing.looks import SHIELD_FULL, look_of
 from envs.melee.drawing.poses import period_of
 from envs.melee.drawing.scenery import scenery_of
 from envs.melee.drawing.story import action_name
+from envs.melee.physics.actions.death import TIMER
 from envs.melee.physics.stages.platforms import RANDALL_LOOP, RANDALL_PATH
+from envs.rated import ENDED_BY
 
 SCRIPTS: Final = ("camera.js", "events.js", "scene.js", "moment.js")
 """Modules of this folder, each after those that it imports."""
 
 
 def scene_facts(characters: Sequence[int], stages: Sequence[int]) -> dict[str, Any]:
-    """The ``facts`` of ``LiveFilm``, which go into JSON; by Melee's ids. Its tables are ``figures.move_tables``."""
+    """The ``facts`` of ``LiveFilm`` and of a ``Match``, which go into JSON; by Melee's ids.
+
+    The tables of ``LiveFilm`` are ``figures.move_tables``.
+    """
     return {
+        **columns.film_facts(),
         "characters": list(characters),
         "looks": [
             columns.look_facts(look, rig_of(look)) | {"shield_radius": look.shield_radius}
@@ -46,8 +52,7 @@ def scene_facts(characters: Sequence[int], stages: Sequence[int]) -> dict[str, A
         "shield_share": scene.SHIELD_SHARE,
         "shield_full": SHIELD_FULL,
         "shake": scene.SHAKE,
-        "rays": scene.RAYS,
-        "laser": LASER,
+        "longest": TIMER + 2,  # moments: one before and one after the eight minutes of a game
         "cloud": {"loop": RANDALL_LOOP, "path": RANDALL_PATH.tolist()},
         "camera": {
             "ahead": camera.AHEAD,
@@ -56,15 +61,21 @@ def scene_facts(characters: Sequence[int], stages: Sequence[int]) -> dict[str, A
             "room": camera.ROOM,
             "aspect": camera.ASPECT,
         },
-        "flags": columns.FLAGS,
         "axes": AXES,
-        "units": {
-            "place": columns.UNIT,
-            "shield": columns.SHIELD_UNIT,
-            "percent": events.PERCENT_UNIT,
-            "axis": columns.AXIS_UNIT,
-            "shoulder": columns.SHOULDER_UNIT,
-        },
+        "controller": controller_facts(),
+        "document": {"format": FORMAT, "checked": CHECKED, "ended": ENDED_BY},
+    }
+
+
+def controller_facts() -> dict[str, Any]:
+    """The layout of an action; of a stick, its first field."""
+    return {
+        "buttons": BUTTONS,
+        "sticks": {"main": MAIN_X, "c": C_X},
+        "shoulder": SHOULDER,
+        "centre": CENTRE,
+        "neutral": NEUTRAL.tolist(),
+        "highest": HIGHEST.tolist(),
     }
 
 

@@ -1,4 +1,7 @@
-"""Camera positions: one that follows both players and never loses them, and one that shows the whole stage."""
+"""Camera positions: one that follows both players and never loses them, and one that shows the whole stage.
+
+``browser/camera.js`` follows a fight that goes on.
+"""
 
 from __future__ import annotations
 

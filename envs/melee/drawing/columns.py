@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.melee.controller import AXES
+from envs.melee.controller import AXES, BUTTONS
 from envs.melee.drawing.camera import still_camera
-from envs.melee.drawing.events import tenths
-from envs.melee.drawing.scene import FROZEN, SAFE
+from envs.melee.drawing.events import PERCENT_UNIT, tenths
+from envs.melee.drawing.items import DECORATION, LASER
+from envs.melee.drawing.scene import FROZEN, RAYS, SAFE
+from envs.melee.state import FPS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,6 +88,21 @@ def _axis(numbers: NDArray[np.float64]) -> NDArray[np.int8]:
 def whole(numbers: NDArray[Any], unit: int = UNIT) -> NDArray[np.int16]:
     result: NDArray[np.int16] = np.clip(np.rint(numbers * unit), -32_768, 32_767).astype(np.int16)
     return result
+
+
+def film_facts() -> dict[str, Any]:
+    """What a page has to know to read the columns of any film."""
+    return {
+        "units": {
+            "place": UNIT, "figure": FIGURE_UNIT, "shield": SHIELD_UNIT, "percent": PERCENT_UNIT, "axis": AXIS_UNIT,
+            "shoulder": SHOULDER_UNIT,
+        },
+        "bits": FLAGS,
+        "fps": FPS,
+        "most_rays": RAYS,
+        "button_names": BUTTONS,
+        "item_kinds": {"laser": LASER, "decoration": DECORATION},
+    }  # fmt: skip
 
 
 def stage_facts(scenery: Scenery) -> dict[str, Any]:

@@ -1,4 +1,7 @@
-"""What a picture tells about a fight beside the figures: the move that a player does, and combos."""
+"""What a picture tells about a fight beside the figures: the move that a player does, and combos.
+
+``browser/events.js`` finds them in a fight that goes on.
+"""
 
 from __future__ import annotations
 

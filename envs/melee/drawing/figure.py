@@ -51,7 +51,7 @@ class BodyPart:
     inner: bool  # inside of other parts: it has no outline
 
     def places(self, joints: NDArray[Any]) -> NDArray[Any]:
-        """Its points [N, 2] in a figure."""
+        """Its points [N, 2] in a figure; ``Part.place`` in ``draw.js`` of the page computes the same."""
         if not self.points:
             return joints[list(self.joints)]
         origin, below = joints[list(self.joints)]

@@ -1,4 +1,4 @@
-"""Draws one frame of a scene with Pillow.
+"""Draws one frame of a scene with Pillow, as ``draw.js`` of the page does on a canvas.
 
 The camera follows the players. A player above the picture is shown by a bubble at its edge; the map in the corner shows
 the whole blast zone.

@@ -1,5 +1,7 @@
 """What to draw on each frame of a film, as numbers; pictures and the page draw the same scene.
 
+``browser/scene.js`` makes it while a fight goes on.
+
 All frames are computed at once. Each different figure and set of hit circles is stored once.
 """
 

@@ -13,7 +13,9 @@ from scripts.studies import ROOT
 from scripts.studies.command_line import Command, tell_error
 from scripts.studies.pages import measured_here, put_between, write_json
 from scripts.studies.pages import table as markdown
-from scripts.studies.play_style.columns import column, mock_games, people
+from scripts.studies.play_style.columns import column, people
+from scripts.studies.play_style.statistics import statistics
+from selfplay.commands.behaviour import mock_games
 from selfplay.errors import ConfigError
 from selfplay.evaluation.players import contender
 from selfplay.replays.folder import replay_files
@@ -73,8 +75,9 @@ def document(options: argparse.Namespace) -> dict[str, Any]:
     rules = Rules(stage=options.stage, max_episode_frames=options.frames)
     players = [*(Contender(name) for name in bots.LADDER), *map(contender, options.policy)]
     columns = [column("people", _people(options.replays))] if options.replays else []
+    characters = (options.character, options.character)
     for player in players:
-        games = list(mock_games(player, options.games, options.character, rules, options.seed))
+        games = list(mock_games(player, player, options.games, characters, rules, options.seed, statistics))
         columns.append(column(Path(player.id).name, games))
         tell_error(f"{player.id}: {len(games)} games")
     settings = {name: getattr(options, name) for name in ("games", "character", "stage", "seed", "frames")}
@@ -111,7 +114,7 @@ def table(made: dict[str, Any]) -> str:
 
 
 def _shown(figure: dict[str, float | None]) -> str:
-    value, low, high = figure["value"], figure["low"], figure["high"]
+    value, low, high = figure["mean"], figure["low"], figure["high"]
     if value is None or low is None or high is None:
         return "–"
     digits = 0 if value >= 100 else 1 if value >= 10 else 2

@@ -47,7 +47,7 @@ def main(options: argparse.Namespace) -> None:
     from selfplay.checkpoint.run_dir import named_run
     from selfplay.league.external_games import default_anchor, read_csv
     from selfplay.league.leaderboard import analyse
-    from selfplay.league.people import run_games
+    from selfplay.league.people_ledger import run_games
     from selfplay.league.render import to_csv, to_json, to_table, to_text
 
     run: Path | None = None

@@ -19,6 +19,7 @@ from envs.files import printable
 from selfplay.cli.parser import Parser, add_own_code, add_seed
 from selfplay.commands.cli import command
 from selfplay.errors import ConfigError, CorruptError, LeagueError, SelfPlayError
+from selfplay.report.play_page import NAME_LETTERS
 from selfplay.verbs import program, respelled
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 _FOR_PAGES: Final = ("generations", "characters", "max_episode_frames", "out", "no_open", "name", "serve", "port")
 _FOR_THE_TERMINAL: Final = ("opponent", "seat", "seed")
-_LONGEST_NAME: Final = 24  # letters, as in ``view/choices.js``
 _DEFAULT_NAME: Final = "me"  # if the login has no usable name
 
 
@@ -135,9 +135,9 @@ def check_name(name: str) -> None:
     Raises:
         ConfigError: it is too long, or has letters that cannot be shown, or none from a to z and no digit.
     """
-    if len(name) > _LONGEST_NAME or not name.isprintable():
-        raise ConfigError(f"--name: at most {_LONGEST_NAME} letters that can be shown are possible")
-    from selfplay.league.people import person_id
+    if len(name) > NAME_LETTERS or not name.isprintable():
+        raise ConfigError(f"--name: at most {NAME_LETTERS} letters that can be shown are possible")
+    from selfplay.league.people_ledger import person_id
 
     try:
         person_id(name)
@@ -148,7 +148,7 @@ def check_name(name: str) -> None:
 def login_name() -> str:
     """The name of the user's login, where it is one that games can have."""
     try:
-        name = getpass.getuser()[:_LONGEST_NAME]
+        name = getpass.getuser()[:NAME_LETTERS]
         check_name(name)
     except (OSError, KeyError, ImportError, ConfigError):  # a container may have users without a name
         return _DEFAULT_NAME
@@ -185,8 +185,8 @@ def serve(options: argparse.Namespace, home: Home) -> None:
     """Host the page until Ctrl-C."""
     from contextlib import ExitStack
 
+    from selfplay.commands.play.added_games import games_folder
     from selfplay.commands.play.hosting import host, opening_file
-    from selfplay.commands.play.people import games_folder
     from selfplay.commands.play.server import PORT
 
     content, folder = content_of(options, home), games_folder(home.run)
@@ -221,8 +221,8 @@ def add(options: argparse.Namespace, home: Home) -> int:
     from selfplay.files import read_file
 
     documents = {path: read_file(path, MAX_TEXT_BYTES, ConfigError, follow=True) for path in options.add}
+    from selfplay.commands.play.added_games import add_game
     from selfplay.commands.play.games import PlayedGame
-    from selfplay.commands.play.people import add_game
 
     for path, document in documents.items():
         try:

@@ -49,7 +49,7 @@ def main(options: argparse.Namespace) -> None:
     from selfplay.commands.rate import GAMES, calibrate, match_player_of, rate_run, save_table
     from selfplay.league.anchors import FILE_NAME
     from selfplay.league.leaderboard import build
-    from selfplay.league.people import run_games
+    from selfplay.league.people_ledger import run_games
     from selfplay.league.render import terminal_width, to_text
     from selfplay.league.statistics import Z95
     from selfplay.ppo.rating import config_of, settings_of
@@ -64,8 +64,8 @@ def main(options: argparse.Namespace) -> None:
     config = config_of(folder)
     settings = settings_of(config)
     if options.calibrate:
-        match_player = match_player_of(config, folder, _notify, given)
-        table = calibrate(settings, options.games or GAMES, options.seed, _notify, match_player)
+        match_player = match_player_of(config, folder, _notice, given)
+        table = calibrate(settings, options.games or GAMES, options.seed, _notice, match_player)
         path = folder.path / FILE_NAME
         save_table(table, path)
         print(f"wrote {path}")
@@ -75,8 +75,8 @@ def main(options: argparse.Namespace) -> None:
     with folder.lock():  # no trainer may use the run meanwhile
         saved = list_generations(folder)
         generations = [generation.id for generation in saved]
-        match_player = match_player_of(config, folder, _notify, given)
-        played = rate_run(folder, settings, generations, options.budget, options.seed, _notify, match_player)
+        match_player = match_player_of(config, folder, _notice, given)
+        played = rate_run(folder, settings, generations, options.budget, options.seed, _notice, match_player)
     board = build(run_games(folder.path), run=folder.path)
     newest = max((generation.iteration for generation in saved), default=0)
     write_ratings(folder.rating_events, board, newest * config.steps_per_iteration)
@@ -93,15 +93,15 @@ def _rate_dialogue(folder: RunDir, options: argparse.Namespace) -> None:
     from selfplay.league.render import terminal_width, to_text
 
     if options.calibrate:
-        table = calibrate_dialogue(folder, options.games or GAMES, options.seed, _notify)
+        table = calibrate_dialogue(folder, options.games or GAMES, options.seed, _notice)
         save_table(table, folder.path / FILE_NAME)
         print(f"wrote {folder.path / FILE_NAME}")
         return
     with folder.lock():
-        played = rate_dialogue(folder, options.budget, options.seed, _notify)
+        played = rate_dialogue(folder, options.budget, options.seed, _notice)
     print(f"{played} comparisons played")
     print(to_text(build(read_games(folder.ledger), run=folder.path), width=terminal_width()))
 
 
-def _notify(text: str) -> None:
+def _notice(text: str) -> None:
     print(text, file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Watch a fight as a page, GIF or MP4, or in the terminal: a file, or a game of two players of a run."""
+"""Watch a fight as a page or GIF, or in the terminal: a file, or a game of two players of a run."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def parser() -> argparse.ArgumentParser:
         "--out",
         type=Path,
         metavar="PATH",
-        help="file to write: .html, .gif, .mp4, or, but of a replay, .slp (default: a page of a new name)",
+        help="file to write: .html, .gif, or, but of a replay, .slp (default: a page of a new name)",
     )
     made.add_argument("--terminal", action="store_true", help="play in the terminal instead")
     made.add_argument(

@@ -50,10 +50,10 @@ if TYPE_CHECKING:
 
 IN_PLAY: Final = 256  # concurrent games
 PREVIOUS: Final = "previous"
-Notify = Callable[[str], object]
+Notice = Callable[[str], object]
 
 
-def generate(folder: Path, settings: FileSettings, device: str, resume: bool, notify: Notify) -> None:
+def generate(folder: Path, settings: FileSettings, device: str, resume: bool, notice: Notice) -> None:
     """Play the games and write them to a folder; earlier files move to ``previous/``. Blocks.
 
     Args:
@@ -61,7 +61,7 @@ def generate(folder: Path, settings: FileSettings, device: str, resume: bool, no
         settings: of the games.
         device: `cpu`, `cuda:N` or `auto`.
         resume: keep games with the same settings, and refuse others.
-        notify: receives lines about the progress.
+        notice: receives lines about the progress.
 
     Raises:
         ConfigError: invalid settings, or the folder cannot be used or has other settings.
@@ -72,43 +72,43 @@ def generate(folder: Path, settings: FileSettings, device: str, resume: bool, no
     counts = games_on_states(settings.games, settings.games_per_state)
     if resume and (folder / SETTINGS).exists() and (folder / GAMES).exists():
         refuse_other(folder, read_settings(folder).model_dump(), settings.model_dump())
-        notify(f"{folder}: its {settings.games} games exist")
+        notice(f"{folder}: its {settings.games} games exist")
         return
     with boundary(ConfigError, f"cannot write to {folder}"):
         make_folder(folder)
     served = settings.server is not None and settings.server.program is not None
     device = "cpu" if served else pick_device(device)  # the server has the GPUs
     torch.set_num_threads(usable_cores())
-    model, where = open_model(settings.config, device, usable_cores(), notify)
+    model, where = open_model(settings.config, device, usable_cores(), notice)
     states = ", ".join(f"{counts.count(size)} states x {size}" for size in sorted(set(counts), reverse=True))
-    notify(f"Playing {settings.games} games of {settings.game}: {states}")
-    games = _play_with_writer(folder, settings, counts, model, where, notify)
+    notice(f"Playing {settings.games} games of {settings.game}: {states}")
+    games = _play_with_writer(folder, settings, counts, model, where, notice)
     if not resume:
         set_aside(folder)
     write_games(folder / GAMES, games)
     write_settings(folder, settings)
-    notify(f"{folder / GAMES}: {len(games)} games")
+    notice(f"{folder / GAMES}: {len(games)} games")
 
 
 def _play_with_writer(
-    folder: Path, settings: FileSettings, counts: Sequence[int], model: LanguageModel, where: str, notify: Notify
+    folder: Path, settings: FileSettings, counts: Sequence[int], model: LanguageModel, where: str, notice: Notice
 ) -> list[GameLine]:
     """Play with the model itself, with the server of a URL, or with one that runs until the games have ended."""
     if settings.server is None:
-        return play(settings, counts, model, notify)
+        return play(settings, counts, model, notice)
     config = settings.config.model_copy(update={"server": settings.server})
     server = server_of(config, model, Path(where), folder)
     endpoint = endpoint_of(config, model.chat, server)
     assert endpoint is not None
     if endpoint.context is not None:
         check_opening(config, model, endpoint.context)
-    notify(endpoint.wire.description)
+    notice(endpoint.wire.description)
     writer = writer_of(config, model, endpoint)
     assert isinstance(writer, RemoteWriter)
     try:
         if server is None:
-            return play(settings, counts, model, notify, writer)
-        return run_loop(_served(server, writer, lambda: play(settings, counts, model, notify, writer)))
+            return play(settings, counts, model, notice, writer)
+        return run_loop(_served(server, writer, lambda: play(settings, counts, model, notice, writer)))
     finally:
         writer.disconnect()
         shutil.rmtree(folder / SERVED, ignore_errors=True)
@@ -130,7 +130,7 @@ def play(
     settings: FileSettings,
     counts: Sequence[int],
     model: LanguageModel,
-    notify: Notify,
+    notice: Notice,
     writer: LocalWriter | RemoteWriter | None = None,
 ) -> list[GameLine]:
     """Play ``counts[i]`` games on state i; failed games are left out, with a notice. None: the model writes itself.
@@ -153,12 +153,12 @@ def play(
             else:
                 games.append(line_of(game, replica, settings, model.chat))
         done = first + len(part)
-        notify(_progress(games, done, len(wanted), time.monotonic() - began, shared))
+        notice(_progress(games, done, len(wanted), time.monotonic() - began, shared))
     if lost:
         message = f"{len(lost)} of {len(wanted)} games failed and are left out; {lost[0].game_id}: {lost[0].why}"
         if not games:
             raise RunnerError(message)
-        notify(message)
+        notice(message)
     return games
 
 

@@ -46,14 +46,14 @@ COLUMNS: Final[dict[str, Shape]] = {
 }  # fmt: skip
 
 
-def convert(folder: Path, states: bool, resume: bool, notify: Callable[[str], object]) -> None:
+def convert(folder: Path, states: bool, resume: bool, notice: Callable[[str], object]) -> None:
     """Write the tables of a folder's games; existing ones are replaced.
 
     Args:
         folder: with the games and their settings.
         states: whether to write a table of states too.
         resume: keep tables that were made of the same games.
-        notify: receives lines about the files.
+        notice: receives lines about the files.
 
     Raises:
         ConfigError: there are no games.
@@ -66,7 +66,7 @@ def convert(folder: Path, states: bool, resume: bool, notify: Callable[[str], ob
     settings = read_settings(folder)
     games, digest = read_games(path)
     if resume and all(_source(folder / name) == digest for name in (TRAIN, VAL)):
-        notify(f"{folder}: its tables exist")
+        notice(f"{folder}: its tables exist")
         return
     held_out = validation_states(game.index for game in games)
     parts = {VAL: [g for g in games if g.index in held_out], TRAIN: [g for g in games if g.index not in held_out]}
@@ -75,11 +75,11 @@ def convert(folder: Path, states: bool, resume: bool, notify: Callable[[str], ob
         write_file(folder / name, to_parquet(rows, COLUMNS, {SOURCE: digest}))
         silent = SEATS * len(part) - len(rows)
         omitted = f", {silent} seats without a reply are left out" * bool(silent)
-        notify(f"{folder / name}: {len(rows)} rows of {len({g.index for g in part})} states{omitted}")
+        notice(f"{folder / name}: {len(rows)} rows of {len({g.index for g in part})} states{omitted}")
     if states:
         rows = state_rows(games, settings, held_out)
         write_file(folder / STATES, to_parquet(rows, STATE_COLUMNS, {SOURCE: digest}))
-        notify(f"{folder / STATES}: {len(rows)} states")
+        notice(f"{folder / STATES}: {len(rows)} states")
 
 
 def validation_states(states: Iterable[int]) -> set[int]:

@@ -52,9 +52,7 @@ class FileSettings(Group):
     start: StartConfig | None  # of `tiny`; None: another model
     game: DialogueName
     rules: dict[str, JsonValue]
-    versions: dict[str, int] = Field(
-        default_factory=dict
-    )  # of the game: others draw other states; files without it are older
+    versions: dict[str, int]  # of the game: others draw other states
     sampling: SamplingLine
     seed: Annotated[int, Field(ge=0, lt=2**63)]
     iteration: Annotated[int, Field(ge=0, le=10**6)]  # 0: the only one

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 CHECKPOINT: Final = "checkpoint"
 MOST_THREADS: Final = 4
-Notify = Callable[[str], object]
+Notice = Callable[[str], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ class Validation:
     kl: float  # from the behaviour policy
 
 
-def train(folder: Path, wanted: TrainingSettings, device: str, resume: bool, notify: Notify) -> None:
+def train(folder: Path, wanted: TrainingSettings, device: str, resume: bool, notice: Notice) -> None:
     """Train the model of a folder's settings on its ``train.parquet``. Blocks.
 
     All processes of ``torchrun`` call this, and share each batch; the first one writes files and messages.
@@ -141,7 +141,7 @@ def train(folder: Path, wanted: TrainingSettings, device: str, resume: bool, not
         wanted: settings of the training.
         device: see ``joined``.
         resume: keep a checkpoint of the same games and settings, and refuse others.
-        notify: receives lines about the progress.
+        notice: receives lines about the progress.
 
     Raises:
         ConfigError: no tables, or invalid settings.
@@ -153,21 +153,21 @@ def train(folder: Path, wanted: TrainingSettings, device: str, resume: bool, not
             raise ConfigError(f"{folder / name}: no data to train on; run_selfplay_generation.sh makes it")
     settings = read_settings(folder)
     with joined(device) as process:
-        quiet: Notify = notify if process.first else lambda line: None
+        quiet: Notice = notice if process.first else lambda line: None
         _train(folder, settings, wanted.completed(is_embedded(settings.config)), process, resume, quiet)
 
 
 def _train(
-    folder: Path, settings: FileSettings, chosen: TrainingSettings, process: Process, resume: bool, notify: Notify
+    folder: Path, settings: FileSettings, chosen: TrainingSettings, process: Process, resume: bool, notice: Notice
 ) -> None:
     train_table, val_table = read_table(folder / TRAIN), read_table(folder / VAL)
     goal = folder / CHECKPOINT
     how = {**chosen.model_dump(), "source": train_table.source}
     if resume and _finished(goal, how):
-        notify(f"{goal}: exists, with the same games and settings")
+        notice(f"{goal}: exists, with the same games and settings")
         return
-    notify(_preset(settings, chosen))
-    model, reference = _models(settings, chosen, process, notify)
+    notice(_preset(settings, chosen))
+    model, reference = _models(settings, chosen, process, notice)
     check_tables(train_table, val_table, int(model.config.vocab_size))
     learner = GRPOLearner(
         model, _grpo(settings, chosen, process), sampling_of(settings.config), reference=reference,
@@ -180,13 +180,13 @@ def _train(
     finally:
         learner.close()
     for line in _report(train_table, found, validation):
-        notify(line)
+        notice(line)
     if found.skipped == found.steps and found.steps:
         raise LearnerError("no step had a finite gradient: nothing was learned, and nothing is written")
     if process.first:
         save_model(goal, _meta(settings, how, train_table, found, validation), model.save, replace=True)
     process.wait()
-    notify(f"{goal}: the trained model")
+    notice(f"{goal}: the trained model")
 
 
 def _finished(goal: Path, how: dict[str, Any]) -> bool:
@@ -214,20 +214,20 @@ def _cost(settings: TrainingSettings) -> str:
 
 
 def _models(
-    settings: FileSettings, chosen: TrainingSettings, process: Process, notify: Notify
+    settings: FileSettings, chosen: TrainingSettings, process: Process, notice: Notice
 ) -> tuple[LanguageModel, LanguageModel | FrozenReference | None]:
     """The model and its KL reference. Only the first process makes an embedded model."""
     if not process.first:
         process.wait()
     torch.manual_seed(derive(settings.seed, "files", settings.iteration, "adapter"))  # the same in all processes
-    model, _ = open_model(_opening(settings, chosen), process.device, usable_cores(), notify)
+    model, _ = open_model(_opening(settings, chosen), process.device, usable_cores(), notice)
     if process.first:
         process.wait()
     if not chosen.kl:
         return model, None
     if model.adapter is not None:
         return model, FrozenReference(model)
-    return model, open_model(settings.config, process.device, usable_cores(), notify)[0]
+    return model, open_model(settings.config, process.device, usable_cores(), notice)[0]
 
 
 def _opening(settings: FileSettings, chosen: TrainingSettings) -> DialogueConfig:

@@ -17,7 +17,7 @@ from selfplay.evaluation.named_players import MOCK
 from selfplay.evaluation.players import home_rules
 from selfplay.league.anchors import find_table
 from selfplay.league.leaderboard import analyse
-from selfplay.league.people import run_games
+from selfplay.league.people_ledger import run_games
 from selfplay.league.records import generation_number
 from selfplay.league.statistics import Z95
 from selfplay.policy.browser.weights import PLAYED, SCRIPTS, browser_policy, policy_description
@@ -97,7 +97,7 @@ def play_content(
 
 
 def write_play_pages(
-    run: RunDir, generations: Sequence[str], folder: Path, notify: Callable[[str], None], least: int = CHARACTERS
+    run: RunDir, generations: Sequence[str], folder: Path, notice: Callable[[str], None], least: int = CHARACTERS
 ) -> dict[str, Path]:
     """Write ``FOLDER/gen_N.html`` for each of these generations; the pages by generation.
 
@@ -107,7 +107,7 @@ def write_play_pages(
         run: Of the generations.
         generations: Their names.
         folder: Of the pages.
-        notify: Called with a line on the progress.
+        notice: Called with a line on the progress.
         least: How many characters there are at least.
 
     Raises:
@@ -116,7 +116,7 @@ def write_play_pages(
     """
     pages = {name: folder / f"{name}.html" for name in generations}
     for number, (name, path) in enumerate(pages.items(), 1):
-        notify(f"making the play page of {name} ({number} of {len(pages)})")
+        notice(f"making the play page of {name} ({number} of {len(pages)})")
         check_writable(path)
         home = Home(run.path.resolve().name, run, {name: run.generations / name})
         save_text(path, play_page(play_content(home, least=least)))

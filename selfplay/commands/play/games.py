@@ -20,7 +20,7 @@ from envs.code_cache import sources_hash
 from envs.compilation import compile_rules
 from envs.melee.arrays import StepOptions
 from envs.melee.bots import NAMES as BOTS
-from envs.melee.browser.game import PageGame
+from envs.melee.browser.game import CHECKED, FORMAT, PageGame
 from envs.melee.controller import ACTION_SPEC, HIGHEST
 from envs.melee.drawing.film import Recorder
 from envs.melee.physics.actions.death import TIMER
@@ -36,9 +36,7 @@ if TYPE_CHECKING:
 
     from envs.melee.drawing.film import Film
 
-FORMAT: Final = 1
 MAX_BYTES: Final = 2 * 2**20  # both seats change what they hold on every frame of eight minutes
-CHECKED: Final = 60  # frames between two checksums
 # Controller input of a seat from a frame on, as the seat sees it. Rows are sorted by frame, then by seat.
 HELD: Final = np.dtype([("frame", "<u2"), ("seat", "u1"), ("action", "i1", (ACTION_SPEC.width,))])
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from selfplay.commands.play.people import add_game
+from selfplay.commands.play.added_games import add_game
 from selfplay.commands.play.server import Decisions, PlayServer
 from selfplay.errors import ConfigError, boundary
 from selfplay.policy.policy import load_policy
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def host(
-    home: Home, content: PlayContent, port: int, ready: Callable[[str], None], notify: Callable[[str], None]
+    home: Home, content: PlayContent, port: int, ready: Callable[[str], None], notice: Callable[[str], None]
 ) -> None:
     """Host a page until Ctrl-C.
 
@@ -32,7 +32,7 @@ def host(
         content: Of the page, made for a server.
         port: See ``PlayServer``.
         ready: Is called with the address once the page can be opened.
-        notify: Is called with a line on each game that was kept.
+        notice: Is called with a line on each game that was kept.
 
     Raises:
         ConfigError: the port cannot be used.
@@ -40,18 +40,18 @@ def host(
     """
     remote = [one.id for one in content.opponents if one.bot is None and one.weights is None]
     policies = {name: load_policy(home.policies[name]) for name in remote}
-    with PlayServer(Decisions(policies), keeper(home.run, notify), port) as server:
+    with PlayServer(Decisions(policies), keeper(home.run, notice), port) as server:
         server.page = play_page(replace(content, server=server.described)).encode()
         ready(server.address)
         server.serve()
 
 
-def keeper(run: RunDir | None, notify: Callable[[str], None]) -> Callable[[bytes], dict[str, object]]:
-    """Return the function with which a server keeps games (``add_game``); reports each to ``notify``."""
+def keeper(run: RunDir | None, notice: Callable[[str], None]) -> Callable[[bytes], dict[str, object]]:
+    """Return the function with which a server keeps games (``add_game``); reports each to ``notice``."""
 
     def keep(document: bytes) -> dict[str, object]:
         added = add_game(run, document)
-        notify(str(added))
+        notice(str(added))
         return {"message": str(added), "rated": added.why_not_rated is None}
 
     return keep

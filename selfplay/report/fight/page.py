@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from envs.melee.drawing.burst import burst_facts
-from envs.melee.drawing.columns import columns_of, look_facts, stage_facts
+from envs.melee.drawing.columns import columns_of, film_facts, look_facts, stage_facts
 from envs.melee.drawing.events import MOVE_NAMES
 from envs.melee.drawing.figure import JOINTS
 from envs.melee.drawing.scene import scene_of
@@ -79,6 +79,7 @@ def document(film: Film) -> dict[str, Any]:
     return {
         "title": film.title,
         "names": film.names,
+        **film_facts(),
         **stage_facts(scene.scenery),
         "looks": [look_facts(look, rig) for look, rig in zip(scene.looks, scene.rigs, strict=True)],
         "joints": len(JOINTS),

@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from envs.distribution import install_command
 from envs.files import is_writable, replacing
 from envs.melee.state import FPS
 from selfplay.errors import ConfigError, boundary
 
 REPLAY: Final = ".slp"
 GAME: Final = ".json"
-FILES: Final = (".html", ".gif", ".mp4", REPLAY)  # endings of files that can be written
+FILES: Final = (".html", ".gif", REPLAY)  # endings of files that can be written
 MOMENT_S: Final = 12.0  # of a GIF, by default, and of the moment at which a page opens
 
 
@@ -37,14 +35,12 @@ def check_options(
 
     Raises:
         ConfigError: two ways of showing at once, another ending than those that can be written, a copy of a replay,
-            a video without the package for it, or no such time.
+            or no such time.
     """
     if out is not None and terminal:
         raise ConfigError("--terminal plays in the terminal and --out writes a file: choose one")
     if out is not None and out.suffix.lower() not in FILES:
         raise ConfigError(f"{out}: unknown kind of file {out.suffix!r} (valid: {', '.join(FILES)})")
-    if out is not None and out.suffix.lower() == ".mp4" and find_spec("av") is None:
-        raise ConfigError("an MP4 needs PyAV, which is not installed: " + install_command("video"))
     if out is not None and out.suffix.lower() == REPLAY and is_replay(what):
         raise ConfigError(f"{what} is a replay file already")
     if start is not None and not 0 <= start < math.inf:

@@ -13,10 +13,10 @@ from rich.console import Console
 
 from envs.melee.drawing.story import summary
 from envs.melee.replay import ITEM, seat_of, write_replay
+from selfplay.report.fight.gif import write_gif
 from selfplay.report.fight.page import write_html
 from selfplay.report.fight.saving import FILES
 from selfplay.report.fight.terminal import play_terminal, terminal_keys
-from selfplay.report.fight.video import write_gif, write_mp4
 
 if TYPE_CHECKING:
     from envs.melee.drawing.film import Film
@@ -34,7 +34,7 @@ def write_slp(film: Film, path: Path) -> int:
 
 
 WRITERS: Final[dict[str, Callable[[Film, Path], int]]] = dict(
-    zip(FILES, (write_html, write_gif, write_mp4, write_slp), strict=True)
+    zip(FILES, (write_html, write_gif, write_slp), strict=True)
 )
 
 

@@ -1,1 +1,6 @@
 """The play page: one HTML file on which a person fights policies and scripted players of the mock."""
+
+from typing import Final
+
+NAME_LETTERS: Final = 24
+"""Longest name of a person."""

@@ -24,6 +24,7 @@ from envs.melee.browser.scene import SCRIPTS, scene_facts
 from envs.melee.drawing.openings import opening_facts
 from envs.melee.tables import CHARACTERS, STAGES
 from selfplay.report.fight.page import little_endian, player
+from selfplay.report.play_page import NAME_LETTERS
 from selfplay.report.standalone_page import read, read_modules, standalone_page
 
 if TYPE_CHECKING:
@@ -129,6 +130,7 @@ def game_data(content: PlayContent) -> dict[str, Any]:
         "rated": content.rated,
         "server": content.server,
         "person": content.person,
+        "name_letters": NAME_LETTERS,
     }
 
 

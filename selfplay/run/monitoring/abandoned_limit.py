@@ -29,12 +29,12 @@ class AbandonedLimit:
         error: that the run ends with; None while there is none.
     """
 
-    def __init__(self, limit: int, root: Node, stop: asyncio.Event, notify: Callable[[str], object]) -> None:
+    def __init__(self, limit: int, root: Node, stop: asyncio.Event, notice: Callable[[str], object]) -> None:
         self.error: HangingError | None = None
         self._limit = limit
         self._root = root
         self._stop = stop
-        self._notify = notify
+        self._notice = notice
         self._first = ""  # why the first of those was left behind
         self._before = self._count()
 
@@ -60,10 +60,10 @@ class AbandonedLimit:
         self._stop.set()
         learner = next((info for path, info in walk_tree(self._root) if path == f"{self._root.path}/{LEARNER}"), None)
         if learner is None or learner.state != "running":
-            self._notify(f"{self._counted(count)}: stopping at once, at the last checkpoint")
+            self._notice(f"{self._counted(count)}: stopping at once, at the last checkpoint")
             self._root.finish(SHUTDOWN)
         else:
-            self._notify(f"{self._counted(count)}: stopping after this iteration, with a checkpoint")
+            self._notice(f"{self._counted(count)}: stopping after this iteration, with a checkpoint")
 
     @staticmethod
     def _counted(count: int) -> str:

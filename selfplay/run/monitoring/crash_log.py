@@ -31,7 +31,7 @@ class CrashLog:
     """Begins to write at once; all methods are called from the loop.
 
     Args:
-        notify: Shows a line, once, when something cannot be written.
+        notice: Shows a line, once, when something cannot be written.
         now: The wall clock.
     """
 
@@ -39,14 +39,14 @@ class CrashLog:
         self,
         run: RunDir,
         root: Node,
-        notify: Callable[[str], object],
+        notice: Callable[[str], object],
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.unwritten = 0  # crash reports
         self._run = run
         self._observer = TreeObserver(root, now)
-        self._notify = notify
-        self._notified = False
+        self._notice = notice
+        self._noticed = False
         self._changed = True
         self._quiet = 0  # ticks without a change
         self._worker = Worker("crash log")
@@ -91,9 +91,9 @@ class CrashLog:
     def _settle(self, future: asyncio.Future[None]) -> None:
         self._waiting.discard(future)
         error = future.exception()
-        if error is not None and not self._notified:
-            self._notified = True
-            self._notify(f"What happens in the tree cannot be written down: {error}")
+        if error is not None and not self._noticed:
+            self._noticed = True
+            self._notice(f"What happens in the tree cannot be written down: {error}")
 
     def _count(self, future: asyncio.Future[None]) -> None:
         self.unwritten += future.exception() is not None

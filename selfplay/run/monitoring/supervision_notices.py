@@ -25,13 +25,13 @@ class SupervisionNotices:
 
     def __init__(
         self,
-        notify: Callable[[str], object],
+        notice: Callable[[str], object],
         queues: Mapping[str, WorkQueue[Any]],
         restarted: Callable[[str, str], object],
         crashes: Path,
     ) -> None:
         self.listeners: list[Callable[[Report], object]] = []  # called with every report, too
-        self._notify = notify
+        self._notice = notice
         self._queues = queues
         self._restarted = restarted
         self._crashes: Path | None = crashes  # None: it was named
@@ -46,23 +46,23 @@ class SupervisionNotices:
         queue = self._queues.get(name)
         match report:
             case ChildExited(reason=reason, asked=False) if not reason.clean:
-                self._notify(f"{name} failed: {reason.message}; it is replaced")
+                self._notice(f"{name} failed: {reason.message}; it is replaced")
                 self._restarted(name, reason.message)
                 if self._crashes is not None and reason.trace is not None:
                     shows = f"selfplay tree {quoted(self._crashes.parent)} --crashes 1"
-                    self._notify(f"Tracebacks are in {self._crashes}; {shows} shows the newest")
+                    self._notice(f"Tracebacks are in {self._crashes}; {shows} shows the newest")
                     self._crashes = None
             case ChildExited(asked=True) if queue is not None:
                 queue.give_up(name, "it was stopped")
             case ChildStartFailed(reason=reason):
-                self._notify(f"{name} did not start: {reason.message}")
+                self._notice(f"{name} did not start: {reason.message}")
             case ChildAbandoned(total=total):
-                self._notify(f"{name} did not stop in time and was abandoned ({total} so far)")
+                self._notice(f"{name} did not stop in time and was abandoned ({total} so far)")
             case ChildParked(delay_s=delay, cause=cause):
-                self._notify(f"{name} fails again and again and is parked for {delay:g} s; first cause: {cause}")
+                self._notice(f"{name} fails again and again and is parked for {delay:g} s; first cause: {cause}")
                 if queue is not None:
                     queue.give_up(name, str(cause))
             case SupervisorGaveUp(why=why, cause=cause):
-                self._notify(f"giving up: {why}; first cause: {cause}")
+                self._notice(f"giving up: {why}; first cause: {cause}")
             case _:
                 pass

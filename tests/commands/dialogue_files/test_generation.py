@@ -64,7 +64,7 @@ def test_earlier_files_move_and_other_settings_do_not_mix(tmp_path, settings):
     folder = tmp_path / "out"
     for _ in range(2):
         generated(folder, settings)
-        convert(folder, states=False, resume=False, notify=lambda line: None)
+        convert(folder, states=False, resume=False, notice=lambda line: None)
     first = (folder / GAMES).read_bytes()
     generated(folder, settings.model_copy(update={"seed": 9}))
     assert sorted(path.name for path in (folder / PREVIOUS).iterdir()) == sorted((GAMES, SETTINGS, TRAIN, VAL))

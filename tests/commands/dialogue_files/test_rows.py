@@ -19,7 +19,7 @@ from tests.commands.dialogue_files.written import lines, written
 @pytest.fixture
 def folder(tmp_path):
     written(tmp_path)
-    convert(tmp_path, states=True, resume=False, notify=lambda line: None)
+    convert(tmp_path, states=True, resume=False, notice=lambda line: None)
     return tmp_path
 
 
@@ -79,27 +79,27 @@ def test_one_row_a_state_for_those_who_play_themselves(folder):
 def test_resume_keeps_tables_of_the_same_games_alone(folder):
     before = (folder / TRAIN).stat().st_mtime_ns
     told = []
-    convert(folder, states=False, resume=True, notify=told.append)
+    convert(folder, states=False, resume=True, notice=told.append)
     assert told == [f"{folder}: its tables exist"]
     assert (folder / TRAIN).stat().st_mtime_ns == before
     (folder / VAL).write_bytes(b"half")
-    convert(folder, states=False, resume=True, notify=told.append)
+    convert(folder, states=False, resume=True, notice=told.append)
     assert read_table(folder / VAL).instances
     written(folder, lines(2, 4))
-    convert(folder, states=False, resume=True, notify=told.append)
+    convert(folder, states=False, resume=True, notice=told.append)
     assert read_table(folder / TRAIN).states == {1}
 
 
 def test_without_games_the_script_that_plays_them_is_named(tmp_path):
     with pytest.raises(ConfigError, match=r"run_selfplay_generation\.sh"):
-        convert(tmp_path, states=False, resume=False, notify=print)
+        convert(tmp_path, states=False, resume=False, notice=print)
 
 
 def test_a_damaged_state_is_refused(tmp_path):
     (game, *rest) = lines()
     written(tmp_path, [game.model_copy(update={"game_state": {"cards": ["ace", "king"]}}), *rest])
     with pytest.raises(CorruptError, match="game 0-0: kuhn_text: cards"):
-        convert(tmp_path, states=True, resume=False, notify=lambda line: None)
+        convert(tmp_path, states=True, resume=False, notice=lambda line: None)
 
 
 def changed(path, change, number=1):
@@ -171,6 +171,6 @@ def test_tables_must_belong_together_and_to_the_model(folder):
     with pytest.raises(CorruptError, match="state 1 is in"):
         check_tables(train, train, 13)
     written(folder, lines(2, 4))
-    rows.convert(folder, states=False, resume=False, notify=lambda line: None)
+    rows.convert(folder, states=False, resume=False, notice=lambda line: None)
     with pytest.raises(CorruptError, match="were made of different games"):
         check_tables(train, read_table(folder / VAL), 13)

@@ -27,7 +27,7 @@ PROGRAM = Path(__file__).parent / "one_of_several.py"
 def tables(folder, games=None):
     folder.mkdir(exist_ok=True)
     written(folder, games)
-    convert(folder, states=False, resume=False, notify=lambda line: None)
+    convert(folder, states=False, resume=False, notice=lambda line: None)
     return folder
 
 

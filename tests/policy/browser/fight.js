@@ -9,10 +9,14 @@ import { LiveFilm } from "./scene.js";
 
 const folder = process.argv[2];
 const load = (name) => new Uint8Array(fs.readFileSync(`${folder}/${name}`));
-const { start, seats, parts, facts, tables, fight, frame_skip: skip } = JSON.parse(fs.readFileSync(`${folder}/about.json`));
+const {
+  start, seats, parts, facts, tables, fight, frame_skip: skip,
+} = JSON.parse(fs.readFileSync(`${folder}/about.json`));
 const rules = await loadRules(load("rules.wasm"), load("tables"));
 const players = seats.map(
-  (seat, n) => seat && new Policy(seat.description, new Float32Array(load(`weights${n}`).buffer)).seat(BigInt(seat.key)),
+  (seat, n) => seat && new Policy(
+    seat.description, new Float32Array(load(`weights${n}`).buffer),
+  ).seat(BigInt(seat.key)),
 );
 const film = new LiveFilm(facts, tables, fight), watched = [...parts, "actions"].map((path) => rules.bytes(path));
 const states = [], keep = () => states.push(...watched.map((bytes) => bytes.slice()));

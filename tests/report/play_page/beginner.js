@@ -35,8 +35,8 @@ class Fingers extends EventTarget {
  * and press Space, below it W and K; from the ledge press W. ledge: falls first, which leads to the ledge.
  */
 function keys(film, edge, frame, ledge) {
-  const t = Math.max(film.count - 1 - LATE, 0), me = 2 * t, other = me + 1;
-  const x = film.x[me] / 32, y = film.y[me] / 32, far = film.x[other] / 32 - x, above = film.y[other] / 32 - y;
+  const t = Math.max(film.count - 1 - LATE, 0), me = 2 * t, other = me + 1, unit = film.units.place;
+  const x = film.x[me] / unit, y = film.y[me] / unit, far = film.x[other] / unit - x, above = film.y[other] / unit - y;
   const towards = (way) => (way < 0 ? "KeyA" : "KeyD"), beat = frame % 24 < 6;
   if (CATCH.includes(film.action[me])) return beat ? ["KeyW"] : [];
   if (Math.abs(x) > edge || y < -2) {
@@ -49,7 +49,7 @@ function keys(film, edge, frame, ledge) {
 }
 
 async function play({ setup, seats, ledge = false }) {
-  const fingers = new Fingers(), controls = new Controls(fingers, null);
+  const fingers = new Fingers(), controls = new Controls(fingers, null, facts.controller);
   const players = seats.map((about) => about.kind === "policy"
     ? { ...about, seat: new Policy(about.description, new Float32Array(load(about.weights).buffer)).seat(0n) } : about);
   const match = new Match(rules, facts, tables, { ...setup, seed: BigInt(setup.seed) }, players);
@@ -58,7 +58,7 @@ async function play({ setup, seats, ledge = false }) {
   const { film } = match, seen = { hits: 0, ledges: 0 };
   let leaves = ledge;
   for (let frame = 0; !match.ended; frame++) {
-    leaves &&= Math.abs(film.x[2 * (film.count - 1)] / 32) < edge;
+    leaves &&= Math.abs(film.x[2 * (film.count - 1)] / film.units.place) < edge;
     fingers.hold(frame, leaves ? ["KeyA"] : keys(film, edge, frame, ledge));
     await match.frame([controls.read(), null]); // oxlint-disable-line no-await-in-loop -- frames follow one another
     const me = 2 * (film.count - 1);
@@ -66,7 +66,9 @@ async function play({ setup, seats, ledge = false }) {
     if (film.action[me] === CATCH[0] && film.action[me - 2] !== CATCH[0]) seen.ledges++;
   }
   const { winner, ending } = match;
-  return { ...seen, winner, ending, stocks: [match.stocks(0), match.stocks(1)], frames: match.frames, keys: fingers.timeline };
+  return {
+    ...seen, winner, ending, stocks: [match.stocks(0), match.stocks(1)], frames: match.frames, keys: fingers.timeline,
+  };
 }
 
 function* all() {

@@ -1,5 +1,6 @@
 // Cases of the controls without a browser; prints by name "" or what is wrong.
 import assert from "node:assert/strict";
+import fs from "node:fs";
 
 import { Controls } from "./controls.js";
 import { cleanPads, GamepadState, PAD_CONTROLS, padProfile, SourceChoice, sourceName, stickCodes } from "./gamepad.js";
@@ -8,6 +9,7 @@ import { cleanKeys, KEY_DEFAULTS, keyName } from "./keyboard.js";
 const STANDARD = "Xbox 360 Controller (XInput STANDARD GAMEPAD)";
 const MAYFLASH = "MAYFLASH GameCube Controller Adapter (Vendor: 0079 Product: 1843)";
 const WII_U = "Wii U GameCube Adapter Port 1 (Vendor: 057e Product: 0337)";
+const CONTROLLER = JSON.parse(fs.readFileSync(process.argv[2]));
 const FIELDS = ["A", "B", "X", "Y", "Z", "L", "R", "D_UP", "main_x", "main_y", "c_x", "c_y", "shoulder"];
 const STORED = "selfplay.controls.1";
 
@@ -20,7 +22,9 @@ class Desk extends EventTarget {
     this.document = new EventTarget();
     this.kept = new Map(stored ? [[STORED, stored]] : []);
     this.commands = [];
-    this.controls = new Controls(this, { getItem: (name) => this.kept.get(name) ?? null, setItem: (name, text) => this.kept.set(name, text) });
+    this.controls = new Controls(this, {
+      getItem: (name) => this.kept.get(name) ?? null, setItem: (name, text) => this.kept.set(name, text),
+    }, CONTROLLER);
     this.controls.onCommand = (name) => this.commands.push(name);
     this.controls.start();
   }
@@ -42,7 +46,10 @@ class Desk extends EventTarget {
   }
 
   connect(index, id, mapping, buttons, axes) {
-    return (this.pads[index] = { id, index, mapping, connected: true, axes, buttons: Array.from({ length: buttons }, () => ({ pressed: false, value: 0 })) });
+    return (this.pads[index] = {
+      id, index, mapping, connected: true, axes,
+      buttons: Array.from({ length: buttons }, () => ({ pressed: false, value: 0 })),
+    });
   }
 
   standard() {
@@ -68,8 +75,11 @@ function press(pad, button, value = 1) {
 const cases = {
   "nothing pressed": () => assert.deepEqual(new Desk().read(), {}),
   "each key": () => {
-    const own = { half: {}, main_left: { main_x: 0 }, main_right: { main_x: 16 }, main_down: { main_y: 0 }, main_up: { main_y: 16 },
-      c_left: { c_x: 0 }, c_right: { c_x: 16 }, c_down: { c_y: 0 }, c_up: { c_y: 16 } };
+    const own = {
+      half: {},
+      main_left: { main_x: 0 }, main_right: { main_x: 16 }, main_down: { main_y: 0 }, main_up: { main_y: 16 },
+      c_left: { c_x: 0 }, c_right: { c_x: 16 }, c_down: { c_y: 0 }, c_up: { c_y: 16 },
+    };
     for (const [control, code] of Object.entries(KEY_DEFAULTS)) {
       const desk = new Desk().down(code);
       assert.deepEqual(desk.read(), own[control] ?? { [control]: 1 }, control);
@@ -78,7 +88,9 @@ const cases = {
   },
   "two keys are a diagonal": () => assert.deepEqual(new Desk().down("KeyW", "KeyA").read(), { main_x: 0, main_y: 16 }),
   "a modifier halves the main stick only": () =>
-    assert.deepEqual(new Desk().down("ShiftLeft", "KeyD", "KeyS", "ArrowUp").read(), { main_x: 12, main_y: 4, c_y: 16 }),
+    assert.deepEqual(new Desk().down("ShiftLeft", "KeyD", "KeyS", "ArrowUp").read(), {
+      main_x: 12, main_y: 4, c_y: 16,
+    }),
   "of opposite directions the last counts": () => {
     const desk = new Desk().down("KeyA", "KeyD");
     assert.deepEqual(desk.read(), { main_x: 16 });
@@ -119,7 +131,9 @@ const cases = {
     assert.equal(desk.key("keydown", "Space"), true);
     assert.equal(desk.key("keydown", "Space", { repeat: true }), true);
     assert.equal(desk.key("keydown", "KeyQ"), false);
-    for (const held of ["ctrlKey", "metaKey", "altKey"]) assert.equal(desk.key("keydown", "KeyD", { [held]: true }), false);
+    for (const held of ["ctrlKey", "metaKey", "altKey"]) {
+      assert.equal(desk.key("keydown", "KeyD", { [held]: true }), false);
+    }
     desk.up("Space");
     assert.deepEqual([desk.read(), desk.read()], [{ X: 1 }, {}]);
     desk.controls.stop();
@@ -160,7 +174,11 @@ const cases = {
   },
 
   "a standard controller": () => {
-    const desk = new Desk(), pad = desk.standard(), expected = { 0: { A: 1 }, 1: { X: 1 }, 2: { B: 1 }, 3: { Y: 1 }, 4: { Z: 1 }, 5: { Z: 1 }, 6: { L: 1, shoulder: 4 }, 7: { R: 1, shoulder: 4 }, 12: { D_UP: 1 }, 8: {}, 16: {} };
+    const desk = new Desk(), pad = desk.standard();
+    const expected = {
+      0: { A: 1 }, 1: { X: 1 }, 2: { B: 1 }, 3: { Y: 1 }, 4: { Z: 1 }, 5: { Z: 1 }, 6: { L: 1, shoulder: 4 },
+      7: { R: 1, shoulder: 4 }, 12: { D_UP: 1 }, 8: {}, 16: {},
+    };
     assert.deepEqual(desk.read(), {});
     for (const [button, what] of Object.entries(expected)) {
       press(pad, button);
@@ -185,7 +203,8 @@ const cases = {
     assert.deepEqual(desk.read(), { A: 1 });
   },
   "a GameCube adapter of Mayflash": () => {
-    const desk = new Desk(), pad = desk.mayflash(), expected = { 0: "X", 1: "A", 2: "B", 3: "Y", 4: "L", 5: "R", 7: "Z", 12: "D_UP" };
+    const desk = new Desk(), pad = desk.mayflash();
+    const expected = { 0: "X", 1: "A", 2: "B", 3: "Y", 4: "L", 5: "R", 7: "Z", 12: "D_UP" };
     assert.deepEqual(desk.read(), {});
     for (const [button, name] of Object.entries(expected)) {
       press(pad, button);
@@ -216,7 +235,9 @@ const cases = {
     assert.match(found("GC/N64 to USB, v2.9 (Vendor: 289b Product: 000c)"), /raphnet 2/);
     assert.match(found("GC/N64 to USB v3.2 (Vendor: 289b Product: 001d)"), /raphnet 3/);
     assert.match(found("xinput", "standard"), /Standard/);
-    assert.match(found("DualSense Wireless Controller (STANDARD GAMEPAD Vendor: 054c Product: 0ce6)", "standard"), /Standard/);
+    assert.match(
+      found("DualSense Wireless Controller (STANDARD GAMEPAD Vendor: 054c Product: 0ce6)", "standard"), /Standard/,
+    );
     assert.match(found("Some pad (Vendor: 1234 Product: 5678)"), /Unknown/);
   },
   "an empty port of an adapter does nothing": () => {
@@ -236,9 +257,13 @@ const cases = {
     assert.deepEqual(desk.read(), { shoulder: 4 });
   },
   "codes of a stick": () => {
-    const expected = [[0, 0, 8, 8], [0.1, 0.1, 8, 8], [0.25, 0, 10, 8], [0.3, 0, 10, 8], [0.5, -0.5, 12, 4], [0, 0.91, 8, 15], [0, 0.93, 8, 16], [-1.4, 0, 0, 8], [0.7, 0.7, 16, 16], [0.92, 0.38, 16, 11], [-0.38, 0.92, 5, 16], [9, 9, 16, 16]];
-    for (const [x, y, ...codes] of expected) assert.deepEqual(stickCodes(x, y), codes, `${x}, ${y}`);
-    for (let i = 0; i <= 8; i++) assert.deepEqual(stickCodes(i / 8, 0), [i < 2 ? 8 : 8 + i, 8]); // the codes that the game tells apart
+    const expected = [
+      [0, 0, 8, 8], [0.1, 0.1, 8, 8], [0.25, 0, 10, 8], [0.3, 0, 10, 8], [0.5, -0.5, 12, 4], [0, 0.91, 8, 15],
+      [0, 0.93, 8, 16], [-1.4, 0, 0, 8], [0.7, 0.7, 16, 16], [0.92, 0.38, 16, 11], [-0.38, 0.92, 5, 16], [9, 9, 16, 16],
+    ];
+    for (const [x, y, ...codes] of expected) assert.deepEqual(stickCodes(x, y, 8), codes, `${x}, ${y}`);
+    // the codes that the game tells apart
+    for (let i = 0; i <= 8; i++) assert.deepEqual(stickCodes(i / 8, 0, 8), [i < 2 ? 8 : 8 + i, 8]);
   },
   "keyboard and controllers together": () => {
     const desk = new Desk(), pad = desk.standard(), other = desk.mayflash(1);
@@ -327,7 +352,9 @@ const cases = {
   "a controller that is changed is kept": () => {
     const desk = new Desk(), pad = desk.standard();
     desk.read();
-    desk.controls.setPad(STANDARD, { sources: { A: "b3", main_left: "a0- b14" }, sticks: { main: { rest: [0.1, 0], reach: [0.5, 0.5, 0.5, 0.5] } } });
+    desk.controls.setPad(STANDARD, {
+      sources: { A: "b3", main_left: "a0- b14" }, sticks: { main: { rest: [0.1, 0], reach: [0.5, 0.5, 0.5, 0.5] } },
+    });
     const next = new Desk(desk.kept.get(STORED));
     next.pads[0] = pad;
     pad.axes = [0.1, 0, 0, 0];
@@ -348,7 +375,11 @@ const cases = {
     assert.deepEqual(desk.read(), { A: 1 });
   },
   "damaged storage gives the defaults": () => {
-    const bad = ["", "{", "null", "1", "[]", '"text"', "{}", '{"keys":[]}', '{"keys":{"A":1}}', '{"keys":{"A":"<b>"}}', '{"keys":{"A":"Escape"}}', '{"pads":[1,null]}', '{"pads":{"__proto__":{"sources":{}}}}', `{"keys":"${"x".repeat(1 << 17)}"}`];
+    const bad = [
+      "", "{", "null", "1", "[]", '"text"', "{}", '{"keys":[]}', '{"keys":{"A":1}}', '{"keys":{"A":"<b>"}}',
+      '{"keys":{"A":"Escape"}}', '{"pads":[1,null]}', '{"pads":{"__proto__":{"sources":{}}}}',
+      `{"keys":"${"x".repeat(1 << 17)}"}`,
+    ];
     bad.push(JSON.stringify({ keys: { ...KEY_DEFAULTS, A: "KeyK" } }));
     for (const text of bad) {
       const desk = new Desk(text);
@@ -361,15 +392,25 @@ const cases = {
   },
   "damaged settings of a controller are left out": () => {
     const wrong = { A: "b1", B: "b100", X: "x1", Y: 3, Z: "b1 b2", L: "", R: "a1", light_l: "t3", half: "b1" };
-    const { [STANDARD]: clean } = cleanPads({ [STANDARD]: { profile: "none", sources: wrong, sticks: { main: { rest: [0, 0], reach: [0, 1, 1, 1] }, c: { rest: ["0", 0], reach: [1, 1, 1, 1] } } } });
+    const { [STANDARD]: clean } = cleanPads({
+      [STANDARD]: {
+        profile: "none", sources: wrong,
+        sticks: { main: { rest: [0, 0], reach: [0, 1, 1, 1] }, c: { rest: ["0", 0], reach: [1, 1, 1, 1] } },
+      },
+    });
     assert.deepEqual(clean, { sources: { A: "b1", Z: "b1 b2", L: "", light_l: "t3" }, sticks: {} });
-    assert.equal(Object.keys(cleanPads(Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`pad ${i}`, { sources: {} }])))).length, 16);
+    assert.equal(
+      Object.keys(cleanPads(
+        Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`pad ${i}`, { sources: {} }])),
+      )).length,
+      16,
+    );
     assert.deepEqual(cleanKeys({ ...KEY_DEFAULTS, D_UP: "" }).D_UP, "");
   },
   "storage that throws": () => {
     const storage = new Proxy({}, { get() { throw new Error("no"); } });
     for (const one of [storage, null, undefined, {}]) {
-      const controls = new Controls(new Desk(), one);
+      const controls = new Controls(new Desk(), one, CONTROLLER);
       controls.setKey("A", "KeyG");
       assert.equal(controls.keys.A, "KeyG");
       assert.equal(controls.kept, false);
@@ -401,16 +442,21 @@ const cases = {
     read(true);
     pad.axes[1] = 0;
     assert.equal(read(true), "a1-");
-    assert.deepEqual(["b4", "t3", "h9.2", "a1-", "b0 b1", ""].map((source) => sourceName(source, false)), ["Button 4", "Trigger 3", "Hat 9 →", "Axis 1 −", "Button 0, Button 1", "–"]);
+    assert.deepEqual(["b4", "t3", "h9.2", "a1-", "b0 b1", ""].map((source) => sourceName(source, false)), [
+      "Button 4", "Trigger 3", "Hat 9 →", "Axis 1 −", "Button 0, Button 1", "–",
+    ]);
     assert.equal(sourceName("b0", true), "A / ✕");
   },
   "a hat is a direction pad": () => {
-    const pad = new Desk().mayflash(), state = new GamepadState(pad, { sources: { D_UP: "h9.0" } });
-    const held = [1.3, -1, -1 + 1 / 3.5, -1 + 2 / 3.5, 1].map((value) => { pad.axes[9] = value; return state.pressed("D_UP"); });
+    const pad = new Desk().mayflash(), state = new GamepadState(pad, { sources: { D_UP: "h9.0" } }, CONTROLLER);
+    const held = [1.3, -1, -1 + 1 / 3.5, -1 + 2 / 3.5, 1].map((value) => {
+      pad.axes[9] = value;
+      return state.pressed("D_UP");
+    });
     assert.deepEqual(held, [false, true, true, false, true]);
   },
   "sticks that are measured": () => {
-    const pad = new Desk().mayflash(), state = new GamepadState(pad, null);
+    const pad = new Desk().mayflash(), state = new GamepadState(pad, null, CONTROLLER);
     pad.axes[0] = 0.1;
     state.read(pad);
     state.measure();
@@ -428,12 +474,14 @@ const cases = {
     assert.deepEqual([state.sticks[0].x, state.sticks[0].y], [0, 0]);
   },
   "each layout has a source for each control": () => {
-    const state = new GamepadState(new Desk().standard(), null);
+    const state = new GamepadState(new Desk().standard(), null, CONTROLLER);
     assert.deepEqual(Object.keys(state.sources).toSorted(), PAD_CONTROLS.toSorted());
   },
   "names of keys": () => {
     const layout = new Map([["KeyW", "z"], ["KeyQ", "ß"], ["Space", " "]]);
-    const names = ["KeyW", "KeyX", "KeyQ", "Digit1", "Space", "ArrowUp", "ShiftLeft", "Numpad4", "NumpadAdd", "IntlBackslash", ""].map((code) => keyName(code, layout));
+    const names = [
+      "KeyW", "KeyX", "KeyQ", "Digit1", "Space", "ArrowUp", "ShiftLeft", "Numpad4", "NumpadAdd", "IntlBackslash", "",
+    ].map((code) => keyName(code, layout));
     assert.deepEqual(names, ["Z", "X", "SS", "1", "Space", "↑", "Shift", "Num 4", "Num Add", "Intl Backslash", "–"]);
   },
   "a frame asks for the controllers once and keeps nothing": () => {

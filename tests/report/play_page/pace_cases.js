@@ -1,4 +1,4 @@
-// Frames at refreshes of screens with these rates and this jitter: node pace_cases.js. Prints them, a list for each case.
+// Frames at refreshes of screens with these rates and this jitter: node pace_cases.js. Prints a list for each case.
 import { Pace } from "./loop.js";
 
 const REFRESHES = 1200, SETTLED = 100;

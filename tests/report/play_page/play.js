@@ -53,7 +53,9 @@ async function play({ name, setup, seats, frames }) {
   match.stop();
   await match.frame([null, null]); // a game that is over stays as it is
   const { film, frames: played, winner, ending } = match;
-  const columns = Object.entries(film).map(([key, value]) => [key, ArrayBuffer.isView(value) ? Array.from(value) : value]);
+  const columns = Object.entries(film).map(([key, value]) => [
+    key, ArrayBuffer.isView(value) ? Array.from(value) : value,
+  ]);
   const said = { before, after: stand(), finished, winner, ending, frames: played, mirrored };
   return { document: match.document(), film: Object.fromEntries(columns), figures: fightFigures(film, openings), said };
 }

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from envs.melee.browser.scene import controller_facts
 from tests.support.node import gather, needs_node, run_node
 
 pytestmark = needs_node
@@ -18,7 +19,9 @@ NAMES = re.findall(r'^  "(.+?)": \(\) =>', CASES.read_text("utf-8"), re.MULTILIN
 @pytest.fixture(scope="module")
 def told(tmp_path_factory):
     modules = [VIEW / name for name in ("keyboard.js", "gamepad.js", "controls.js")]
-    return json.loads(run_node(gather(tmp_path_factory.mktemp("controls"), *modules, CASES)))
+    folder = tmp_path_factory.mktemp("controls")
+    (folder / "controller.json").write_text(json.dumps(controller_facts()))
+    return json.loads(run_node(gather(folder, *modules, CASES), folder / "controller.json"))
 
 
 def test_all_cases_are_known(told):

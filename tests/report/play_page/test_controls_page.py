@@ -4,6 +4,8 @@ from importlib import resources
 
 import pytest
 
+from envs.melee.browser.scene import controller_facts
+from envs.melee.drawing.columns import film_facts
 from selfplay.report.fight.page import player
 from selfplay.report.standalone_page import read, read_modules, standalone_page
 from tests.report.browsers import LIMIT_MS, browser  # noqa: F401  (a fixture)
@@ -20,12 +22,14 @@ PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name=
 START = """
 globalThis.pads = [];
 navigator.getGamepads = () => pads;
+const known = JSON.parse(document.getElementById("facts").textContent);
 const hostile = new Proxy({}, { get() { throw new Error("no storage"); } });
-const controls = globalThis.controls = new Controls(window, location.hash === "#hostile" ? hostile : localStorage);
+const storage = location.hash === "#hostile" ? hostile : localStorage;
+const controls = globalThis.controls = new Controls(window, storage, known.controller);
 globalThis.commands = [];
 globalThis.frames = []; // what each frame of the game read
 controls.onCommand = (name) => commands.push(name);
-const panel = globalThis.panel = new ControlsPanel(document.getElementById("panel"), controls);
+const panel = globalThis.panel = new ControlsPanel(document.getElementById("panel"), controls, known);
 (function loop() {
   const action = controls.read();
   if (controls.playing) frames.push(action.join());
@@ -47,7 +51,8 @@ REST = "0,0,0,0,0,0,0,0,8,8,8,8,0"
 def address(tmp_path_factory):
     parts, path = player("h1"), tmp_path_factory.mktemp("controls") / "controls.html"
     script = parts.script + read_modules(VIEW, *MODULES) + START
-    path.write_text(standalone_page(PAGE, parts.style + read(VIEW, "controls.css"), script, {}))
+    facts = {"facts": film_facts() | {"controller": controller_facts()}}
+    path.write_text(standalone_page(PAGE, parts.style + read(VIEW, "controls.css"), script, facts))
     return path.as_uri()
 
 

@@ -8,7 +8,7 @@ import pytest
 from selfplay.checkpoint import NetworkSpec
 from selfplay.config.ppo import Config
 from selfplay.league.ledger import read_records
-from tests.commands.test_people import GAME, kept
+from tests.commands.test_added_games import GAME, kept
 from tests.report.browsers import LIMIT_MS, browser  # noqa: F401  (a fixture)
 from tests.run.policies import OBS_WIDTH, save
 from tests.scripts import commands

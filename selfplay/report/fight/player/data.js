@@ -1,14 +1,10 @@
-// The film as typed arrays. What stands interleaved by seat has seat s of moment t at [2 * t + s].
+// The film as typed arrays. What stands interleaved by seat has seat s of moment t at [2 * t + s]. Numbers are in steps
+// of `units`, flags have the `bits` of `film_facts` in envs/melee/drawing/columns.py.
 
-export const UNIT = 32; // steps of a unit of the game in whole numbers
-export const NUMBER_TYPES = { i8: Int8Array, u8: Uint8Array, i16: Int16Array, u16: Uint16Array, i32: Int32Array, u32: Uint32Array, f32: Float32Array };
-// Bits of the flags of a player.
-export const FACING = 1;
-export const FROZEN = 2;
-export const SAFE = 4;
-export const GONE = 8;
-export const HALO = 16;
-export const SPARKS = 32;
+export const NUMBER_TYPES = {
+  i8: Int8Array, u8: Uint8Array, i16: Int16Array, u16: Uint16Array, i32: Int32Array, u32: Uint32Array,
+  f32: Float32Array,
+};
 
 export function numbers({ type, data }) {
   const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
@@ -29,8 +25,8 @@ export function readFilm(text) {
   return film;
 }
 
-export function clock(frames) {
-  const seconds = Math.abs(frames) / 60, minutes = Math.floor(seconds / 60);
+export function clock(frames, fps) {
+  const seconds = Math.abs(frames) / fps, minutes = Math.floor(seconds / 60);
   return `${frames < 0 ? "-" : ""}${minutes}:${(seconds - 60 * minutes).toFixed(2).padStart(5, "0")}`;
 }
 
@@ -50,7 +46,8 @@ export function mix(colour, other, share) {
 // Sizes a canvas to its place on the page; true where that changed it.
 export function fit(canvas) {
   const density = window.devicePixelRatio || 1;
-  const width = Math.max(1, Math.round(canvas.clientWidth * density)), height = Math.max(1, Math.round(canvas.clientHeight * density));
+  const width = Math.max(1, Math.round(canvas.clientWidth * density));
+  const height = Math.max(1, Math.round(canvas.clientHeight * density));
   if (canvas.width === width && canvas.height === height) return false;
   canvas.width = width;
   canvas.height = height;

@@ -1,6 +1,6 @@
-// Draws one moment of the film on a canvas, in the units of the game.
+// Draws one moment of the film on a canvas, in the units of the game, as envs/melee/drawing/picture.py draws pictures.
 
-import { FACING, FROZEN, GONE, HALO, mix, readColours, SAFE, SPARKS, UNIT } from "./data.js";
+import { mix, readColours } from "./data.js";
 
 export class Stage {
   constructor(canvas, film) {
@@ -9,7 +9,8 @@ export class Stage {
     this.film = film;
     this.circles = true;
     this.follow = true;
-    this.rigs = film.looks.map(prepared);
+    this.unit = film.units.place; // steps of a unit of the game
+    this.rigs = film.looks.map(({ rig }) => prepared(rig, film.units.figure));
     this.stars = this.scatter(140);
     this.recolour();
   }
@@ -24,18 +25,22 @@ export class Stage {
     const [left, right, bottom, top] = this.film.scenery.blast;
     let seed = 7;
     const next = () => (seed = (seed * 16807) % 2147483647) / 2147483647;
-    return Array.from({ length: count }, () => [left + next() * (right - left), bottom + next() * (top - bottom), 0.2 + 0.5 * next()]);
+    return Array.from(
+      { length: count }, () => [left + next() * (right - left), bottom + next() * (top - bottom), 0.2 + 0.5 * next()],
+    );
   }
 
   draw(t) {
     const { ctx, canvas, film } = this;
     const camera = this.follow ? film.camera : film.still, at = this.follow ? 3 * t : 0;
-    this.scale = canvas.width * UNIT / camera[at + 2];
-    this.x = camera[at] / UNIT;
-    this.y = camera[at + 1] / UNIT;
+    this.scale = (canvas.width * this.unit) / camera[at + 2];
+    this.x = camera[at] / this.unit;
+    this.y = camera[at + 1] / this.unit;
     ctx.setTransform(1, 0, 0, 1, 0, 0);
     this.sky();
-    ctx.setTransform(this.scale, 0, 0, -this.scale, canvas.width / 2 - this.x * this.scale, canvas.height / 2 + this.y * this.scale);
+    ctx.setTransform(
+      this.scale, 0, 0, -this.scale, canvas.width / 2 - this.x * this.scale, canvas.height / 2 + this.y * this.scale,
+    );
     ctx.lineCap = ctx.lineJoin = "round";
     this.scenery(t);
     for (const seat of [0, 1]) this.player(2 * t + seat, seat);
@@ -75,7 +80,7 @@ export class Stage {
     ctx.translate(0, -0.65);
     for (let i = 3 * film.platforms * t, end = i + 3 * film.platforms; i < end; i += 3) {
       const [from, to, height] = film.moving.subarray(i, i + 3);
-      this.path([[from / UNIT, height / UNIT], [to / UNIT, height / UNIT]]);
+      this.path([[from / this.unit, height / this.unit], [to / this.unit, height / this.unit]]);
       ctx.stroke();
     }
     for (const body of bodies) {
@@ -105,11 +110,12 @@ export class Stage {
   }
 
   player(i, seat) {
-    const { ctx, film } = this, flags = film.flags[i], x = film.x[i] / UNIT, y = film.y[i] / UNIT;
-    if (film.rays[i]) return this.burst(i, 1 - film.rays[i] / 30, this.seats[seat]);
-    if (flags & GONE) return;
-    if (flags & SPARKS) this.trail(i, seat);
-    if (flags & HALO) {
+    const { ctx, film } = this, { bits } = film, flags = film.flags[i], x = film.x[i] / this.unit;
+    const y = film.y[i] / this.unit;
+    if (film.rays[i]) return this.burst(i, 1 - film.rays[i] / film.most_rays, this.seats[seat]);
+    if (flags & bits.gone) return;
+    if (flags & bits.sparks) this.trail(i, seat);
+    if (flags & bits.halo) {
       ctx.strokeStyle = this.colour("gold");
       ctx.lineWidth = 1.6;
       this.path([[x - 7, y - 0.8], [x + 7, y - 0.8]]);
@@ -118,23 +124,25 @@ export class Stage {
     ctx.save();
     ctx.translate(x, y);
     this.figure(i, seat);
-    const look = film.looks[film.look[i]], shield = film.shield[i] / 8;
+    const look = film.looks[film.look[i]], shield = film.shield[i] / film.units.shield;
     if (shield) this.ball(0, look.shield_y, shield, this.seats[seat], 0.4);
-    if (flags & SPARKS) this.sparks(look.height, film.figure[i]);
+    if (flags & bits.sparks) this.sparks(look.height, film.figure[i]);
     ctx.restore();
   }
 
-  // Around the feet at the origin, in steps of 1/64 unit, which is what figures are stored in.
+  // Around the feet at the origin, in the steps that figures are stored in.
   figure(i, seat) {
-    const { ctx, film } = this, flags = film.flags[i], look = film.looks[film.look[i]], seatColour = this.seats[seat];
-    const pale = flags & FROZEN ? 0.75 : flags & SAFE ? 0.5 : 0, edge = 3.2 * look.height;
-    const rim = Math.max(4.48 * look.height, (64 / 120) * (this.canvas.height / this.scale)); // seen from far away too
+    const { ctx, film } = this, { bits, units } = film, flags = film.flags[i], look = film.looks[film.look[i]];
+    const seatColour = this.seats[seat], pale = flags & bits.frozen ? 0.75 : flags & bits.safe ? 0.5 : 0;
+    const edge = 0.05 * units.figure * look.height;
+    // seen from far away too
+    const rim = Math.max(0.07 * units.figure * look.height, (units.figure / 120) * (this.canvas.height / this.scale));
     const size = 2 * film.joints, joints = film.figures.subarray(film.figure[i] * size, (film.figure[i] + 1) * size);
     const dark = this.paint(this.colour("outline"), seatColour, pale);
     const rig = this.rigs[film.look[i]];
     for (const part of rig.parts) part.place(joints);
     ctx.save();
-    ctx.scale(flags & FACING ? 1 / 64 : -1 / 64, 1 / 64);
+    ctx.scale((flags & bits.facing ? 1 : -1) / units.figure, 1 / units.figure);
     this.outlines(rig.outlines, seatColour, edge + rim);
     for (const { parts, outlines } of rig.layers) {
       this.outlines(outlines, dark, edge);
@@ -186,19 +194,22 @@ export class Stage {
   }
 
   hits(i) {
-    const { film } = this, set = film.circles[i], side = film.flags[i] & FACING ? 1 : -1;
+    const { film } = this, set = film.circles[i], side = film.flags[i] & film.bits.facing ? 1 : -1;
     for (let n = 3 * film.circles_at[set]; n < 3 * film.circles_at[set + 1]; n += 3) {
       const [forward, up, radius] = film.circle.subarray(n, n + 3);
-      this.ball(film.x[i] / UNIT + (side * forward) / UNIT, (film.y[i] + up) / UNIT, radius / UNIT, this.colour("hit"), 0.5);
+      this.ball(
+        film.x[i] / this.unit + (side * forward) / this.unit, (film.y[i] + up) / this.unit, radius / this.unit,
+        this.colour("hit"), 0.5,
+      );
     }
   }
 
   items(t) {
     const { ctx, film } = this;
     for (let n = film.items_at[t]; n < film.items_at[t + 1]; n++) {
-      const x = film.item_x[n] / UNIT, y = film.item_y[n] / UNIT, kind = film.item_kind[n];
-      if (kind === 1) {
-        const way = (film.item_way[n] / 127) * Math.PI, dx = 4.5 * Math.cos(way), dy = 4.5 * Math.sin(way);
+      const x = film.item_x[n] / this.unit, y = film.item_y[n] / this.unit, kind = film.item_kind[n];
+      if (kind === film.item_kinds.laser) {
+        const way = (film.item_way[n] / film.units.axis) * Math.PI, dx = 4.5 * Math.cos(way), dy = 4.5 * Math.sin(way);
         for (const [width, colour] of [[1.8, "danger"], [0.6, "light"]]) {
           ctx.strokeStyle = this.colour(colour);
           ctx.lineWidth = width;
@@ -206,9 +217,10 @@ export class Stage {
           ctx.stroke();
         }
       } else {
-        ctx.fillStyle = this.colour(kind === 2 ? "star" : "outline");
+        const decoration = kind === film.item_kinds.decoration;
+        ctx.fillStyle = this.colour(decoration ? "star" : "outline");
         this.disc(x, y, 2.4);
-        ctx.fillStyle = this.colour(kind === 2 ? "star" : "glow");
+        ctx.fillStyle = this.colour(decoration ? "star" : "glow");
         this.disc(x, y, 1.9);
       }
     }
@@ -217,9 +229,9 @@ export class Stage {
   trail(i, seat) {
     const { ctx, film } = this, up = film.looks[film.look[i]].height / 2;
     ctx.fillStyle = this.seats[seat];
-    for (let age = 1; age <= 12 && i - 2 * age >= 0 && film.flags[i - 2 * age] & SPARKS; age++) {
+    for (let age = 1; age <= 12 && i - 2 * age >= 0 && film.flags[i - 2 * age] & film.bits.sparks; age++) {
       ctx.globalAlpha = 0.28 * (1 - age / 13);
-      this.disc(film.x[i - 2 * age] / UNIT, film.y[i - 2 * age] / UNIT + up, 2.6 * (1 - age / 18));
+      this.disc(film.x[i - 2 * age] / this.unit, film.y[i - 2 * age] / this.unit + up, 2.6 * (1 - age / 18));
     }
     ctx.globalAlpha = 1;
   }
@@ -239,7 +251,8 @@ export class Stage {
   burst(i, age, colour) {
     const { ctx, canvas, film } = this, { rays, ring, ring_width, flash, inwards } = film.burst;
     const halfX = canvas.width / this.scale / 2, unit = canvas.height / this.scale / 2, left = 1 - age;
-    const x = Math.min(Math.max(film.x[i] / UNIT, this.x - halfX), this.x + halfX), y = Math.min(Math.max(film.y[i] / UNIT, this.y - unit), this.y + unit);
+    const x = Math.min(Math.max(film.x[i] / this.unit, this.x - halfX), this.x + halfX);
+    const y = Math.min(Math.max(film.y[i] / this.unit, this.y - unit), this.y + unit);
     const [right, up] = inwards[Math.min(film.action[i], inwards.length - 1)], way = Math.atan2(up, right);
     const head = 1 - left ** 3, tail = age ** 1.5;
     ctx.strokeStyle = colour;
@@ -253,7 +266,10 @@ export class Stage {
       const dx = Math.cos(way + angle) * unit, dy = Math.sin(way + angle) * unit;
       const from = length * tail, to = length * head, middle = from + (to - from) / 3, half = (width * left) / 2;
       ctx.fillStyle = light ? this.colour("light") : colour;
-      this.path([[x + dx * from, y + dy * from], [x + dx * middle - dy * half, y + dy * middle + dx * half], [x + dx * to, y + dy * to], [x + dx * middle + dy * half, y + dy * middle - dx * half]]);
+      this.path([
+        [x + dx * from, y + dy * from], [x + dx * middle - dy * half, y + dy * middle + dx * half],
+        [x + dx * to, y + dy * to], [x + dx * middle + dy * half, y + dy * middle - dx * half],
+      ]);
       ctx.fill();
     }
     ctx.fillStyle = this.colour("light");
@@ -263,13 +279,20 @@ export class Stage {
   // A bubble at the edge with who is outside the picture, in pixels.
   away(i, seat) {
     const { ctx, canvas, film } = this, up = film.looks[film.look[i]].height / 2;
-    const x = canvas.width / 2 + (film.x[i] / UNIT - this.x) * this.scale, y = canvas.height / 2 - (film.y[i] / UNIT + up - this.y) * this.scale;
-    if (film.flags[i] & GONE || (x >= 0 && x <= canvas.width && y >= 0 && y <= canvas.height)) return;
+    const x = canvas.width / 2 + (film.x[i] / this.unit - this.x) * this.scale;
+    const y = canvas.height / 2 - (film.y[i] / this.unit + up - this.y) * this.scale;
+    if (film.flags[i] & film.bits.gone || (x >= 0 && x <= canvas.width && y >= 0 && y <= canvas.height)) return;
     const radius = canvas.height / 18, inset = 1.5 * radius;
-    const cx = Math.min(Math.max(x, inset), canvas.width - inset), cy = Math.min(Math.max(y, inset), canvas.height - inset);
+    const cx = Math.min(Math.max(x, inset), canvas.width - inset);
+    const cy = Math.min(Math.max(y, inset), canvas.height - inset);
     const angle = Math.atan2(y - cy, x - cx);
     ctx.fillStyle = this.seats[seat];
-    this.path([0, 0.4, -0.4].map((turn) => [cx + Math.cos(angle + turn) * radius * (turn ? 1 : 1.4), cy + Math.sin(angle + turn) * radius * (turn ? 1 : 1.4)]));
+    this.path([0, 0.4, -0.4].map(
+      (turn) => [
+        cx + Math.cos(angle + turn) * radius * (turn ? 1 : 1.4),
+        cy + Math.sin(angle + turn) * radius * (turn ? 1 : 1.4),
+      ],
+    ));
     ctx.fill();
     this.disc(cx, cy, radius);
     ctx.fillStyle = this.colour("sky-low");
@@ -286,7 +309,8 @@ export class Stage {
   // Names, percents and stocks in the lower part, as the game shows them; over them moves and combos.
   panel(t) {
     const { ctx, canvas, film } = this;
-    const unit = Math.max(canvas.height / 360, Math.min(window.devicePixelRatio || 1, canvas.width / 330)); // readable in small pictures too
+    // readable in small pictures too
+    const unit = Math.max(canvas.height / 360, Math.min(window.devicePixelRatio || 1, canvas.width / 330));
     ctx.textBaseline = "alphabetic";
     for (const seat of [0, 1]) {
       const i = 2 * t + seat, x = (canvas.width * (2 * seat + 1)) / 4, y = canvas.height;
@@ -302,11 +326,14 @@ export class Stage {
       ctx.font = `600 ${11 * unit}px system-ui, sans-serif`;
       ctx.textAlign = "center";
       ctx.fillText(film.names[seat], x, y - 44 * unit, 140 * unit);
-      for (let stock = 0; stock < Math.min(film.stocks[i], 8); stock++) this.disc(x + (64 - 11 * (stock % 4)) * unit, y - (17 + 11 * Math.floor(stock / 4)) * unit, 3.8 * unit);
+      for (let stock = 0; stock < Math.min(film.stocks[i], 8); stock++) {
+        this.disc(x + (64 - 11 * (stock % 4)) * unit, y - (17 + 11 * Math.floor(stock / 4)) * unit, 3.8 * unit);
+      }
       ctx.font = `700 ${26 * unit}px system-ui, sans-serif`;
       ctx.textAlign = "left";
-      ctx.fillStyle = heat(film.percent[i] / 10, this.colour);
-      ctx.fillText(`${Math.floor(film.percent[i] / 10)}%`, x - 66 * unit, y - 15 * unit);
+      const percent = film.percent[i] / film.units.percent;
+      ctx.fillStyle = heat(percent, this.colour);
+      ctx.fillText(`${Math.floor(percent)}%`, x - 66 * unit, y - 15 * unit);
       this.told(film.moves[film.move[i]], x, y - 64 * unit, 12 * unit, "light");
       if (film.hits[i]) this.told(`${film.hits[i]} hits · ${film.dealt[i]}%`, x, y - 79 * unit, 15 * unit, "glow");
     }
@@ -327,12 +354,12 @@ export class Stage {
   }
 }
 
-// A part of a figure, in steps of 1/64 unit. With points, they are forward and up from its first joint, where up is the way
-// there from the second: BodyPart.places of envs/melee/drawing/figure.py.
+// A part of a figure, in the steps of its joints. With points, they are forward and up from its first joint, where up
+// is the way there from the second: BodyPart.places of envs/melee/drawing/figure.py.
 class Part {
-  constructor({ kind, joints, points, size, paint, inner = false }) {
-    Object.assign(this, { kind, joints, paint, inner, size: 64 * size });
-    this.points = points?.flat().map((number) => 64 * number);
+  constructor({ kind, joints, points, size, paint, inner = false }, unit) {
+    Object.assign(this, { kind, joints, paint, inner, size: unit * size });
+    this.points = points?.flat().map((number) => unit * number);
     this.places = new Float64Array(this.points?.length ?? 2 * joints.length); // x and y of each point
   }
 
@@ -345,7 +372,8 @@ class Part {
       }
       return;
     }
-    const dx = x - figure[2 * joints[1]], dy = y - figure[2 * joints[1] + 1], length = Math.hypot(dx, dy), upX = dx / length, upY = dy / length;
+    const dx = x - figure[2 * joints[1]], dy = y - figure[2 * joints[1] + 1], length = Math.hypot(dx, dy);
+    const upX = dx / length, upY = dy / length;
     for (let n = 0; n < points.length; n += 2) {
       places[n] = x + points[n] * upY + points[n + 1] * upX;
       places[n + 1] = y - points[n] * upX + points[n + 1] * upY;
@@ -367,9 +395,11 @@ class Part {
 }
 
 // A rig with its outlines: parts by the width of the line that they are.
-function prepared({ rig }) {
-  const layers = rig.map((layer) => layer.map((facts) => new Part(facts))), parts = layers.flat();
-  return { parts, outlines: byWidth(parts), layers: layers.map((layer) => ({ parts: layer, outlines: byWidth(layer) })) };
+function prepared(rig, unit) {
+  const layers = rig.map((layer) => layer.map((facts) => new Part(facts, unit))), parts = layers.flat();
+  return {
+    parts, outlines: byWidth(parts), layers: layers.map((layer) => ({ parts: layer, outlines: byWidth(layer) })),
+  };
 }
 
 function byWidth(parts) {

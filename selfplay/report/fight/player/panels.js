@@ -1,9 +1,10 @@
 // Beside the picture: controllers, facts about each player, and charts over the whole fight.
 
-// Buttons of a controller: bit, label, place and radius on a field of 190 by 124, colour.
+// Buttons of a controller: name, label, place and radius on a field of 190 by 124, colour.
 const BUTTONS = [
-  [0, "A", 146, 62, 13, "#2fbf71"], [1, "B", 122, 75, 8, "#e8544a"], [2, "X", 171, 58, 8.5, "#98a0be"], [3, "Y", 141, 38, 8.5, "#98a0be"],
-  [4, "Z", 171, 32, 7, "#9a6bff"], [7, "▲", 66, 98, 7, "#98a0be"],
+  ["A", "A", 146, 62, 13, "#2fbf71"], ["B", "B", 122, 75, 8, "#e8544a"], ["X", "X", 171, 58, 8.5, "#98a0be"],
+  ["Y", "Y", 141, 38, 8.5, "#98a0be"],
+  ["Z", "Z", 171, 32, 7, "#9a6bff"], ["D_UP", "▲", 66, 98, 7, "#98a0be"],
 ];
 
 export class Pad {
@@ -12,18 +13,19 @@ export class Pad {
   }
 
   draw(t, colour) {
-    const { ctx, canvas, film } = this, i = 2 * t + this.seat, held = film.buttons[i];
+    const { ctx, canvas, film } = this, i = 2 * t + this.seat, pressed = film.shoulder[i] / film.units.shoulder;
+    const held = (name) => film.buttons[i] & (1 << film.button_names.indexOf(name));
     ctx.setTransform(canvas.width / 190, 0, 0, canvas.height / 124, 0, 0);
     ctx.clearRect(0, 0, 190, 124);
     ctx.font = "600 10px system-ui, sans-serif";
     ctx.textAlign = "center";
     ctx.textBaseline = "middle";
-    this.trigger(8, "L", held & 32, film.shoulder[i] / 255, colour);
-    this.trigger(128, "R", held & 64, film.shoulder[i] / 255, colour);
+    this.trigger(8, "L", held("L"), pressed, colour);
+    this.trigger(128, "R", held("R"), pressed, colour);
     this.stick(38, 58, 26, film.main_x[i], film.main_y[i], colour("text"), colour);
     this.stick(112, 102, 17, film.c_x[i], film.c_y[i], "#e5b800", colour);
-    for (const [bit, label, x, y, radius, shade] of BUTTONS) {
-      const down = held & (1 << bit);
+    for (const [name, label, x, y, radius, shade] of BUTTONS) {
+      const down = held(name);
       ctx.beginPath();
       ctx.arc(x, y, radius, 0, 2 * Math.PI);
       ctx.fillStyle = down ? shade : colour("page");
@@ -58,9 +60,11 @@ export class Pad {
   }
 
   stick(x, y, radius, dx, dy, shade, colour) {
-    const { ctx } = this, reach = radius / 127;
+    const { ctx } = this, reach = radius / this.film.units.axis;
     ctx.beginPath();
-    for (let corner = 0; corner < 8; corner++) ctx.lineTo(x + radius * Math.cos((corner * Math.PI) / 4), y + radius * Math.sin((corner * Math.PI) / 4));
+    for (let corner = 0; corner < 8; corner++) {
+      ctx.lineTo(x + radius * Math.cos((corner * Math.PI) / 4), y + radius * Math.sin((corner * Math.PI) / 4));
+    }
     ctx.closePath();
     ctx.fillStyle = colour("page");
     ctx.strokeStyle = colour("line");
@@ -82,7 +86,9 @@ export class Pad {
 // Two curves over the whole fight, drawn once and then shown again with the place of the moment.
 export class Chart {
   constructor(canvas, film, value, low, high) {
-    Object.assign(this, { canvas, film, value, low, high, ctx: canvas.getContext("2d"), drawn: document.createElement("canvas") });
+    Object.assign(this, {
+      canvas, film, value, low, high, ctx: canvas.getContext("2d"), drawn: document.createElement("canvas"),
+    });
   }
 
   recolour(colour) {
@@ -103,7 +109,10 @@ export class Chart {
     ctx.textAlign = "center";
     for (const [frame, seat] of this.low < 0 ? [] : this.film.losses) {
       ctx.fillStyle = colour(`seat-${seat}`);
-      ctx.fillText("✕", Math.min(Math.max(this.x(frame), 6 * density), this.canvas.width - 6 * density), (14 + 12 * seat) * density);
+      ctx.fillText(
+        "✕", Math.min(Math.max(this.x(frame), 6 * density), this.canvas.width - 6 * density),
+        (14 + 12 * seat) * density,
+      );
     }
   }
 
@@ -123,8 +132,11 @@ export class Chart {
     ctx.beginPath();
     let drawing = false;
     for (let p = 0; p < points; p++) {
-      const frame = Math.round((p / Math.max(points - 1, 1)) * (film.length - 1)), value = this.value(film.moments[frame], seat);
-      if (Number.isFinite(value)) drawing ? ctx.lineTo(this.x(frame), this.y(value)) : ctx.moveTo(this.x(frame), this.y(value));
+      const frame = Math.round((p / Math.max(points - 1, 1)) * (film.length - 1));
+      const value = this.value(film.moments[frame], seat);
+      if (Number.isFinite(value)) {
+        drawing ? ctx.lineTo(this.x(frame), this.y(value)) : ctx.moveTo(this.x(frame), this.y(value));
+      }
       drawing = Number.isFinite(value);
     }
     ctx.stroke();

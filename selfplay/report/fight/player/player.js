@@ -9,11 +9,12 @@ const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4];
 const SWITCHES = { camera: "follow", circles: "circles" }; // button, and what of the stage it switches
 const PLAY = "M8 5v14l11-7z", PAUSE = "M7 5h4v14H7zM13 5h4v14h-4z";
 
-/** What a button does that shows ``root`` on the whole screen, or as before; no button where the browser denies that. */
+/** What a button does that shows ``root`` on the whole screen, or as before; hidden where the browser denies that. */
 export function fullScreenSwitch(button, root) {
   button.hidden = !document.fullscreenEnabled;
   const denied = () => { button.hidden = true; };
-  return () => button.hidden || (document.fullscreenElement ? document.exitFullscreen() : root.requestFullscreen()).catch(denied);
+  const change = () => (document.fullscreenElement ? document.exitFullscreen() : root.requestFullscreen());
+  return () => button.hidden || change().catch(denied);
 }
 
 export class Player {
@@ -33,13 +34,18 @@ export class Player {
     this.position = film.opens; // frames of the game since the first, with a fraction while playing
     this.stage = new Stage(element("view"), film);
     this.pads = [0, 1].map((seat) => new Pad(element(`pad-${seat}`), film, seat));
-    this.charts = [new Chart(element("percents"), film, (t, seat) => film.percent[2 * t + seat] / 10, 0, Math.max(100, film.highest_percent))];
+    this.charts = [new Chart(
+      element("percents"), film, (t, seat) => film.percent[2 * t + seat] / film.units.percent, 0,
+      Math.max(100, film.highest_percent),
+    )];
     element("values-chart").hidden = !film.values;
     if (film.values) {
       const reach = film.highest_value;
       this.charts.push(new Chart(element("values"), film, (t, seat) => film.values[2 * t + seat], -reach, reach));
     }
-    for (const [button, what] of Object.entries(SWITCHES)) this.stage[what] = element(button).getAttribute("aria-pressed") === "true";
+    for (const [button, what] of Object.entries(SWITCHES)) {
+      this.stage[what] = element(button).getAttribute("aria-pressed") === "true";
+    }
     this.texts();
     this.resize();
     this.pause();
@@ -56,7 +62,9 @@ export class Player {
       element(`name-${seat}`).textContent = element(`card-${seat}`).textContent = film.names[seat];
     }
     const characters = [0, 1].map((seat) => film.looks[film.look[seat]].name).join(" vs ");
-    element("about").textContent = [characters, film.stage, clock(film.length), film.title].filter(Boolean).join(" · ");
+    element("about").textContent = [
+      characters, film.stage, clock(film.length, film.fps), film.title,
+    ].filter(Boolean).join(" · ");
     element("seek").max = film.length - 1;
   }
 
@@ -84,10 +92,11 @@ export class Player {
     const { target, key } = event;
     if (event.ctrlKey || event.metaKey || event.altKey || target.tagName === "SELECT") return;
     if (target.tagName === "BUTTON" && (key === " " || key === "Enter")) return; // the button's own
-    const stride = event.shiftKey ? 60 : 1;
+    const stride = event.shiftKey ? this.film.fps : 1;
     const actions = {
       " ": () => this.toggle(), ArrowLeft: () => this.step(-stride), ArrowRight: () => this.step(stride),
-      "[": () => this.faster(-1), "]": () => this.faster(1), Home: () => this.seek(0), End: () => this.seek(this.film.length - 1),
+      "[": () => this.faster(-1), "]": () => this.faster(1), Home: () => this.seek(0),
+      End: () => this.seek(this.film.length - 1),
       c: () => this.press("camera"), h: () => this.press("circles"), f: () => this.fullScreen(),
     };
     if (!Object.hasOwn(actions, key)) return;
@@ -152,7 +161,7 @@ export class Player {
 
   tick(now) {
     if (this.playing) {
-      this.position += Math.min(now - (this.last ?? now), 100) * 0.06 * this.speed;
+      this.position += (Math.min(now - (this.last ?? now), 100) / 1000) * this.film.fps * this.speed;
       if (this.position >= this.film.length - 1) {
         this.position = this.film.length - 1;
         this.setPlaying(false);
@@ -164,20 +173,22 @@ export class Player {
   }
 
   show(frame) {
-    const { film } = this, t = film.moments[frame], time = `${clock(frame)} / ${clock(film.length - 1)}`;
+    const { film } = this, t = film.moments[frame];
+    const [now, end] = [frame, film.length - 1].map((frames) => clock(frames, film.fps));
     this.shown = frame;
     this.stage.draw(t);
     for (const pad of this.pads) pad.draw(t, this.stage.colour);
     for (const chart of this.charts) chart.draw(frame);
     for (const seat of [0, 1]) this.card(t, seat);
-    element("time").textContent = `${time}   frame ${film.frames[t]}`;
+    element("time").textContent = `${now} / ${end}   frame ${film.frames[t]}`;
     element("seek").value = frame;
-    element("seek").setAttribute("aria-valuetext", `${clock(frame)} of ${clock(film.length - 1)}`);
+    element("seek").setAttribute("aria-valuetext", `${now} of ${end}`);
     this.root.dataset.frame = frame;
   }
 
   card(t, seat) {
-    const percent = this.film.percent[2 * t + seat] / 10, shown = element(`percent-${seat}`), list = element(`facts-${seat}`);
+    const percent = this.film.percent[2 * t + seat] / this.film.units.percent, shown = element(`percent-${seat}`);
+    const list = element(`facts-${seat}`);
     shown.textContent = `${Math.floor(percent)}%`;
     shown.style.color = heat(percent, this.stage.colour);
     facts(this.film, t, seat).forEach(([name, value], row) => {

@@ -25,7 +25,9 @@ class Frame {
     const end = this.width - this.right, foot = this.height - this.bottom;
     for (const y of ticks(this.low, this.high, Math.max(2, this.height / 50))) {
       this.root.append(svg("line", { class: "grid", x1: this.left, x2: end, y1: this.py(y), y2: this.py(y) }));
-      this.root.append(svg("text", { class: "axis", x: this.left - 6, y: this.py(y) + 4, "text-anchor": "end" }, short(y)));
+      this.root.append(svg(
+        "text", { class: "axis", x: this.left - 6, y: this.py(y) + 4, "text-anchor": "end" }, short(y),
+      ));
     }
     for (const x of ticks(this.first, this.last, Math.max(2, this.width / 130))) {
       this.root.append(svg("text", { class: "axis", x: this.px(x), y: foot + 16, "text-anchor": "middle" }, short(x)));
@@ -56,7 +58,9 @@ class Frame {
     this.root.append(line);
     const move = (event) => {
       const at = event.clientX - this.root.getBoundingClientRect().left;
-      const i = this.x.reduce((best, x, k) => (Math.abs(this.px(x) - at) < Math.abs(this.px(this.x[best]) - at) ? k : best), 0);
+      const i = this.x.reduce(
+        (best, x, k) => (Math.abs(this.px(x) - at) < Math.abs(this.px(this.x[best]) - at) ? k : best), 0,
+      );
       for (const key of ["x1", "x2"]) line.setAttribute(key, this.px(this.x[i]));
       line.setAttribute("visibility", "visible");
       tip(event, say(i));
@@ -76,7 +80,10 @@ export function ratingChart(curve) {
   const least = Math.min(...ys), most = Math.max(...ys), margin = 0.06 * (most - least) || 50;
   return (width) => {
     const right = width > 560 ? 118 : 14;
-    const frame = new Frame(width, { x: x.length ? x : [0], low: least - margin, high: most + margin, height: width > 560 ? 340 : 260, right, name: "Rating over training", xName: unit });
+    const frame = new Frame(width, {
+      x: x.length ? x : [0], low: least - margin, high: most + margin, height: width > 560 ? 340 : 260, right,
+      name: "Rating over training", xName: unit,
+    });
     let last = -Infinity;
     for (const [name, elo] of [...levels].sort((a, b) => b[1] - a[1])) {
       const y = frame.py(elo), text = Math.max(y + 4, last + 12);
@@ -87,15 +94,22 @@ export function ratingChart(curve) {
       last = text;
     }
     if (curve.band && points.length) {
-      frame.root.append(svg("path", { class: "band", d: frame.area(points.map((p) => p[2] ?? frame.low), points.map((p) => p[3] ?? frame.high)) }));
+      frame.root.append(svg(
+        "path",
+        { class: "band", d: frame.area(points.map((p) => p[2] ?? frame.low), points.map((p) => p[3] ?? frame.high)) },
+      ));
     }
     frame.root.append(svg("path", { class: "line hue-0", d: frame.path(points.map((p) => p[1])) }));
     const radius = points.length > 80 ? 1.6 : 2.8;
-    for (const [at, elo] of points) frame.root.append(svg("circle", { class: "dot hue-0", cx: frame.px(at), cy: frame.py(elo), r: radius }));
+    for (const [at, elo] of points) {
+      frame.root.append(svg("circle", { class: "dot hue-0", cx: frame.px(at), cy: frame.py(elo), r: radius }));
+    }
     if (!points.length) return frame.root;
     return frame.listen((i) => {
       const [at, elo, low, high, name] = points[i];
-      const ends = low === null ? (high === null ? "no bound" : `${high.toFixed(0)} or less`) : high === null ? `${low.toFixed(0)} or more` : `${low.toFixed(0)} to ${high.toFixed(0)}`;
+      const ends = low === null
+        ? (high === null ? "no bound" : `${high.toFixed(0)} or less`)
+        : high === null ? `${low.toFixed(0)} or more` : `${low.toFixed(0)} to ${high.toFixed(0)}`;
       return [name, `${elo.toFixed(0)} Elo${curve.band ? `, 95%: ${ends}` : ""}`, `${at.toLocaleString("en")} ${unit}`];
     });
   };
@@ -103,11 +117,14 @@ export function ratingChart(curve) {
 
 export function lineChart(x, { name, y }) {
   const known = y.filter((value) => value !== null);
-  const least = Math.min(...known, ...(Math.min(...known) > 0 ? [0] : [])), most = Math.max(...known), margin = 0.05 * (most - least) || 1;
+  const least = Math.min(...known, ...(Math.min(...known) > 0 ? [0] : [])), most = Math.max(...known);
+  const margin = 0.05 * (most - least) || 1;
   return (width) => {
     const frame = new Frame(width, { x, low: least < 0 ? least - margin : least, high: most + margin, name });
     frame.root.append(svg("path", { class: "line hue-0", d: frame.path(y) }));
-    return frame.listen((i) => [`${name}: ${y[i] === null ? "not a number" : short(y[i])}`, `${x[i].toLocaleString("en")} steps`]);
+    return frame.listen((i) => [
+      `${name}: ${y[i] === null ? "not a number" : short(y[i])}`, `${x[i].toLocaleString("en")} steps`,
+    ]);
   };
 }
 
@@ -121,10 +138,15 @@ export function stackChart(x, series, name) {
       frame.root.append(svg("path", { class: `stack hue-${k % HUES}`, d: frame.area(floor, top) }));
       floor = top;
     });
-    return frame.listen((i) => [`${x[i].toLocaleString("en")} steps`, ...series.filter(({ y }) => y[i] > 0).map(({ name: one, y }) => `${one}: ${(100 * y[i]).toFixed(1)}%`)]);
+    return frame.listen((i) => [
+      `${x[i].toLocaleString("en")} steps`,
+      ...series.filter(({ y }) => y[i] > 0).map(({ name: one, y }) => `${one}: ${(100 * y[i]).toFixed(1)}%`),
+    ]);
   };
 }
 
 export function legend(series) {
-  return html("div", { class: "legend" }, ...series.map(({ name }, k) => html("span", { class: `hue-${k % HUES}` }, name)));
+  return html(
+    "div", { class: "legend" }, ...series.map(({ name }, k) => html("span", { class: `hue-${k % HUES}` }, name)),
+  );
 }

@@ -17,29 +17,46 @@ function figure(parent, caption, draw, ...more) {
 }
 
 function showMaps(maps) {
-  new PairMap(document.getElementById("scores"), maps, ({ score }) => 2 * score - 1, ({ score }) => (100 * score).toFixed(0));
+  new PairMap(
+    document.getElementById("scores"), maps, ({ score }) => 2 * score - 1, ({ score }) => (100 * score).toFixed(0),
+  );
   const signed = (value) => `${value > 0 ? "+" : value < 0 ? "−" : ""}${Math.abs(value)}`;
-  new PairMap(document.getElementById("residuals"), maps, ({ score, expected }) => 3 * (score - expected), ({ score, expected }) => signed(Math.round(100 * (score - expected))));
+  new PairMap(
+    document.getElementById("residuals"), maps, ({ score, expected }) => 3 * (score - expected),
+    ({ score, expected }) => signed(Math.round(100 * (score - expected))),
+  );
   document.getElementById("map-note").textContent =
-    "In percent of the points, a draw is half a win. Blue: more than half, or more than expected; orange: less. A pair with few games is mostly chance: the standard errors say how much. " +
-    (maps.left_out ? `The maps show ${maps.players.length} players: the top of the table, the scripted ones, people, the start and the newest; ${maps.left_out} more are left out.` : "Rows and columns are in the order of the table.");
+    "In percent of the points, a draw is half a win. Blue: more than half, or more than expected; orange: less. " +
+    "A pair with few games is mostly chance: the standard errors say how much. " +
+    (maps.left_out
+      ? `The maps show ${maps.players.length} players: the top of the table, the scripted ones, people, the start ` +
+        `and the newest; ${maps.left_out} more are left out.`
+      : "Rows and columns are in the order of the table.");
 }
 
 function showTraining(training) {
   const root = document.getElementById("training"), { x, each } = training;
   const grid = (kind) => root.appendChild(html("div", { class: kind }));
   const wide = grid("charts wide");
-  for (const [shares, caption] of [[training.opponents, "Whom the learner met, share of episodes"], [training.phases, "Where the time went, share"]]) {
+  for (const [shares, caption] of [
+    [training.opponents, "Whom the learner met, share of episodes"], [training.phases, "Where the time went, share"],
+  ]) {
     if (shares.x.length > 1) figure(wide, caption, stackChart(shares.x, shares.series, caption), legend(shares.series));
   }
   const small = grid("charts");
   for (const series of [...training.play, ...training.losses]) figure(small, series.name, lineChart(x, series));
-  root.append(html("p", { class: "quiet" }, `Over steps of training. ${each > 1 ? `Each point is the mean of ${each} iterations or one fewer.` : "Each point is an iteration."} A falling loss is no progress by itself: the ratings above are.`));
+  root.append(html(
+    "p", { class: "quiet" },
+    "Over steps of training. Each point is " +
+      `${each > 1 ? `the mean of ${each} iterations or one fewer` : "an iteration"}. ` +
+      "A falling loss is no progress by itself: the ratings above are.",
+  ));
 }
 
 function showReplays(choices) {
   const root = document.getElementById("player");
-  const player = root ? new Player(root) : new Stepper(document.getElementById("stepper")), read = root ? readFilm : JSON.parse;
+  const player = root ? new Player(root) : new Stepper(document.getElementById("stepper"));
+  const read = root ? readFilm : JSON.parse;
   const choose = (choice) => {
     const { film } = choice.dataset;
     for (const other of choices) other.setAttribute("aria-pressed", other === choice);

@@ -8,7 +8,9 @@ export class PairMap {
     Object.assign(this, { data, shade, text, cells: new Map() });
     for (const [i, j, score, games, seeds, expected, z] of data.pairs) {
       this.cells.set(i * data.players.length + j, { i, j, score, games, seeds, expected, z });
-      this.cells.set(j * data.players.length + i, { i: j, j: i, score: 1 - score, games, seeds, expected: 1 - expected, z: -z });
+      this.cells.set(j * data.players.length + i, {
+        i: j, j: i, score: 1 - score, games, seeds, expected: 1 - expected, z: -z,
+      });
     }
     follow(place, (width) => this.draw(width));
     for (const kind of ["pointermove", "pointerdown"]) place.addEventListener(kind, (event) => this.point(event));
@@ -16,26 +18,41 @@ export class PairMap {
   }
 
   draw(width) {
-    const { players } = this.data, count = players.length, label = Math.min(6.3 * Math.max(...players.map((name) => name.length)) + 10, 120);
+    const { players } = this.data, count = players.length;
+    const label = Math.min(6.3 * Math.max(...players.map((name) => name.length)) + 10, 120);
     const size = Math.max(14, Math.min(54, (width - label - 2) / count)), room = size >= 30;
     const total = label + size * count;
     const root = svg("svg", { width: total + 1, height: total + 1, class: "map" });
     players.forEach((name, k) => {
       const middle = label + size * (k + 0.5), shown = name.length > 18 ? `${name.slice(0, 17)}…` : name;
       root.append(svg("text", { class: "axis", x: label - 5, y: middle + 4, "text-anchor": "end" }, shown));
-      root.append(svg("text", { class: "axis", transform: `translate(${middle + 4} ${label - 5}) rotate(-90)` }, shown));
+      root.append(svg(
+        "text", { class: "axis", transform: `translate(${middle + 4} ${label - 5}) rotate(-90)` }, shown,
+      ));
     });
     for (let i = 0; i < count; i++) {
       for (let j = 0; j < count; j++) {
         const cell = this.cells.get(i * count + j), x = label + size * j, y = label + size * i;
         const side = cell ? this.shade(cell) : 0, strength = Math.min(1, Math.abs(side));
-        const box = svg("rect", { x: x + 0.5, y: y + 0.5, width: size - 1, height: size - 1, rx: 2, class: cell ? (side < 0 ? "less" : "more") : i === j ? "self" : "none" });
+        const box = svg("rect", {
+          x: x + 0.5, y: y + 0.5, width: size - 1, height: size - 1, rx: 2,
+          class: cell ? (side < 0 ? "less" : "more") : i === j ? "self" : "none",
+        });
         if (cell) {
           box.dataset.cell = i * count + j;
           box.style.fillOpacity = (0.08 + 0.82 * strength).toFixed(3);
         }
         root.append(box);
-        if (cell && room) root.append(svg("text", { class: strength > 0.62 ? "value strong" : "value", x: x + size / 2, y: y + size / 2 + 4, "text-anchor": "middle" }, this.text(cell)));
+        if (cell && room) {
+          root.append(svg(
+            "text",
+            {
+              class: strength > 0.62 ? "value strong" : "value", x: x + size / 2, y: y + size / 2 + 4,
+              "text-anchor": "middle",
+            },
+            this.text(cell),
+          ));
+        }
       }
     }
     this.frame = svg("rect", { class: "marked", width: size, height: size, rx: 3, visibility: "hidden" });
@@ -50,12 +67,17 @@ export class PairMap {
     const { i, j, score, games, seeds, expected, z } = this.cells.get(Number(key)), { players } = this.data;
     const percent = (share) => `${(100 * share).toFixed(0)}%`, off = 100 * (score - expected);
     document.getElementById("detail").textContent =
-      `${players[i]} against ${players[j]}: ${percent(score)} of the points in ${games} game${games === 1 ? "" : "s"} on ${seeds} seed${seeds === 1 ? "" : "s"}; ` +
-      `the ratings expect ${percent(expected)} (${off >= 0 ? "+" : "−"}${Math.abs(off).toFixed(0)} points, ${Math.abs(z).toFixed(1)} standard errors).`;
+      `${players[i]} against ${players[j]}: ${percent(score)} of the points in ${counted(games, "game")} on ` +
+      `${counted(seeds, "seed")}; the ratings expect ${percent(expected)} ` +
+      `(${off >= 0 ? "+" : "−"}${Math.abs(off).toFixed(0)} points, ${Math.abs(z).toFixed(1)} standard errors).`;
   }
 
   mark(box) {
     this.frame?.setAttribute("visibility", box ? "visible" : "hidden");
     if (box) for (const key of ["x", "y"]) this.frame.setAttribute(key, box.getAttribute(key) - 0.5);
   }
+}
+
+function counted(number, what) {
+  return `${number} ${what}${number === 1 ? "" : "s"}`;
 }

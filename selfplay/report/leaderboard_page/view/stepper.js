@@ -3,7 +3,9 @@
 export class Stepper {
   constructor(root) {
     this.root = root;
-    for (const part of ["text", "picture", "none", "told", "back", "next", "seek"]) this[part] = document.getElementById(`step-${part}`);
+    for (const part of ["text", "picture", "none", "told", "back", "next", "seek"]) {
+      this[part] = document.getElementById(`step-${part}`);
+    }
     this.back.onclick = () => this.show(this.at - 1);
     this.next.onclick = () => this.show(this.at + 1);
     this.seek.oninput = () => this.show(Number(this.seek.value));
@@ -36,7 +38,8 @@ export class Stepper {
     if (picture) this.picture.src = picture;
     this.none.hidden = (text ?? picture) !== undefined;
     const moves = played.map(([seat, action]) => `${names[seat]} (seat ${seat}) played ${action}`).join("; ");
-    this.told.textContent = `Step ${first + this.at} of ${first + last}${moves && `: ${moves}`}.${this.at === last ? ` ${result}.` : ""}`;
+    const step = `Step ${first + this.at} of ${first + last}`, end = this.at === last ? ` ${result}.` : "";
+    this.told.textContent = `${step}${moves && `: ${moves}`}.${end}`;
     this.seek.value = this.at;
     this.seek.setAttribute("aria-valuetext", `step ${first + this.at} of ${first + last}`);
     this.root.dataset.step = first + this.at;

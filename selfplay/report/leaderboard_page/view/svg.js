@@ -26,7 +26,9 @@ export function ticks(low, high, count) {
 
 export function short(value) {
   const size = Math.abs(value);
-  for (const [unit, letter] of [[1e9, "G"], [1e6, "M"], [1e4, "k"]]) if (size >= unit) return `${+(value / (letter === "k" ? 1e3 : unit)).toPrecision(3)}${letter}`;
+  for (const [unit, letter] of [[1e9, "G"], [1e6, "M"], [1e4, "k"]]) {
+    if (size >= unit) return `${+(value / (letter === "k" ? 1e3 : unit)).toPrecision(3)}${letter}`;
+  }
   return size >= 100 ? value.toFixed(0) : String(+value.toPrecision(3));
 }
 

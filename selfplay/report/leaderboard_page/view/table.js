@@ -1,10 +1,13 @@
-// Sorting and filtering the table that is in the page.
+// Sorting and filtering the table that is in the page: that of ../table.py.
+
+const RISING = ["Rank", "Player", "Ranks"]; // columns that are sorted upwards first
 
 export class Table {
   constructor(root) {
     this.body = root.tBodies[0];
     this.rows = [...this.body.rows];
     this.heads = [...root.tHead.rows[0].cells];
+    this.player = this.heads.findIndex((head) => head.textContent === "Player");
     this.all = document.getElementById("all");
     this.name = document.getElementById("filter");
     this.kind = document.getElementById("kind");
@@ -18,11 +21,11 @@ export class Table {
   // Names and ranks upwards first, everything else downwards; a second time the other way. Empty cells stay last.
   sort(column) {
     const head = this.heads[column], before = head.getAttribute("aria-sort");
-    const upwards = before ? before === "descending" : column < 2 || column === 4;
+    const upwards = before ? before === "descending" : RISING.includes(head.textContent);
     for (const other of this.heads) other.removeAttribute("aria-sort");
     head.setAttribute("aria-sort", upwards ? "ascending" : "descending");
     const key = (row) => row.cells[column].dataset.v;
-    const compare = column === 1 ? (a, b) => a.localeCompare(b, "en", { numeric: true }) : (a, b) => a - b;
+    const compare = column === this.player ? (a, b) => a.localeCompare(b, "en", { numeric: true }) : (a, b) => a - b;
     this.rows.sort((one, other) => {
       const [a, b] = [key(one), key(other)];
       if (a === "" || b === "") return (a === "") - (b === "");
@@ -37,13 +40,14 @@ export class Table {
     this.filter();
   }
 
-  // Whoever is asked for by name or kind is shown, whether in the short table or not.
+  // Players that are asked for by name or kind are shown, whether in the short table or not.
   filter() {
     const name = this.name.value.trim().toLowerCase(), kind = this.kind.value;
     const everybody = name || kind || !this.all || this.all.getAttribute("aria-pressed") === "true";
     let shown = 0;
     for (const row of this.rows) {
-      const fits = (!kind || row.dataset.kind === kind) && row.cells[1].dataset.v.toLowerCase().includes(name);
+      const its = row.cells[this.player].dataset.v.toLowerCase();
+      const fits = (!kind || row.dataset.kind === kind) && its.includes(name);
       row.hidden = !fits || (!everybody && row.classList.contains("more"));
       shown += !row.hidden;
     }

@@ -1,7 +1,7 @@
 // A fight: countdown, picture, clock, what has just happened, and the pause.
 
 import { Stage } from "../../fight/player/draw.js";
-import { fit, GONE, UNIT } from "../../fight/player/data.js";
+import { fit } from "../../fight/player/data.js";
 import { element, fullScreenSwitch } from "../../fight/player/player.js";
 
 const COUNTS = ["3", "2", "1", "GO!"];
@@ -10,29 +10,33 @@ const SHOWN = 75; // frames for which a cue is shown
 const GO = 24; // the cue of the first frames, which must not hide them
 const OVER = 100; // frames after the end, before the result
 const HIT = 40; // frames for which the damage of hits is shown; those of another hit count together
-const PERCENT = 10; // steps of a percent in a film
-const RATE = 60;
 
 export class Arena {
-  // controls: Controls. over: called with the match after its end. left: called when the person quits.
+  // controls: Controls. over: called with the match after its end.
   constructor(controls, over) {
     Object.assign(this, { controls, over, match: null, paused: false });
     this.canvas = element("arena-view");
     const stale = () => { this.stale = true; };
     new ResizeObserver(stale).observe(this.canvas);
-    for (const query of ["(prefers-color-scheme: light)", "(resolution: 1dppx)"]) matchMedia(query).addEventListener("change", stale);
+    for (const query of ["(prefers-color-scheme: light)", "(resolution: 1dppx)"]) {
+      matchMedia(query).addEventListener("change", stale);
+    }
     document.addEventListener("visibilitychange", () => { if (document.hidden) this.pause("The tab was hidden."); });
-    element("pause-menu").addEventListener("cancel", (event) => event.preventDefault()); // Escape is a command of the controls
+    // Escape is a command of the controls
+    element("pause-menu").addEventListener("cancel", (event) => event.preventDefault());
     element("pause-menu").onclose = () => { if (this.paused) this.resume(); }; // closed by a gesture of the browser
-    this.switchFullScreen = fullScreenSwitch(element("arena-full"), element("game-root")); // with the screens that follow
+    // with the screens that follow
+    this.switchFullScreen = fullScreenSwitch(element("arena-full"), element("game-root"));
     element("arena-full").onclick = () => this.fullScreen();
     element("pause").onclick = () => this.pause();
     element("resume").onclick = () => this.resume();
   }
 
-  /** Shows a match from its countdown on. score: of the games before. hint: what keys do. cap: frames of the longest game. */
+  /** Shows a match from its countdown on. score: of games before. hint: what keys do. cap: most frames of a game. */
   begin(match, score, hint, cap) {
-    Object.assign(this, { match, cap, countdown: COUNTS.length * COUNT, ending: 0, cueLeft: 0, shown: "", stale: true });
+    Object.assign(this, {
+      match, cap, countdown: COUNTS.length * COUNT, ending: 0, cueLeft: 0, shown: "", stale: true,
+    });
     this.stage = new Stage(this.canvas, match.film);
     this.stocks = [0, 1].map((seat) => match.film.stocks[seat]);
     this.hits = [0, 1].map(() => ({ damage: 0, age: HIT }));
@@ -81,7 +85,9 @@ export class Arena {
     const t = film.count - 1;
     for (const seat of [0, 1]) {
       const left = film.stocks[2 * t + seat];
-      if (left < this.stocks[seat]) this.cue(`${film.names[seat]}: ${left || "no"} stock${left === 1 ? "" : "s"} left`, `ko seat-${seat}`);
+      if (left < this.stocks[seat]) {
+        this.cue(`${film.names[seat]}: ${left || "no"} stock${left === 1 ? "" : "s"} left`, `ko seat-${seat}`);
+      }
       this.stocks[seat] = left;
       const hit = this.hits[seat], damage = film.percent[2 * t + seat] - film.percent[2 * (t - 1) + seat];
       if (damage > 0) Object.assign(hit, { damage: (hit.age < HIT ? hit.damage : 0) + damage, age: 0 });
@@ -106,7 +112,8 @@ export class Arena {
     if (this.stale) this.stage.recolour();
     this.stale = false;
     const { film, ended } = this.match, t = film.count - 1, shown = `${t}`;
-    if (this.shown === shown || (ended && this.shown === `${t - 1}`)) return; // the camera of a film that ended is another
+    // the camera of a film that ended is another
+    if (this.shown === shown || (ended && this.shown === `${t - 1}`)) return;
     this.shown = shown;
     this.stage.draw(t);
     this.mark(t);
@@ -115,7 +122,7 @@ export class Arena {
 
   // Seconds to the end, and for tests the frames so far.
   showTime({ frames }) {
-    const left = clockText(this.cap - frames);
+    const left = clockText((this.cap - frames) / this.stage.film.fps);
     if (element("clock").textContent !== left) element("clock").textContent = left;
     this.canvas.dataset.frame = frames;
   }
@@ -123,8 +130,11 @@ export class Arena {
   // A place above a player's head, in pixels; null where the player is out of the game.
   above(t, seat) {
     const { stage, canvas } = this, { film } = stage, i = 2 * t + seat, up = film.looks[film.look[i]].height + 3;
-    if (film.flags[i] & GONE) return null;
-    return [canvas.width / 2 + (film.x[i] / UNIT - stage.x) * stage.scale, canvas.height / 2 - (film.y[i] / UNIT + up - stage.y) * stage.scale];
+    if (film.flags[i] & film.bits.gone) return null;
+    return [
+      canvas.width / 2 + (film.x[i] / stage.unit - stage.x) * stage.scale,
+      canvas.height / 2 - (film.y[i] / stage.unit + up - stage.y) * stage.scale,
+    ];
   }
 
   // A triangle above the person's head.
@@ -144,7 +154,8 @@ export class Arena {
 
   // The damage of the last hits, above who took it.
   damage(t, seat) {
-    const { stage, canvas } = this, { ctx } = stage, { damage, age } = this.hits[seat], place = age < HIT && this.above(t, seat);
+    const { stage, canvas } = this, { ctx } = stage, { damage, age } = this.hits[seat];
+    const place = age < HIT && this.above(t, seat);
     if (!place) return;
     const size = canvas.height / 22, rise = size * (seat ? 0.6 : 1.2) + (size * age) / HIT;
     ctx.globalAlpha = Math.min(1, (3 * (HIT - age)) / HIT);
@@ -154,7 +165,7 @@ export class Arena {
     ctx.lineWidth = size / 5;
     ctx.strokeStyle = stage.colour("outline");
     ctx.fillStyle = stage.colour("glow");
-    const text = `${Math.round(damage / PERCENT)}%`, [x, y] = place;
+    const text = `${Math.round(damage / stage.film.units.percent)}%`, [x, y] = place;
     ctx.strokeText(text, x, y - rise);
     ctx.fillText(text, x, y - rise);
     ctx.globalAlpha = 1;
@@ -192,7 +203,7 @@ export class Arena {
   }
 }
 
-function clockText(frames) {
-  const seconds = Math.ceil(Math.max(frames, 0) / RATE);
+function clockText(left) {
+  const seconds = Math.ceil(Math.max(left, 0));
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 }

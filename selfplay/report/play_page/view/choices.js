@@ -4,7 +4,6 @@ const STORED = "selfplay.play.1"; // the number is that of the format
 const LONGEST = 1 << 14; // characters of what is kept
 export const MOST_DELAY = 24; // frames
 export const MOST_TEMPERATURE = 2;
-const NAME = 24; // letters of a person's name
 
 /** A name as a game's document may have it: letters that can be shown, at most so many. */
 export function plainName(text, letters = 64) {
@@ -23,22 +22,30 @@ export class Choices {
   /** Takes all choices from an object; the default stands for what is missing or unknown. */
   use(stored) {
     const { game } = this, { defaults } = game;
-    const known = (list, ...names) => names.find((name) => typeof name === "string" && list.some((one) => (one.name ?? one.id) === name));
+    const known = (list, ...names) => names.find((name) => typeof name === "string" && list.some(
+      (one) => (one.name ?? one.id) === name,
+    ));
     const number = (value, most, other) => (Number.isFinite(value) && value >= 0 && value <= most ? value : other);
     this.opponent = known(game.opponents, stored.opponent, defaults.opponent) ?? game.opponents[0].id;
     const usual = this.usual();
-    this.characters = [0, 1].map((seat) => known(game.characters, stored.characters?.[seat], usual.characters[seat]) ?? game.characters[0].name);
+    this.characters = [0, 1].map(
+      (seat) => known(game.characters, stored.characters?.[seat], usual.characters[seat]) ?? game.characters[0].name,
+    );
     this.stage = known(game.stages, stored.stage, usual.stage) ?? game.stages[0].name;
     this.delay = Math.round(number(stored.delay, MOST_DELAY, usual.delay));
     this.temperature = number(stored.temperature, MOST_TEMPERATURE, 1);
     this.games = stored.games === 3 ? 3 : 1;
-    this.person = plainName(typeof stored.person === "string" ? stored.person : game.person, NAME) || "You";
+    this.person = plainName(
+      typeof stored.person === "string" ? stored.person : game.person, game.name_letters,
+    ) || "You";
   }
 
   // What was kept, as far as it is for this page: another one has other players, or --name has changed.
   #fitting({ page, offered, ...stored }) {
     const { about, person } = this.game;
-    return { ...(page === about ? stored : { games: stored.games }), person: offered === person ? stored.person : null };
+    return {
+      ...(page === about ? stored : { games: stored.games }), person: offered === person ? stored.person : null,
+    };
   }
 
   get player() {
@@ -56,7 +63,10 @@ export class Choices {
   /** Characters (of the person first), stage and delay for which the opponent is made. */
   usual() {
     const { characters, stage, delay } = this.player, { defaults } = this.game;
-    return { characters: characters.length ? [characters[1], characters[0]] : defaults.characters, stage: stage ?? defaults.stage, delay };
+    return {
+      characters: characters.length ? [characters[1], characters[0]] : defaults.characters,
+      stage: stage ?? defaults.stage, delay,
+    };
   }
 
   /** Choose another opponent, with its own character and delay. */

@@ -1,6 +1,6 @@
 // What a person presses, on the keyboard and on controllers, as an action of the game.
 
-import { ACTION_CENTRE, ACTION_NEUTRAL, ACTION_STICKS, cleanKeys, KEY_DEFAULTS, keyAllowed, Keyboard, keyName } from "./keyboard.js";
+import { cleanKeys, KEY_DEFAULTS, keyAllowed, Keyboard, keyName } from "./keyboard.js";
 import { cleanPads, Gamepads } from "./gamepad.js";
 
 const STORED = "selfplay.controls.1"; // the number is that of the format
@@ -19,13 +19,15 @@ const WRITTEN = /^(INPUT|TEXTAREA)$/, CHOSEN = /^(INPUT|TEXTAREA|SELECT|BUTTON|A
  *
  * ``read`` is called once a frame, in menus too: controllers are polled there. ``onCommand`` is called with "pause"
  * (Escape or Start while playing, or the loss of a controller), "back" (Escape, or B of a controller, in menus),
- * "confirm" (Enter, or Start or A of a controller in menus), and "left", "right", "down" or "up" (a controller in menus).
+ * "confirm" (Enter, or Start or A of a controller in menus), and "left", "right", "down" or "up" (a controller, in
+ * menus).
  */
 export class Controls {
-  // target: window, or what is like it. storage: localStorage, or null.
-  constructor(target, storage) {
+  // target: window, or what is like it. storage: localStorage, or null. controller: of `Keyboard`.
+  constructor(target, storage, controller) {
     this.target = target;
     this.storage = storage;
+    this.controller = controller;
     this.playing = false;
     this.onCommand = () => {};
     this.captured = null; // while the person chooses a key: the function that takes its code
@@ -36,8 +38,8 @@ export class Controls {
     this.pressed = new Set(); // of controllers, on the last frame
     const { keys, pads } = this.load();
     this.keys = keys;
-    this.keyboard = new Keyboard(keys);
-    this.gamepads = new Gamepads(() => this.connected(), pads);
+    this.keyboard = new Keyboard(keys, controller);
+    this.gamepads = new Gamepads(() => this.connected(), pads, controller);
     target.navigator?.keyboard?.getLayoutMap?.().then((layout) => { this.layout = layout; }, () => {});
     target.addEventListener("keydown", (event) => this.keyDown(event), true);
     target.addEventListener("keyup", (event) => this.keyUp(event), true);
@@ -60,7 +62,7 @@ export class Controls {
   /** The action of this frame, in directions of the screen. A key that was only tapped since the last frame counts. */
   read() {
     const gone = this.gamepads.poll();
-    const action = this.playing ? this.look() : ACTION_NEUTRAL.slice();
+    const action = this.playing ? this.look() : this.rest();
     this.keyboard.forget();
     if (gone && this.playing) this.onCommand("pause");
     this.command();
@@ -69,10 +71,15 @@ export class Controls {
 
   /** What is pressed, also while ``read`` gives nothing; controllers as of the last ``read``. */
   look() {
-    const action = ACTION_NEUTRAL.slice();
+    const action = this.rest();
     this.keyboard.merge(action);
     this.gamepads.merge(action);
     return action;
+  }
+
+  // The action of a controller that nobody touches.
+  rest() {
+    return Int8Array.from(this.controller.neutral);
   }
 
   // Calls ``onCommand`` for what controllers press anew.
@@ -88,10 +95,12 @@ export class Controls {
     const found = new Set();
     if (!this.gamepads.states.size) return found;
     for (const control of ["start", "A", "B"]) if (this.gamepads.pressed(control)) found.add(control);
-    const action = ACTION_NEUTRAL.slice(), [{ field }] = ACTION_STICKS;
+    const action = this.rest(), { sticks: { main: field }, centre } = this.controller;
     this.gamepads.merge(action);
-    const x = action[field] - ACTION_CENTRE, y = action[field + 1] - ACTION_CENTRE;
-    if (Math.hypot(x, y) >= MENU_PUSH) found.add(Math.abs(x) > Math.abs(y) ? (x < 0 ? "left" : "right") : (y < 0 ? "down" : "up"));
+    const x = action[field] - centre, y = action[field + 1] - centre;
+    if (Math.hypot(x, y) >= MENU_PUSH) {
+      found.add(Math.abs(x) > Math.abs(y) ? (x < 0 ? "left" : "right") : (y < 0 ? "down" : "up"));
+    }
     return found;
   }
 
@@ -116,7 +125,9 @@ export class Controls {
     this.keyboard.down(code);
     if (code === "Escape") this.onCommand(this.playing ? "pause" : "back");
     const own = !this.playing && CHOSEN.test(target?.tagName); // Enter is the element's own
-    if ((code === "Enter" || code === "NumpadEnter") && !own && !(this.playing && this.keyboard.has(code))) this.onCommand("confirm");
+    if ((code === "Enter" || code === "NumpadEnter") && !own && !(this.playing && this.keyboard.has(code))) {
+      this.onCommand("confirm");
+    }
   }
 
   keyUp(event) {

@@ -3,11 +3,11 @@
 import { Pad } from "../../fight/player/panels.js";
 import { fit, readColours } from "../../fight/player/data.js";
 import { make } from "./dom.js";
-import { ACTION_CENTRE, ACTION_SHOULDER, ACTION_STICKS } from "./keyboard.js";
 import { PAD_CONTROLS, PAD_PROFILES, padProfile, SourceChoice, sourceName } from "./gamepad.js";
 
 const LABELS = {
-  A: "Attack", B: "Special", X: "Jump", Y: "Jump too", Z: "Grab", L: "Shield", R: "Shield too", D_UP: "Taunt", half: "Walk, tilt", start: "Pause",
+  A: "Attack", B: "Special", X: "Jump", Y: "Jump too", Z: "Grab", L: "Shield", R: "Shield too", D_UP: "Taunt",
+  half: "Walk, tilt", start: "Pause",
   light_l: "Light shield", light_r: "Light shield too",
   main_left: "Left", main_right: "Right", main_down: "Down", main_up: "Up",
   c_left: "Strike left", c_right: "Strike right", c_down: "Strike down", c_up: "Strike up",
@@ -21,12 +21,18 @@ const GROUPS = [
 const HINTS = [
   ["To hit:", "stand close, face them, press Attack. With a direction held it is another attack."],
   ["To smash:", "push a direction and press Attack at the same moment, or use a key for strong attacks."],
-  ["To come back:", "hold towards the stage and jump, then Up and Special together. Near a ledge, in the air and facing it, you grab it."],
+  [
+    "To come back:",
+    "hold towards the stage and jump, then Up and Special together. " +
+      "Near a ledge, in the air and facing it, you grab it.",
+  ],
   ["To walk:", "hold the key for walking with a direction. Without it you dash."],
 ];
-const CONNECT = "Connect a controller and press one of its buttons. Xbox, PlayStation and Switch controllers work, and GameCube adapters in PC mode.";
+const CONNECT =
+  "Connect a controller and press one of its buttons. " +
+  "Xbox, PlayStation and Switch controllers work, and GameCube adapters in PC mode.";
+const UNKNOWN = "This controller is not known: try it, and change what does not fit.";
 const ANALOG = /^(main|c|light)_/;
-const REACH = 127; // of a stick in the picture of the controller
 
 function button(text, className, pressed) {
   const made = make("button", className, text);
@@ -37,8 +43,10 @@ function button(text, className, pressed) {
 
 export class ControlsPanel {
   // root: an empty element. controls: Controls, whose ``read`` is called each frame while the panel is open.
-  constructor(root, controls) {
+  // facts: of film_facts in envs/melee/drawing/columns.py.
+  constructor(root, controls, facts) {
     this.root = root;
+    this.facts = facts;
     this.controls = controls;
     this.news = "";
     this.shown = ""; // what the controller's part was built for
@@ -80,30 +88,41 @@ export class ControlsPanel {
     this.canvas.setAttribute("role", "img");
     this.canvas.setAttribute("aria-label", "The controller as the game reads it");
     this.told = make("output", "controls-codes");
-    const film = { buttons: [0], shoulder: [0], main_x: [0], main_y: [0], c_x: [0], c_y: [0] };
+    const film = { ...this.facts, buttons: [0], shoulder: [0], main_x: [0], main_y: [0], c_x: [0], c_y: [0] };
     this.picture = new Pad(this.canvas, film, 0);
     const hints = make("dl", "controls-hints");
     for (const [name, text] of HINTS) hints.append(make("dt", "", name), make("dd", "", text));
-    return make("section", "controls-card controls-game", "", make("h3", "", "What the game reads"), make("div", "controls-read", "", this.canvas, this.told), hints);
+    return make(
+      "section", "controls-card controls-game", "", make("h3", "", "What the game reads"),
+      make("div", "controls-read", "", this.canvas, this.told), hints,
+    );
   }
 
   showLive() {
-    const { film } = this.picture, action = this.controls.look();
-    film.buttons[0] = action.slice(0, 8).reduce((bits, down, i) => bits | (down << i), 0);
-    film.shoulder[0] = (255 * action[ACTION_SHOULDER]) / 4;
-    for (const { name, field } of ACTION_STICKS) {
-      // as the game does, clamped to a circle
-      const x = (action[field] - ACTION_CENTRE) / ACTION_CENTRE, y = (action[field + 1] - ACTION_CENTRE) / ACTION_CENTRE, length = Math.max(Math.hypot(x, y), 1);
-      film[`${name}_x`][0] = (REACH * x) / length;
-      film[`${name}_y`][0] = (REACH * y) / length;
+    const { film } = this.picture, { units } = film, action = this.controls.look();
+    const { buttons, sticks, shoulder, highest } = this.controls.controller;
+    film.buttons[0] = buttons.reduce((bits, _, i) => bits | (action[i] << i), 0);
+    film.shoulder[0] = (units.shoulder * action[shoulder]) / highest[shoulder];
+    for (const [name, field] of Object.entries(sticks)) {
+      const [x, y] = this.stickAt(action, field), length = Math.max(Math.hypot(x, y), 1); // clamped as in the game
+      film[`${name}_x`][0] = (units.axis * x) / length;
+      film[`${name}_y`][0] = (units.axis * y) / length;
     }
     fit(this.canvas);
     this.picture.draw(0, this.colour);
-    const codes = ACTION_STICKS.map(({ name, field }) => `${name} ${action[field]}, ${action[field + 1]}`);
-    const text = `${codes.join("  ")}  shoulder ${action[ACTION_SHOULDER]}`;
+    const codes = Object.entries(sticks).map(([name, field]) => `${name} ${action[field]}, ${action[field + 1]}`);
+    const text = `${codes.join("  ")}  shoulder ${action[shoulder]}`;
     if (this.told.textContent !== text) this.told.textContent = text;
-    for (const [control, cap] of Object.entries(this.caps)) cap.classList.toggle("down", this.controls.keyboard.pressed(control));
+    for (const [control, cap] of Object.entries(this.caps)) {
+      cap.classList.toggle("down", this.controls.keyboard.pressed(control));
+    }
     this.showPad();
+  }
+
+  // A stick at -1..1 on both axes.
+  stickAt(action, field) {
+    const { centre } = this.controls.controller;
+    return [field, field + 1].map((n) => (action[n] - centre) / centre);
   }
 
   // Keys.
@@ -118,14 +137,20 @@ export class ControlsPanel {
     this.keyNote = make("p", "controls-note");
     this.keyNote.setAttribute("aria-live", "polite");
     return make(
-      "section", "controls-card controls-keyboard", "", make("h3", "", "Keyboard"), make("div", "controls-groups", "", ...groups), this.keyNote,
-      make("div", "controls-row", "", button("Reset keys", "text", () => { this.controls.resetKeys(); this.showKeys(); })),
+      "section", "controls-card controls-keyboard", "", make("h3", "", "Keyboard"),
+      make("div", "controls-groups", "", ...groups), this.keyNote,
+      make(
+        "div", "controls-row", "", button("Reset keys", "text", () => { this.controls.resetKeys(); this.showKeys(); }),
+      ),
     );
   }
 
   keyTile(control) {
     const cap = this.caps[control] = button("", "controls-cap", () => this.chooseKey(control));
-    return make("div", `controls-tile controls-${control}`, "", cap, make("span", "", DIRECTIONS[control.slice(2)] ?? LABELS[control]));
+    return make(
+      "div", `controls-tile controls-${control}`, "", cap,
+      make("span", "", DIRECTIONS[control.slice(2)] ?? LABELS[control]),
+    );
   }
 
   showKeys(note = "Press a key to see what the game reads. Choose a key here to change it.") {
@@ -134,7 +159,9 @@ export class ControlsPanel {
       cap.setAttribute("aria-label", `${LABELS[control]}: ${cap.textContent}. Change the key`);
       cap.classList.remove("listening");
     }
-    this.keyNote.textContent = this.controls.kept ? note : `${note} The browser keeps no settings for this page: they last until it closes.`;
+    this.keyNote.textContent = this.controls.kept
+      ? note
+      : `${note} The browser keeps no settings for this page: they last until it closes.`;
     this.labelled = this.controls.layout;
   }
 
@@ -166,23 +193,35 @@ export class ControlsPanel {
     if (this.labelled !== this.controls.layout && !this.controls.captured) this.showKeys();
     const { states, settings } = this.controls.gamepads;
     if (!states.has(this.index)) this.index = states.keys().next().value ?? -1;
-    for (const [index, { touched }] of states) if (touched && !this.state.touched && !this.queue.length) this.index = index;
+    for (const [index, { touched }] of states) {
+      if (touched && !this.state.touched && !this.queue.length) this.index = index;
+    }
     const shown = JSON.stringify([this.index, [...states].map(([index, { id }]) => [index, id]), settings]);
     if (shown === this.shown) return;
     this.shown = shown;
     if (this.queue.length) this.stopChoosing();
     this.padBox.replaceChildren(...(this.state ? this.padElements(this.state) : [
-      make("p", "", this.controls.noControllers ? "The frame around this page forbids controllers: open the page by itself." : CONNECT),
+      make(
+        "p", "",
+        this.controls.noControllers
+          ? "The frame around this page forbids controllers: open the page by itself."
+          : CONNECT,
+      ),
     ]));
   }
 
   padElements(state) {
     const { states } = this.controls.gamepads;
-    const pads = this.choice("Shown", [...states].map(([index, { id }]) => [`${index}`, `${index + 1}: ${id}`]), `${this.index}`, (index) => { this.index = Number(index); });
+    const pads = this.choice(
+      "Shown", [...states].map(([index, { id }]) => [`${index}`, `${index + 1}: ${id}`]), `${this.index}`,
+      (index) => { this.index = Number(index); },
+    );
     const fits = padProfile(state.id, state.raw.mapping).name;
     const profiles = PAD_PROFILES.map(({ name }) => [name, name === fits ? `${name} (fits)` : name]);
-    const profile = this.choice("Layout", profiles, state.profile.name, (name) => this.set({ profile: name, sources: {}, sticks: {} }, ""));
-    this.views = ACTION_STICKS.map(() => make("canvas", "controls-stick"));
+    const profile = this.choice(
+      "Layout", profiles, state.profile.name, (name) => this.set({ profile: name, sources: {}, sticks: {} }, ""),
+    );
+    this.views = state.sticks.map(() => make("canvas", "controls-stick"));
     this.meters = ["Left trigger", "Right trigger"].map((name) => {
       const meter = make("progress");
       meter.max = 1;
@@ -194,20 +233,32 @@ export class ControlsPanel {
     this.sources = {};
     const sources = make("div", "controls-sources");
     for (const control of PAD_CONTROLS) {
-      const chosen = this.sources[control] = button(sourceName(state.sources[control], state.profile.standard), "controls-source", () => this.choose([control]));
-      sources.append(make("label", "controls-pair", "", make("span", "", `${LABELS[control]}${control.length <= 2 ? ` (${control})` : ""}`), chosen));
+      const chosen = this.sources[control] = button(
+        sourceName(state.sources[control], state.profile.standard), "controls-source", () => this.choose([control]),
+      );
+      sources.append(make(
+        "label", "controls-pair", "",
+        make("span", "", `${LABELS[control]}${control.length <= 2 ? ` (${control})` : ""}`), chosen,
+      ));
     }
     const unknown = state.profile === PAD_PROFILES.at(-1);
-    this.padNote = make("p", "controls-note", this.news || (unknown ? "This controller is not known: try it, and change what does not fit." : "Choose a control to change it."));
+    this.padNote = make(
+      "p", "controls-note",
+      this.news || (unknown ? UNKNOWN : "Choose a control to change it."),
+    );
     this.news = "";
     this.padNote.setAttribute("aria-live", "polite");
     this.measureButton = button("Measure sticks", "text", () => this.measure());
     return [
       make("div", "controls-choices", "", pads, profile),
-      make("div", "controls-live", "", ...this.views, make("div", "controls-meters", "", ...this.meters, make("div", "controls-lamps", "", ...this.lamps), this.axes)),
+      make(
+        "div", "controls-live", "", ...this.views,
+        make("div", "controls-meters", "", ...this.meters, make("div", "controls-lamps", "", ...this.lamps), this.axes),
+      ),
       this.padNote,
       make(
-        "div", "controls-row", "", this.measureButton, button("Set all in turn", "text", () => this.choose(PAD_CONTROLS)),
+        "div", "controls-row", "", this.measureButton,
+        button("Set all in turn", "text", () => this.choose(PAD_CONTROLS)),
         button("Reset controller", "text", () => this.controls.setPad(state.id, null)),
       ),
       sources,
@@ -238,7 +289,9 @@ export class ControlsPanel {
     this.lamps.forEach((lamp, i) => lamp.classList.toggle("down", Boolean(state.raw.buttons[i]?.pressed)));
     const text = `axes ${state.raw.axes.map((value) => value.toFixed(2)).join("  ")}`;
     if (this.axes.textContent !== text) this.axes.textContent = text;
-    for (const [control, chosen] of Object.entries(this.sources)) chosen.classList.toggle("down", state.pressed(control));
+    for (const [control, chosen] of Object.entries(this.sources)) {
+      chosen.classList.toggle("down", state.pressed(control));
+    }
   }
 
   drawStick(canvas, { x, y, awake, field }) {
@@ -249,11 +302,13 @@ export class ControlsPanel {
     ctx.lineWidth = 0.03;
     ctx.strokeStyle = colour("line");
     ctx.beginPath();
-    for (let corner = 0; corner < 8; corner++) ctx.lineTo(Math.cos((corner * Math.PI) / 4), Math.sin((corner * Math.PI) / 4));
+    for (let corner = 0; corner < 8; corner++) {
+      ctx.lineTo(Math.cos((corner * Math.PI) / 4), Math.sin((corner * Math.PI) / 4));
+    }
     ctx.closePath();
     ctx.stroke();
     ctx.strokeRect(-1, -1, 2, 2);
-    dot((action[field] - ACTION_CENTRE) / ACTION_CENTRE, (action[field + 1] - ACTION_CENTRE) / ACTION_CENTRE, 0.14, colour("line"));
+    dot(...this.stickAt(action, field), 0.14, colour("line"));
     dot(x, y, 0.09, colour(awake ? "accent" : "muted"));
 
     function dot(atX, atY, radius, fill) {
@@ -314,7 +369,12 @@ export class ControlsPanel {
     if (state.sticks[0].measured) {
       const sticks = state.measurement(), names = Object.keys(sticks);
       this.measureButton.textContent = "Measure sticks";
-      if (names.length) this.set({ sticks: { ...this.controls.gamepads.settings[state.id]?.sticks, ...sticks } }, `Measured: ${names.join(" and ")} stick.`);
+      if (names.length) {
+        this.set(
+          { sticks: { ...this.controls.gamepads.settings[state.id]?.sticks, ...sticks } },
+          `Measured: ${names.join(" and ")} stick.`,
+        );
+      }
       else this.padNote.textContent = "No stick went all around, so nothing was changed.";
       return;
     }

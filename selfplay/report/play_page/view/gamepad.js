@@ -4,9 +4,8 @@
 // near -1; "h9.2" the direction 2 (of 8, clockwise from up) of the hat on axis 9. Sources with spaces between them are
 // alternatives.
 
-import { ACTION_BUTTONS, ACTION_CENTRE, ACTION_SHOULDER, ACTION_STICKS } from "./keyboard.js";
+import { DIRECTIONS } from "./keyboard.js";
 
-export const PAD_CONTROLS = [...ACTION_STICKS.flatMap((stick) => stick.directions), ...ACTION_BUTTONS, "light_l", "light_r", "start"];
 const SOURCE = /^(?:b(\d{1,2})|a(\d{1,2})([+-])|t(\d{1,2})|h(\d{1,2})\.([0-7]))$/;
 const PRESSED = 0.5; // of a button's way
 const DEAD = 0.15; // of a stick's reach around its middle
@@ -17,10 +16,12 @@ const TRIGGER = [-0.6, 0.6]; // where the trigger of a GameCube controller begin
 const FEW = 16; // controllers whose settings are kept
 
 const stick = (x, y, name, directions = `a${x}- a${x}+ a${y}+ a${y}-`.split(" ")) =>
-  Object.fromEntries(["left", "right", "down", "up"].map((direction, i) => [`${name}_${direction}`, directions[i]]));
+  Object.fromEntries(DIRECTIONS.map((direction, i) => [`${name}_${direction}`, directions[i]]));
 const gameCube = (a, b, x, y, z, l, r, start, up, cx, cy, lightL = "", lightR = "") => ({
   ...stick(0, 1, "main"), ...stick(cx, cy, "c"),
-  ...Object.fromEntries(Object.entries({ A: a, B: b, X: x, Y: y, Z: z, L: l, R: r, start, D_UP: up }).map(([control, i]) => [control, `b${i}`])),
+  ...Object.fromEntries(Object.entries({ A: a, B: b, X: x, Y: y, Z: z, L: l, R: r, start, D_UP: up }).map(
+    ([control, i]) => [control, `b${i}`],
+  )),
   light_l: lightL, light_r: lightR,
 });
 const modern = (a, b, x, y) => ({
@@ -31,14 +32,19 @@ const GAME_CUBE_REACH = 0.75, REACH = 0.95;
 
 // Known controllers; the first that fits the id is taken. The numbers are USB vendor and product.
 export const PAD_PROFILES = [
-  { name: "Switch Pro controller", ids: /057e\D{1,12}(2009|2069)/, standard: true, reach: REACH, sources: modern("b1", "b0", "b3", "b2") },
+  {
+    name: "Switch Pro controller", ids: /057e\D{1,12}(2009|2069)/, standard: true, reach: REACH,
+    sources: modern("b1", "b0", "b3", "b2"),
+  },
   { name: "Standard controller", ids: /^/, standard: true, reach: REACH, sources: modern("b0", "b2", "b1", "b3") },
   {
-    name: "GameCube adapter (Mayflash, PC mode)", ids: /\b0*79\D{1,12}184[3-6]|1a34.{1,12}f705|mayflash|nexilux/, reach: GAME_CUBE_REACH,
+    name: "GameCube adapter (Mayflash, PC mode)", ids: /\b0*79\D{1,12}184[3-6]|1a34.{1,12}f705|mayflash|nexilux/,
+    reach: GAME_CUBE_REACH,
     sources: gameCube(1, 2, 0, 3, 7, 4, 5, 9, 12, 5, 2, "t3", "t4"),
   },
   { // the driver wii-u-gc-adapter of Linux, in the order of evdev
-    name: "GameCube adapter (Wii U, Linux driver)", ids: /057e\D{1,12}0*337|wii u gamecube adapter port/, reach: GAME_CUBE_REACH,
+    name: "GameCube adapter (Wii U, Linux driver)", ids: /057e\D{1,12}0*337|wii u gamecube adapter port/,
+    reach: GAME_CUBE_REACH,
     sources: gameCube(0, 3, 1, 2, 6, 4, 5, 7, 8, 3, 4, "t2", "t5"),
   },
   {
@@ -60,8 +66,14 @@ export const PAD_PROFILES = [
   { name: "Unknown controller", ids: /^/, reach: REACH, sources: modern("b0", "b2", "b1", "b3") },
 ];
 
+/** What controllers control. */
+export const PAD_CONTROLS = Object.keys(PAD_PROFILES[0].sources);
+const PAD_STICKS = ["main", "c"];
+
 export function padProfile(id, mapping) {
-  return PAD_PROFILES.find(({ ids, standard }) => ids.test(id.toLowerCase()) && Boolean(standard) === (mapping === "standard"));
+  return PAD_PROFILES.find(
+    ({ ids, standard }) => ids.test(id.toLowerCase()) && Boolean(standard) === (mapping === "standard"),
+  );
 }
 
 export function sourceAllowed(text) {
@@ -80,25 +92,29 @@ export function cleanPads(stored) {
       const source = settings.sources?.[control];
       if (source === "" || sourceAllowed(source)) clean.sources[control] = source;
     }
-    for (const { name } of ACTION_STICKS) {
+    for (const name of PAD_STICKS) {
       const { rest, reach } = settings.sticks?.[name] ?? {};
-      if (within(rest, 2, -0.5, 0.5) && within(reach, 4, 0.2, 2)) clean.sticks[name] = { rest: [...rest], reach: [...reach] };
+      if (within(rest, 2, -0.5, 0.5) && within(reach, 4, 0.2, 2)) {
+        clean.sticks[name] = { rest: [...rest], reach: [...reach] };
+      }
     }
   }
   return pads;
 }
 
 function within(list, length, low, high) {
-  return Array.isArray(list) && list.length === length && list.every((value) => typeof value === "number" && value >= low && value <= high);
+  return Array.isArray(list) && list.length === length && list.every(
+    (value) => typeof value === "number" && value >= low && value <= high,
+  );
 }
 
-// Codes 0..16 of a stick at x, y, in parts of its reach.
+// Codes of a stick at x, y, in parts of its reach; centre: the code of its middle, half of the highest.
 // A stick at its gate is all the way out. The game clamps codes to a circle, so that the square has the finest angles.
-export function stickCodes(x, y) {
+export function stickCodes(x, y, centre) {
   const length = Math.hypot(x, y);
-  if (length < DEAD) return [ACTION_CENTRE, ACTION_CENTRE];
+  if (length < DEAD) return [centre, centre];
   const scale = length < GATE ? 1 : 1 / Math.max(Math.abs(x), Math.abs(y));
-  return [x, y].map((value) => ACTION_CENTRE + Math.round(ACTION_CENTRE * Math.min(Math.max(value * scale, -1), 1)));
+  return [x, y].map((value) => centre + Math.round(centre * Math.min(Math.max(value * scale, -1), 1)));
 }
 
 function parse(text) {
@@ -106,14 +122,18 @@ function parse(text) {
     const [, button, axis, sign, trigger, hat, direction] = SOURCE.exec(part);
     if (button) return { kind: "button", index: Number(button) };
     if (axis) return { kind: "axis", index: Number(axis), sign: sign === "+" ? 1 : -1 };
-    return trigger ? { kind: "trigger", index: Number(trigger) } : { kind: "hat", index: Number(hat), direction: Number(direction) };
+    return trigger
+      ? { kind: "trigger", index: Number(trigger) }
+      : { kind: "hat", index: Number(hat), direction: Number(direction) };
   });
 }
 
 // How far a source is pressed, 0 to 1; 0 for one that the controller does not have.
 function amount(raw, { kind, index, sign, direction }) {
   const button = raw.buttons[index], value = raw.axes[index];
-  if (kind === "button") return button ? Math.max(Number(button.value) || 0, Number(button.pressed && !button.value)) : 0;
+  if (kind === "button") {
+    return button ? Math.max(Number(button.value) || 0, Number(button.pressed && !button.value)) : 0;
+  }
   if (!Number.isFinite(value)) return 0;
   if (kind === "axis") return Math.max(sign * value, 0);
   if (kind === "trigger") return Math.min(Math.max((value - TRIGGER[0]) / (TRIGGER[1] - TRIGGER[0]), 0), 1);
@@ -127,8 +147,10 @@ function hatDirection(value) {
 
 // One connected controller with its settings.
 export class GamepadState {
-  constructor(raw, settings) {
+  // controller: of `Keyboard`.
+  constructor(raw, settings, controller) {
     this.id = raw.id;
+    this.controller = controller;
     this.use(raw, settings);
   }
 
@@ -137,7 +159,8 @@ export class GamepadState {
     this.profile = PAD_PROFILES.find(({ name }) => name === settings?.profile) ?? padProfile(raw.id, raw.mapping);
     this.sources = { ...this.profile.sources, ...settings?.sources };
     this.parsed = Object.fromEntries(Object.entries(this.sources).map(([control, text]) => [control, parse(text)]));
-    this.sticks = ACTION_STICKS.map(({ name, field, directions }) => {
+    this.sticks = Object.entries(this.controller.sticks).map(([name, field]) => {
+      const directions = DIRECTIONS.map((direction) => `${name}_${direction}`);
       const { rest = [0, 0], reach = Array(4).fill(this.profile.reach) } = settings?.sticks?.[name] ?? {};
       return { name, field, directions, rest, reach, x: 0, y: 0, awake: false };
     });
@@ -167,7 +190,11 @@ export class GamepadState {
       one.x = share(one.seen[0] - one.rest[0], one.reach[0], one.reach[1]);
       one.y = share(one.seen[1] - one.rest[1], one.reach[2], one.reach[3]);
       one.awake ||= Math.hypot(one.x, one.y) < REST;
-      if (one.measured) one.measured = [0, 1].flatMap((i) => [Math.min(one.measured[2 * i], one.seen[i]), Math.max(one.measured[2 * i + 1], one.seen[i])]);
+      if (one.measured) {
+        one.measured = [0, 1].flatMap((i) => [
+          Math.min(one.measured[2 * i], one.seen[i]), Math.max(one.measured[2 * i + 1], one.seen[i]),
+        ]);
+      }
     }
     for (const light of this.lights) {
       light.amount = this.amount(light.control);
@@ -177,14 +204,16 @@ export class GamepadState {
 
   // Adds what is pressed to an action.
   merge(action) {
-    for (let i = 0; i < ACTION_BUTTONS.length; i++) if (this.pressed(ACTION_BUTTONS[i])) action[i] = 1;
+    const { buttons, shoulder, centre, highest } = this.controller;
+    for (let i = 0; i < buttons.length; i++) if (this.pressed(buttons[i])) action[i] = 1;
     for (const { x, y, awake, field } of this.sticks) {
       if (!awake) continue;
-      const codes = stickCodes(x, y), far = (a, b) => Math.hypot(a - ACTION_CENTRE, b - ACTION_CENTRE);
+      const codes = stickCodes(x, y, centre), far = (a, b) => Math.hypot(a - centre, b - centre);
       if (far(...codes) > far(action[field], action[field + 1])) action.set(codes, field);
     }
     for (const { awake, amount: pressed } of this.lights) {
-      if (awake) action[ACTION_SHOULDER] = Math.max(action[ACTION_SHOULDER], Math.round(4 * Math.min(pressed, 1)));
+      const code = Math.round(highest[shoulder] * Math.min(pressed, 1));
+      if (awake) action[shoulder] = Math.max(action[shoulder], code);
     }
   }
 
@@ -198,8 +227,11 @@ export class GamepadState {
     const found = {};
     for (const one of this.sticks) {
       const [left, right, down, up] = one.measured, [x, y] = one.measuredRest;
-      const reach = [x - left, right - x, y - down, up - y].map((far) => 0.97 * far); // so that the rim is reached surely
-      if (Math.min(...reach) > 0.3 && Math.max(...reach) < 2 && Math.max(Math.abs(x), Math.abs(y)) < 0.5) found[one.name] = { rest: [x, y], reach };
+      // so that the rim is reached surely
+      const reach = [x - left, right - x, y - down, up - y].map((far) => 0.97 * far);
+      if (Math.min(...reach) > 0.3 && Math.max(...reach) < 2 && Math.max(Math.abs(x), Math.abs(y)) < 0.5) {
+        found[one.name] = { rest: [x, y], reach };
+      }
       one.measured = null;
     }
     return found;
@@ -231,7 +263,9 @@ export class SourceChoice {
 
   moved(raw) {
     const moved = [];
-    for (let i = 0; i < raw.buttons.length; i++) if (held(raw.buttons[i]) && !this.before.buttons[i]) moved.push(`b${i}`);
+    for (let i = 0; i < raw.buttons.length; i++) {
+      if (held(raw.buttons[i]) && !this.before.buttons[i]) moved.push(`b${i}`);
+    }
     for (let i = 0; i < raw.axes.length; i++) {
       const was = this.before.axes[i], value = raw.axes[i];
       if (!(Math.abs(value - was) > PUSHED)) continue;
@@ -247,7 +281,8 @@ function held({ pressed, value }) {
 }
 
 const STANDARD_BUTTONS = [
-  "A / ✕", "B / ○", "X / □", "Y / △", "LB / L1", "RB / R1", "LT / L2", "RT / R2", "View / Share", "Menu / Options", "Left stick", "Right stick",
+  "A / ✕", "B / ○", "X / □", "Y / △", "LB / L1", "RB / R1", "LT / L2", "RT / R2", "View / Share", "Menu / Options",
+  "Left stick", "Right stick",
   "D-pad ↑", "D-pad ↓", "D-pad ←", "D-pad →",
 ];
 
@@ -264,8 +299,10 @@ export function sourceName(text, standard) {
 // All controllers that are connected.
 export class Gamepads {
   // list: function that gives what ``navigator.getGamepads`` does. settings: by id of a controller.
-  constructor(list, settings) {
+  // controller: of `Keyboard`.
+  constructor(list, settings, controller) {
     this.list = list;
+    this.controller = controller;
     this.settings = settings;
     this.states = new Map(); // by index
   }
@@ -280,8 +317,9 @@ export class Gamepads {
     const present = this.list();
     for (const raw of present) {
       const state = this.states.get(raw.index);
+      const settings = Object.hasOwn(this.settings, raw.id) ? this.settings[raw.id] : null;
       if (state?.id === raw.id) state.read(raw);
-      else this.states.set(raw.index, new GamepadState(raw, Object.hasOwn(this.settings, raw.id) ? this.settings[raw.id] : null));
+      else this.states.set(raw.index, new GamepadState(raw, settings, this.controller));
     }
     let gone = 0;
     for (const index of this.states.keys()) {

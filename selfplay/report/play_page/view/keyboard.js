@@ -1,16 +1,7 @@
 // What a keyboard does to a controller. Keys are known by their place (``event.code``), so that every layout works.
 
-// Fields of an action, see envs/melee/controller.py.
-export const ACTION_NEUTRAL = Int8Array.of(0, 0, 0, 0, 0, 0, 0, 0, 8, 8, 8, 8, 0);
-export const ACTION_BUTTONS = ["A", "B", "X", "Y", "Z", "L", "R", "D_UP"];
-export const ACTION_SHOULDER = 12;
-// Directions of a stick: the field, and the direction that raises it last.
-export const ACTION_STICKS = [
-  { name: "main", field: 8, directions: ["main_left", "main_right", "main_down", "main_up"] },
-  { name: "c", field: 10, directions: ["c_left", "c_right", "c_down", "c_up"] },
-];
-export const ACTION_CENTRE = 8;
-const HALF = 4; // a stick held half way walks and tilts
+/** Directions of a stick: those that lower and raise its first field, then its second. */
+export const DIRECTIONS = ["left", "right", "down", "up"];
 
 export const KEY_DEFAULTS = {
   main_left: "KeyA", main_right: "KeyD", main_down: "KeyS", main_up: "KeyW", half: "ShiftLeft",
@@ -34,7 +25,8 @@ export function keyName(code, layout) {
   if (!code) return "–";
   const letter = layout?.get(code);
   if (letter?.trim()) return letter.toLocaleUpperCase();
-  return NAMES[code] ?? code.replace(/^(Key|Digit)(?=.$)/, "").replace(/^Numpad/, "Num ").replace(/([a-z])([A-Z])/g, "$1 $2");
+  const plain = code.replace(/^(Key|Digit)(?=.$)/, "").replace(/^Numpad/, "Num ");
+  return NAMES[code] ?? plain.replace(/([a-z])([A-Z])/g, "$1 $2");
 }
 
 // Stored keys by control, or the defaults where they are damaged. "" is a control without a key.
@@ -50,7 +42,9 @@ export function cleanKeys(stored) {
 }
 
 export class Keyboard {
-  constructor(keys) {
+  // keys: see `use`. controller: the layout of an action, controller_facts in envs/melee/browser/scene.py.
+  constructor(keys, controller) {
+    this.controller = controller;
     this.count = 0;
     this.since = {}; // by control: the number of its last press
     this.use(keys);
@@ -95,13 +89,15 @@ export class Keyboard {
 
   // Adds what is pressed to an action.
   merge(action) {
-    for (let i = 0; i < ACTION_BUTTONS.length; i++) if (this.pressed(ACTION_BUTTONS[i])) action[i] = 1;
-    for (const { name, field, directions: [left, right, down, up] } of ACTION_STICKS) {
+    const { buttons, sticks, centre } = this.controller;
+    for (let i = 0; i < buttons.length; i++) if (this.pressed(buttons[i])) action[i] = 1;
+    for (const [name, field] of Object.entries(sticks)) {
+      const [left, right, down, up] = DIRECTIONS.map((direction) => `${name}_${direction}`);
       const x = this.axis(left, right), y = this.axis(down, up);
       if (!x && !y) continue;
-      const amount = name === "main" && this.pressed("half") ? HALF : ACTION_CENTRE;
-      action[field] = ACTION_CENTRE + amount * x;
-      action[field + 1] = ACTION_CENTRE + amount * y;
+      const amount = name === "main" && this.pressed("half") ? centre / 2 : centre; // half way walks and tilts
+      action[field] = centre + amount * x;
+      action[field + 1] = centre + amount * y;
     }
   }
 

@@ -1,8 +1,10 @@
 // Frames of the game at 60 a second, whatever the refresh rate of the screen.
 
-const RATE = 60 / 1000; // frames of the game in a millisecond
+const RATE = 60 / 1000; // frames of the game in a millisecond: FPS of envs/melee/state.py, to which RATIOS belong
 // Frames to refreshes of the screen: 30, 50, 60, 72, 75, 90, 100, 120, 144, 165, 180, 240 and 360 Hz.
-const RATIOS = [[2, 1], [6, 5], [1, 1], [5, 6], [4, 5], [2, 3], [3, 5], [1, 2], [5, 12], [4, 11], [1, 3], [1, 4], [1, 6]];
+const RATIOS = [
+  [2, 1], [6, 5], [1, 1], [5, 6], [4, 5], [2, 3], [3, 5], [1, 2], [5, 12], [4, 11], [1, 3], [1, 4], [1, 6],
+];
 const NEAR = 0.012; // share by which a rate differs from the usual one, at most
 const ROUNDING = 1e-6;
 const GAPS = 90; // refreshes by which the rate is known, at most
@@ -28,7 +30,9 @@ export class Pace {
     if (gap < PAUSE) this.#gaps.push(gap);
     if (this.#gaps.length > GAPS) this.#gaps.shift();
     const period = this.#period(), rate = period * RATE;
-    const ratio = this.#gaps.length < ENOUGH ? null : RATIOS.find(([frames, refreshes]) => Math.abs((rate * refreshes) / frames - 1) < NEAR);
+    const ratio = this.#gaps.length < ENOUGH
+      ? null
+      : RATIOS.find(([frames, refreshes]) => Math.abs((rate * refreshes) / frames - 1) < NEAR);
     this.#owed += ratio && gap < PAUSE ? (Math.round(gap / period) * ratio[0]) / ratio[1] : gap * RATE;
     const frames = Math.floor(this.#owed + ROUNDING);
     this.#owed -= frames;

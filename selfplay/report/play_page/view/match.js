@@ -1,5 +1,5 @@
-// A game of two seats, each a person, a policy or a scripted player: played, filmed, and kept so that Python can play it
-// again (selfplay/commands/play/games.py). Runs in browsers and in node.
+// A game of two seats, each a person, a policy or a scripted player: played, filmed, and kept so that Python can play
+// it again (selfplay/commands/play/games.py). Runs in browsers and in node.
 //
 //   const match = new Match(rules, facts, tables, setup, seats);
 //   while (!match.ended) await match.frame([controls.read(), null]);
@@ -9,12 +9,7 @@ import { readMoment } from "../../../../envs/melee/browser/moment.js";
 import { LiveFilm } from "../../../../envs/melee/browser/scene.js";
 import { word } from "../../../policy/browser/uniforms.js";
 
-const FORMAT = 1; // of the document
-const CHECKED = 60; // frames between two checksums
 const SEATS = [0, 1];
-const ENDINGS = ["stocks", "timer", "cap"]; // ENDED_BY of envs/rated.py
-const SIDEWAYS = [8, 10]; // main_x and c_x in an action, see envs/melee/controller.py
-const HIGHEST = 16; // of a stick
 
 export class Match {
   #rules;
@@ -24,17 +19,18 @@ export class Match {
   #held = []; // [frame, seat, action] of what seats began to hold, in their own view
   #checksums = [];
   #parts; // of the game's memory, of which checksums are made
-  #laser; // what lasers are in the film
+  #facts;
   #result = null; // of a game that has ended
 
   /**
    * A new game, with its first moment filmed. It has the rules to itself until the next begins.
    *
-   * rules: loaded `Rules`. facts, tables: of `LiveFilm`.
-   * setup: `version` of the rules, `seed` (BigInt), `stage` and `characters` (Melee's ids), `names`, `delay` in frames by
-   * seat, `options` (the fields of StepOptions, with a frame skip of 1).
-   * seats: of each { kind: "person" }, { kind: "bot", bot, name } (its number and its name in the rules) or { kind: "policy", seat, skip, temperature, id,
-   * weights_hash }, where seat is one of `Policy` or has the same `begin`, `decide` (which may be async) and `value`.
+   * rules: loaded `Rules`. facts: of scene_facts in envs/melee/browser/scene.py. tables: of `LiveFilm`.
+   * setup: `version` of the rules, `seed` (BigInt), `stage` and `characters` (Melee's ids), `names`, `delay` in frames
+   * by seat, `options` (the fields of StepOptions, with a frame skip of 1).
+   * seats: of each { kind: "person" }, { kind: "bot", bot, name } (its number and its name in the rules) or
+   * { kind: "policy", seat, skip, temperature, id, weights_hash }, where seat is one of `Policy` or has the same
+   * `begin`, `decide` (which may be async) and `value`.
    */
   constructor(rules, facts, tables, setup, seats) {
     this.#rules = rules;
@@ -51,12 +47,12 @@ export class Match {
     const values = seats.some(({ kind }) => kind === "policy");
     /** The film so far; moment `film.count - 1` is what is seen now. */
     this.film = new LiveFilm(facts, tables, { stage, characters, names, title: names.join(" vs "), values });
-    this.#laser = facts.laser;
+    this.#facts = facts;
     this.#record();
   }
 
   #record() {
-    this.film.record(readMoment(this.#rules, this.#laser, this.#values()));
+    this.film.record(readMoment(this.#rules, this.#facts.item_kinds.laser, this.#values()));
   }
 
   #values() {
@@ -80,7 +76,7 @@ export class Match {
     this.frames++;
     this.#record();
     const over = rules.get("out.terminated", 0) || rules.get("out.truncated", 0);
-    if (over || this.frames % CHECKED === 0) this.#checksums.push(checksum(this.#parts));
+    if (over || this.frames % this.#facts.document.checked === 0) this.#checksums.push(checksum(this.#parts));
     if (over) this.#end();
     return this.ended;
   }
@@ -93,7 +89,7 @@ export class Match {
     }
     if (kind === "bot" || this.#pressed[seat]?.every((code, n) => code === action[n])) return null;
     this.#pressed[seat] = action.slice();
-    return rules.get("games.mirrored", 0, seat) ? mirrored(action) : action;
+    return rules.get("games.mirrored", 0, seat) ? mirrored(action, this.#facts.controller) : action;
   }
 
   #end() {
@@ -101,7 +97,7 @@ export class Match {
     this.#result = {
       ...this.#standing(),
       winner: mine === other ? null : Number(other > mine),
-      ended: ENDINGS[rules.get("out.stats", 0, 0, "ended")],
+      ended: this.#facts.document.ended[rules.get("out.stats", 0, 0, "ended")],
     };
     this.ended = true;
     this.film.finish();
@@ -110,7 +106,7 @@ export class Match {
   /** End a game that is not played to its end. */
   stop() {
     if (this.ended) return;
-    if (this.frames % CHECKED) this.#checksums.push(checksum(this.#parts));
+    if (this.frames % this.#facts.document.checked) this.#checksums.push(checksum(this.#parts));
     this.#result = { ...this.#standing(), winner: null, ended: null };
     this.ended = true;
     this.film.finish();
@@ -143,7 +139,7 @@ export class Match {
   document() {
     const { version, seed, stage, characters, names, delay, options } = this.#setup;
     return {
-      format: FORMAT,
+      format: this.#facts.document.format,
       game: "mock",
       rules: version,
       seed: String(seed),
@@ -161,10 +157,10 @@ export class Match {
   }
 }
 
-/** An action with left and right exchanged. */
-function mirrored(action) {
+/** An action with left and right exchanged: `mirror` of envs/melee/controller.py. */
+function mirrored(action, { sticks, highest }) {
   const other = action.slice();
-  for (const n of SIDEWAYS) other[n] = HIGHEST - action[n];
+  for (const n of Object.values(sticks)) other[n] = highest[n] - action[n];
   return other;
 }
 

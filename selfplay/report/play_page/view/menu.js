@@ -4,7 +4,6 @@ import { element } from "../../fight/player/player.js";
 import { MOST_DELAY, MOST_TEMPERATURE } from "./choices.js";
 import { make } from "./dom.js";
 
-const FRAMES = 60; // a second
 const PERSON = [12, 24]; // frames in which people react to what they see
 
 export class Menu {
@@ -15,12 +14,17 @@ export class Menu {
     element("menu-title").textContent = game.title;
     element("menu-about").textContent = "Left hand moves, right hand hits. A keyboard or a controller is all you need.";
     this.radios = this.opponents(game.opponents);
-    for (const seat of [0, 1]) this.select(`character-${seat}`, game.characters, (name) => (choices.characters[seat] = name));
+    for (const seat of [0, 1]) {
+      this.select(`character-${seat}`, game.characters, (name) => (choices.characters[seat] = name));
+    }
     this.select("stage-choice", game.stages, (name) => (choices.stage = name));
     this.range("delay", MOST_DELAY, (value) => (choices.delay = value));
     this.range("temperature", MOST_TEMPERATURE, (value) => (choices.temperature = value));
     element("games").onchange = (event) => this.changed(() => (choices.games = Number(event.target.value)));
-    element("person").oninput = (event) => this.changed(() => choices.use({ ...choices.all(), person: event.target.value }));
+    element("person").maxLength = game.name_letters;
+    element("person").oninput = (event) => this.changed(() => choices.use(
+      { ...choices.all(), person: event.target.value },
+    ));
     element("person").onchange = () => this.update();
     element("fight").onclick = begin; // no form: a page in a frame may not be allowed to submit one
     element("choices").onkeydown = ({ key, target, repeat, isComposing }) => {
@@ -40,7 +44,10 @@ export class Menu {
       radio.onchange = () => this.changed(() => this.choices.meet(one.id));
       radios.set(one.id, radio);
       const name = make("span", "name", "", make("bdi", "", one.label));
-      list.append(make("label", "opponent", "", radio, name, make("span", "rating", rating(one)), make("span", "about", about(one, this.choices.game))));
+      list.append(make(
+        "label", "opponent", "", radio, name, make("span", "rating", rating(one)),
+        make("span", "about", about(one, this.choices.game)),
+      ));
     }
     return radios;
   }
@@ -85,10 +92,14 @@ export class Menu {
     const { delay } = this.choices, marks = policy ? [player.delay] : [];
     element("delay").value = delay;
     element("delay-marks").replaceChildren(...marks.map((value) => new Option("", value)));
-    const person = delay >= PERSON[0] && delay <= PERSON[1] ? ", a person's" : "", trained = policy && delay === player.delay ? ", as trained" : "";
-    element("delay-told").textContent = `${delay} frames, ${Math.round((1000 * delay) / FRAMES)} ms${person}${trained}`;
+    const person = delay >= PERSON[0] && delay <= PERSON[1] ? ", a person's" : "";
+    const trained = policy && delay === player.delay ? ", as trained" : "";
+    const ms = Math.round((1000 * delay) / this.choices.game.facts.fps);
+    element("delay-told").textContent = `${delay} frames, ${ms} ms${person}${trained}`;
     element("delay").setAttribute("aria-valuetext", element("delay-told").textContent);
-    element("delay").title = policy ? `Trained with ${player.delay} frames. People react in ${PERSON.join(" to ")}.` : "";
+    element("delay").title = policy
+      ? `Trained with ${player.delay} frames. People react in ${PERSON.join(" to ")}.`
+      : "";
   }
 }
 
@@ -128,7 +139,9 @@ function trainedText(choices) {
 
 function temperatureText(temperature) {
   if (temperature === 0) return "0, always the likeliest action";
-  return temperature === 1 ? "1, as trained" : `${temperature.toFixed(1)}, ${temperature < 1 ? "surer" : "wilder"} than trained`;
+  return temperature === 1
+    ? "1, as trained"
+    : `${temperature.toFixed(1)}, ${temperature < 1 ? "surer" : "wilder"} than trained`;
 }
 
 function ratedText(differs) {

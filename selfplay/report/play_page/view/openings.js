@@ -3,8 +3,8 @@
 const among = (action, spans) => spans.some(([first, last]) => first <= action && action <= last);
 
 /**
- * Figures of both seats: `openings`, their `hits`, `damage_per_opening` (null without one), `kill_percents`, and `damage`,
- * the percent that the opponent took in the whole fight.
+ * Figures of both seats: `openings`, their `hits`, `damage_per_opening` (null without one), `kill_percents`, and
+ * `damage`, the percent that the opponent took in the whole fight.
  *
  * film: finished. facts: `opening_facts` of Python.
  */
@@ -16,7 +16,9 @@ export function fightFigures(film, facts) {
       openings: found.length,
       hits: sum("hits"),
       damage_per_opening: found.length ? sum("damage") / facts.percent / found.length : null,
-      kill_percents: found.filter(({ killed }) => killed).map(({ end }) => fight.percent(Math.max(end - 1, 0)) / facts.percent),
+      kill_percents: found.filter(({ killed }) => killed).map(
+        ({ end }) => fight.percent(Math.max(end - 1, 0)) / facts.percent,
+      ),
       damage: fight.damage(1, fight.length - 1) / facts.percent,
     };
   });

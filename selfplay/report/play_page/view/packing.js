@@ -1,4 +1,4 @@
-// Typed arrays from what selfplay/report/play_page/page.py has made of them.
+// Typed arrays from what `packed` in selfplay/report/play_page/page.py has made of them.
 
 import { NUMBER_TYPES } from "../../fight/player/data.js";
 
@@ -10,7 +10,9 @@ export async function unpack({ type, data, row }) {
   const Type = NUMBER_TYPES[type], size = Type.BYTES_PER_ELEMENT, count = planes.length / size;
   const bytes = size === 1 ? planes : new Uint8Array(planes.length);
   if (size > 1) {
-    for (let i = 0; i < count; i++) for (let plane = 0; plane < size; plane++) bytes[size * i + plane] = planes[plane * count + i];
+    for (let i = 0; i < count; i++) {
+      for (let plane = 0; plane < size; plane++) bytes[size * i + plane] = planes[plane * count + i];
+    }
   }
   const numbers = new Type(bytes.buffer);
   if (row) for (let i = row; i < count; i++) numbers[i] += numbers[i - row];

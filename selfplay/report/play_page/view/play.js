@@ -27,11 +27,11 @@ class PlayPage {
   constructor(game, rules, tables) {
     Object.assign(this, { game, rules, tables, policies: new Map(), won: [0, 0] });
     const storage = browserStorage();
-    this.controls = new Controls(window, storage);
+    this.controls = new Controls(window, storage, game.facts.controller);
     this.controls.onCommand = (command) => this.command(command);
     this.arena = new Arena(this.controls, (match) => this.ended(match));
     this.result = new ResultScreen(game.openings, () => this.fight(), () => this.show("menu"));
-    this.panel = new ControlsPanel(element("controls-root"), this.controls);
+    this.panel = new ControlsPanel(element("controls-root"), this.controls, game.facts);
     this.choices = new Choices(game, storage);
     this.menu = new Menu(this.choices, () => this.begin(), (choices) => this.preview(choices));
     this.dialog = element("controls-dialog");
@@ -69,7 +69,9 @@ class PlayPage {
   command(command) {
     if (this.dialog.open) return command === "back" ? this.dialog.close() : steer(this.dialog, command);
     if (this.screen === "arena" && !this.arena.paused) return command === "pause" && this.arena.pause();
-    if (this.screen === "arena") return command === "back" ? this.arena.resume() : steer(element("pause-menu"), command);
+    if (this.screen === "arena") {
+      return command === "back" ? this.arena.resume() : steer(element("pause-menu"), command);
+    }
     if (performance.now() - this.since < SETTLED) return;
     if (this.screen === "result" && command === "back") return this.show("menu");
     steer(element(this.screen), command);
@@ -78,7 +80,9 @@ class PlayPage {
   keysHint() {
     const key = (...controls) => controls.map((control) => this.controls.keyLabel(control)).join(" ");
     const moves = key("main_up", "main_left", "main_down", "main_right");
-    return `Move ${moves} · attack ${key("A")} · special ${key("B")} · jump ${key("X")} · shield ${key("L")} · grab ${key("Z")} · pause Escape`;
+    const acts = { attack: "A", special: "B", jump: "X", shield: "L", grab: "Z" };
+    const hits = Object.entries(acts).map(([act, control]) => `${act} ${key(control)}`);
+    return [`Move ${moves}`, ...hits, "pause Escape"].join(" · ");
   }
 
   openControls() {
@@ -92,8 +96,10 @@ class PlayPage {
     if (this.arena.match || !canvas.clientWidth) return;
     const { rules, game, tables } = this, stage = choices.stageId, characters = choices.characterIds;
     rules.start({ seed: 0n, stage, characters, options: game.options });
-    const film = new LiveFilm(game.facts, tables, { stage, characters, names: [choices.person, choices.player.label], title: "", longest: 2 });
-    film.record(readMoment(rules, game.facts.laser, [NaN, NaN]));
+    const film = new LiveFilm(game.facts, tables, {
+      stage, characters, names: [choices.person, choices.player.label], title: "", longest: 2,
+    });
+    film.record(readMoment(rules, game.facts.item_kinds.laser, [NaN, NaN]));
     fit(canvas);
     new Stage(canvas, film).draw(0);
   }
@@ -123,7 +129,9 @@ class PlayPage {
     };
     const seats = [{ kind: "person" }, await this.seat(player, temperature)];
     this.show("arena");
-    this.arena.begin(new Match(this.rules, game.facts, this.tables, setup, seats), this.score, this.keysHint(), game.options.cap);
+    this.arena.begin(
+      new Match(this.rules, game.facts, this.tables, setup, seats), this.score, this.keysHint(), game.options.cap,
+    );
   }
 
   async seat(player, temperature) {
@@ -151,7 +159,9 @@ class PlayPage {
     const [median, most] = this.loop.spent;
     element("game-root").dataset.script = `${median.toFixed(2)} ${most.toFixed(2)}`;
     this.show("result");
-    this.result.show(match, settingsText(this.choices), this.score, this.choices.games > 1 && !this.decided ? "Next game" : "Rematch");
+    this.result.show(
+      match, settingsText(this.choices), this.score, this.choices.games > 1 && !this.decided ? "Next game" : "Rematch",
+    );
     if (this.game.server) this.send(match);
   }
 
@@ -185,7 +195,9 @@ class PlayPage {
 }
 
 function settingsText({ player, delay, temperature }) {
-  return [`reaction ${delay} frames`, player.kind === "policy" && `temperature ${temperature}`].filter(Boolean).join(", ");
+  return [
+    `reaction ${delay} frames`, player.kind === "policy" && `temperature ${temperature}`,
+  ].filter(Boolean).join(", ");
 }
 
 function randomSeed() {
@@ -202,7 +214,9 @@ async function open() {
   const game = JSON.parse(element("game").textContent);
   game.title = plainName(game.title, LONGEST);
   for (const one of game.opponents) one.label = plainName(one.label) || "?";
-  const [module, tableBytes, tables] = await Promise.all([unpack(game.rules), unpack(game.tables), unpackAll(game.figures)]);
+  const [module, tableBytes, tables] = await Promise.all([
+    unpack(game.rules), unpack(game.tables), unpackAll(game.figures),
+  ]);
   return new PlayPage(game, await loadRules(module, tableBytes), tables);
 }
 

@@ -1,4 +1,4 @@
-// What the server of `selfplay play --serve` does for a page: it plays policies that only Python can play, and keeps games.
+// What the server of `selfplay play --serve` does for a page: it plays policies for it, and keeps games.
 
 import { Heads } from "../../../policy/browser/heads.js";
 import { Draws } from "../../../policy/browser/policy.js";
@@ -51,7 +51,9 @@ async function post({ url, token }, path, type, body, limit) {
       method: "POST", body, headers: { "Content-Type": type }, signal: AbortSignal.timeout(limit),
     });
   } catch (error) {
-    throw new Error(`the server of this page does not answer (${error.message}): is it still running?`, { cause: error });
+    throw new Error(`the server of this page does not answer (${error.message}): is it still running?`, {
+      cause: error,
+    });
   }
   if (answer.ok) return answer;
   const told = await answer.json().catch(() => ({}));

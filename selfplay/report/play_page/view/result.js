@@ -34,7 +34,9 @@ export class ResultScreen {
     const table = element("figures"), { film } = match, body = table.tBodies[0];
     table.tHead.rows[0].cells[0].textContent = film.names[0];
     table.tHead.rows[0].cells[2].textContent = film.names[1];
-    body.replaceChildren(...rows(match, this.facts).map(([name, mine, its]) => make("tr", "", "", make("td", "", mine), make("th", "", name), make("td", "", its))));
+    body.replaceChildren(...rows(match, this.facts).map(
+      ([name, mine, its]) => make("tr", "", "", make("td", "", mine), make("th", "", name), make("td", "", its)),
+    ));
   }
 
   save() {
@@ -64,7 +66,8 @@ function ending({ ending: how }) {
 
 // What is said of both players, by name.
 function rows(match, facts) {
-  const figures = fightFigures(match.film, facts), percent = (number) => (Number.isFinite(number) ? `${Math.round(number)}%` : "–");
+  const figures = fightFigures(match.film, facts);
+  const percent = (number) => (Number.isFinite(number) ? `${Math.round(number)}%` : "–");
   const mean = (numbers) => numbers.reduce((sum, number) => sum + number, 0) / numbers.length;
   const shown = {
     "Stocks left": (seat) => `${match.stocks(seat)}`,

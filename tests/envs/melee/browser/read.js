@@ -7,7 +7,8 @@ const fields = {
   "games.controllers 0 0 buttons": 1, "games.controllers 0 1 buttons": 2,
 };
 const lasers = {
-  laser_life: [0, 0, 9], laser_x: [0, 1, 2], laser_y: [10, 11, 12], laser_speed_x: [20, 21, 22], laser_speed_y: [30, 31, 32],
+  laser_life: [0, 0, 9], laser_x: [0, 1, 2], laser_y: [10, 11, 12], laser_speed_x: [20, 21, 22],
+  laser_speed_y: [30, 31, 32],
 };
 const rules = {
   get: (...path) => fields[path.join(" ")] ?? 0,

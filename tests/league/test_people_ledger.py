@@ -16,7 +16,7 @@ from selfplay.league.leaderboard import Leaderboard, analyse, build
 from selfplay.league.ledger import FILE_NAME as LEDGER
 from selfplay.league.ledger import Ledger, read_games, read_records
 from selfplay.league.nash import nash_weights
-from selfplay.league.people import FILE_NAME, person_id, record_game, run_games
+from selfplay.league.people_ledger import FILE_NAME, person_id, record_game, run_games
 from selfplay.league.ratings import rate, sequential_elo
 from selfplay.league.records import check_player, generation_id, person_name
 from selfplay.league.render import PEOPLE, to_csv, to_json, to_table, to_text

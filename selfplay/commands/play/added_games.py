@@ -20,7 +20,7 @@ from selfplay.checkpoint.store import write_file
 from selfplay.commands.play.games import Bot, Person, PlayedGame, PolicySeat, replay
 from selfplay.errors import ConfigError, SelfPlayError
 from selfplay.league.leaderboard import analyse
-from selfplay.league.people import VERSION, person_id, record_game, run_games
+from selfplay.league.people_ledger import VERSION, person_id, record_game, run_games
 from selfplay.league.records import OUTSIDE, GameRecord, Seat, generation_number
 from selfplay.league.render import interval
 from selfplay.policy.played_game import body_of

@@ -11,14 +11,14 @@ from envs.melee.bot_names import VERSION
 from selfplay.checkpoint.generations import read_policy_meta
 from selfplay.checkpoint.run_dir import CHECKPOINTS
 from selfplay.commands.cli import leaderboard
-from selfplay.commands.play import people
-from selfplay.commands.play.people import add_game
+from selfplay.commands.play import added_games
+from selfplay.commands.play.added_games import add_game
 from selfplay.commands.watch import recorded
 from selfplay.config.ppo import Config
 from selfplay.errors import ConfigError, CorruptError, IncompatibleError, LeagueError
 from selfplay.evaluation.players import contender, home_rules
 from selfplay.league.ledger import Ledger, read_games, read_records
-from selfplay.league.people import record_game, run_games
+from selfplay.league.people_ledger import record_game, run_games
 from selfplay.league.schedule import Matchup
 from selfplay.replays.library import Library
 from selfplay.runner.match import Contender, play
@@ -39,7 +39,7 @@ def run(tmp_path):
     """A run whose generation lost to a scripted player and won against another."""
     made = save(tmp_path / "run", 0, 10)
     made.write_run({"config": Config.model_validate({"game": GAME}).model_dump(mode="json")})
-    settings = people.settings_of(people.config_of(made)).settings
+    settings = added_games.settings_of(added_games.config_of(made)).settings
     with Ledger.open(made.ledger) as ledger:
         mine = seat("gen_10", version=version_of(made))
         fights = [("rusher", (0, 2)), ("walker", (2, 0)), ("walker", (0, 2))]
@@ -95,7 +95,7 @@ def test_the_same_game_counts_once_and_another_on_its_seed_counts_too(run):
 
 def test_a_game_against_a_generation_is_rated_without_moving_it(run):
     def elo():
-        board = people.analyse(run_games(run.path), run=run.path).board
+        board = added_games.analyse(run_games(run.path), run=run.path).board
         return {row.policy: row.elo for row in board.rows}
 
     before = elo()
@@ -206,7 +206,7 @@ def test_links_are_refused(run, tmp_path, place):
 
 
 def test_a_game_that_found_the_ledger_busy_is_rated_when_it_is_added_again(run, monkeypatch):
-    monkeypatch.setattr(people, "record_game", lambda path, game: record_game(path, game, wait_s=0.05))
+    monkeypatch.setattr(added_games, "record_game", lambda path, game: record_game(path, game, wait_s=0.05))
     with Ledger.open(run.people), pytest.raises(LeagueError, match="is being written"):
         add_game(run, encoded())
     assert len(kept(run)) == 2

@@ -1,19 +1,15 @@
-"""A fight as an animated GIF or as an MP4 video."""
+"""A fight as an animated GIF."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
 from PIL import Image
 
-from envs.distribution import install_command
 from envs.melee.drawing.picture import Painter
 from envs.melee.drawing.scene import scene_of
-from selfplay.errors import ConfigError
 from selfplay.report.fight.saving import saved
 
 if TYPE_CHECKING:
@@ -21,10 +17,7 @@ if TYPE_CHECKING:
 
 GIF_FPS: Final = 20
 GIF_SIZE: Final = (1280, 720)
-MP4_FPS: Final = 60
-MP4_SIZE: Final = (960, 540)
 COLOURS: Final = 64  # of a GIF
-QUALITY: Final = "23"  # constant rate factor of x264: lower is better and larger
 
 
 def write_gif(film: Film, path: Path, fps: int = GIF_FPS, size: tuple[int, int] = GIF_SIZE) -> int:
@@ -43,28 +36,6 @@ def write_gif(film: Film, path: Path, fps: int = GIF_FPS, size: tuple[int, int] 
     first = next(indexed)
     with saved(path) as temporary:
         first.save(temporary, "GIF", save_all=True, append_images=indexed, duration=1000 // fps, loop=0)
-    return path.stat().st_size
-
-
-def write_mp4(film: Film, path: Path, fps: int = MP4_FPS, size: tuple[int, int] = MP4_SIZE) -> int:
-    """Write a video (H.264), atomically; its size in bytes.
-
-    Raises:
-        ConfigError: PyAV is not installed, or the file cannot be written.
-    """
-    try:
-        import av
-    except ModuleNotFoundError as error:
-        raise ConfigError("an MP4 needs PyAV, which is not installed: " + install_command("video")) from error
-    painter = Painter(scene_of(film), size)
-    with saved(path) as temporary, av.open(str(temporary), "w", format="mp4") as container:
-        stream = container.add_stream("libx264", rate=Fraction(fps), options={"crf": QUALITY, "preset": "veryfast"})
-        stream.width, stream.height = size
-        stream.pix_fmt = "yuv420p"
-        for t in film.moments(fps):
-            frame = av.VideoFrame.from_ndarray(np.asarray(painter.picture(int(t))), format="rgb24")
-            container.mux(stream.encode(frame))
-        container.mux(stream.encode())
     return path.stat().st_size
 
 
