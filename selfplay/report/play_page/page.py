@@ -124,12 +124,19 @@ def game_data(content: PlayContent) -> dict[str, Any]:
             {"id": number, "name": name, "label": facts["stages"][number]["stage"]} for name, number in stages.items()
         ],
         "opponents": [_opponent(opponent) for opponent in content.opponents],
-        "options": content.options._replace(frame_skip=1)._asdict(),
+        "options": _options(content.options),
         "defaults": dict(content.defaults),
         "rated": content.rated,
         "server": content.server,
         "person": content.person,
     }
+
+
+def _options(options: StepOptions) -> dict[str, int]:
+    """Of a game without rewards, whose steps are frames."""
+    given = options._replace(frame_skip=1)._asdict()
+    del given["rewards"]
+    return given
 
 
 def _ids(names: Collection[str], ids: Mapping[str, int]) -> dict[str, int]:
