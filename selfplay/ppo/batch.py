@@ -119,7 +119,10 @@ def _pace(episodes: Sequence[Episode]) -> Pace:
     total = {name: sum(episode.stats[name] for episode in episodes) for name in episodes[0].stats}
     total["finished"] = sum(episode.stats["ended"] == FINISHED for episode in episodes)
     games, minutes = len(episodes), total["frames"] / 3600.0
-    rates = {rate.name: rate.of(total) / (games if rate.per == "games" else minutes) for rate in RATES}
+    rates = {
+        rate.name: sum(total[name] for name in rate.of) / rate.divisor / (games if rate.per == "games" else minutes)
+        for rate in RATES
+    }
     return Pace(games=games, minutes=minutes, rates=rates)
 
 

@@ -6,11 +6,8 @@ for each kind of opponent. Health rules read these tags.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
-
-Totals = Mapping[str, float]  # statistics of episodes, summed; ``finished`` is the number of finished ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +22,11 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A total of both players' statistics per game or per minute of play."""
+    """A total of both players per game or per minute of play."""
 
     name: str
-    of: Callable[[Totals], float]
+    of: tuple[str, ...]  # statistics that are added up, or ``finished``, the number of finished games
+    divisor: float  # of the total
     per: Literal["games", "minutes"]
     label: str  # in the live view and in the log
     form: str
@@ -43,25 +41,11 @@ MEANS: Final = (
     Column("self_destructs", "self-destructs"),  # stocks lost without being hit
 )
 RATES: Final = (
-    Rate(  # a game is finished if it ended because a player was out of stocks, not by the timer or the cap
-        "finished", lambda total: total["finished"], "games", "finished", "{:.0%}", "Finished mirror games, share"
-    ),
-    Rate(  # lost, self-destructs included
-        "stocks_per_minute",
-        lambda total: (total["stocks_taken"] + total["stocks_lost"]) / 2.0,
-        "minutes",
-        "stocks/min",
-        "{:.2f}",
+    Rate("finished", ("finished",), 1.0, "games", "finished", "{:.0%}", "Finished mirror games, share"),
+    Rate(
+        "stocks_per_minute", ("stocks_taken", "stocks_lost"), 2.0, "minutes", "stocks/min", "{:.2f}",
         "Stocks a minute in mirror games, a player",
     ),
-    Rate(  # dealt
-        "damage_per_minute",
-        lambda total: (total["damage"] + total["damage_taken"]) / 2.0,
-        "minutes",
-        "damage/min",
-        "{:.0f}%",
-    ),
-    Rate(  # the longest time without damage while both players are in play
-        "seconds_without_hit", lambda total: total["frames_without_hit"] / 60.0, "games", "s without hit", "{:.0f}"
-    ),
-)
+    Rate("damage_per_minute", ("damage", "damage_taken"), 2.0, "minutes", "damage/min", "{:.0f}%"),
+    Rate("seconds_without_hit", ("frames_without_hit",), 60.0, "games", "s without hit", "{:.0f}"),
+)  # fmt: skip
