@@ -85,7 +85,8 @@ def step_games(options, games, tables, out, restarts):
             over = _frame(b, games, tables)
             if over == 1 or games.episode[b].frames >= games.episode[b].cap:
                 break
-        _settle(b, over, before, options, games, tables, out)
+        _pay(before, options, games.episode[b], games.players[b], games.memory[b], games.sums[b], out.reward[b])
+        _settle(b, over, options.ledge_grab_limit, games, tables, out)
         if restarts and (out.terminated[b] or out.truncated[b]):
             start_episode(b, games, tables, options.cap)
         observe_game(b, games, tables, out.obs)
@@ -125,32 +126,46 @@ def _enter_choices(b, frame_skip, games):
 
 
 @rule
-def _settle(b, over, before, options, games, tables, out):
-    """Reward of a step whose frames have been played, and the results of an episode that it ended.
+def _pay(before, options, episode, players, memory, sums, reward):
+    """Rewards of both seats for a step whose frames have been played.
 
-    ``before``: ``_counts`` at the start of the step.
+    It takes the parts of one game, not ``games``: the weights do not fit into registers, and a call with all arrays
+    would become slow.
+
+    Args:
+        before: ``_counts`` at the start of the step.
+        options: ``StepOptions``.
+        episode: EPISODE record.
+        players: PLAYER [P].
+        memory: MEMORY [P].
+        sums: [P, R].
+        reward: [P], to be written.
     """
-    players, memory, sums = games.players[b], games.memory[b], games.sums[b]
-    out.terminated[b] = over == 1
-    out.truncated[b] = over == 0 and games.episode[b].frames >= games.episode[b].cap
     stocks = (before[1] - players[1].stocks) - (before[0] - players[0].stocks)
     dealt_0, dealt_1 = memory[0].damage_dealt - before[2], memory[1].damage_dealt - before[3]
     self_destructs = memory[0].self_destructs - before[4], memory[1].self_destructs - before[5]
-    stalled = _stalling(games.episode[b], players, dealt_0 + dealt_1 > 0.0, options)
+    stalled = _stalling(episode, players, dealt_0 + dealt_1 > 0.0, options)
     for seat in range(2):
         sign = 1.0 - 2.0 * seat
         terms = reward_terms(
             options.rewards, options.frame_skip, players[1 - seat],
             sign * stocks, sign * (dealt_0 - dealt_1), self_destructs[seat], stalled,
         )  # fmt: skip
-        reward = terms[0]
+        total = terms[0]
         for i in range(1, len(terms)):
-            reward += terms[i]
-        out.reward[b, seat] = reward
+            total += terms[i]
+        reward[seat] = total
         for i in range(len(terms)):
             sums[seat, i] += terms[i]
+
+
+@rule
+def _settle(b, over, ledge_grab_limit, games, tables, out):
+    """Whether a step ended the episode, and then its results."""
+    out.terminated[b] = over == 1
+    out.truncated[b] = over == 0 and games.episode[b].frames >= games.episode[b].cap
     if out.terminated[b] or out.truncated[b]:
-        _finish(b, over, options, games, tables, out)
+        _finish(b, over, ledge_grab_limit, games, tables, out)
 
 
 @rule
@@ -203,14 +218,14 @@ def _read_line(b, games, controllers):
 
 
 @rule
-def _finish(b, over, options, games, tables, out):
+def _finish(b, over, ledge_grab_limit, games, tables, out):
     """Last observations, score and counts of an episode that has just ended."""
     players, memory = games.players[b], games.memory[b]
     by_stocks = players[0].stocks == 0 or players[1].stocks == 0
     lead = _lead(players)
-    if not by_stocks and options.ledge_grab_limit > 0:
-        over_0 = memory[0].ledge_grabs > options.ledge_grab_limit
-        over_1 = memory[1].ledge_grabs > options.ledge_grab_limit
+    if not by_stocks and ledge_grab_limit > 0:
+        over_0 = memory[0].ledge_grabs > ledge_grab_limit
+        over_1 = memory[1].ledge_grabs > ledge_grab_limit
         if over_0 != over_1:
             lead = -1 if over_0 else 1
     out.score[b, 0] = 0.5 if lead == 0 else (1.0 if lead > 0 else 0.0)
@@ -322,7 +337,8 @@ def settle_step(over, before, options, games, tables, out):
 
     ``over``: 1 if the game has ended. ``before``: see ``begin_step``.
     """
-    _settle(0, over, before, options, games, tables, out)
+    _pay(before, options, games.episode[0], games.players[0], games.memory[0], games.sums[0], out.reward[0])
+    _settle(0, over, options.ledge_grab_limit, games, tables, out)
     observe_game(0, games, tables, out.obs)
 
 
