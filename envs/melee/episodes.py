@@ -127,19 +127,10 @@ def _enter_choices(b, frame_skip, games):
 
 @rule
 def _pay(before, options, episode, players, memory, sums, reward):
-    """Rewards of both seats for a step whose frames have been played.
+    """Write the ``reward`` [P] of a step whose frames have been played. ``before``: ``_counts`` at its start.
 
     It takes the parts of one game, not ``games``: the weights do not fit into registers, and a call with all arrays
     would become slow.
-
-    Args:
-        before: ``_counts`` at the start of the step.
-        options: ``StepOptions``.
-        episode: EPISODE record.
-        players: PLAYER [P].
-        memory: MEMORY [P].
-        sums: [P, R].
-        reward: [P], to be written.
     """
     stocks = (before[1] - players[1].stocks) - (before[0] - players[0].stocks)
     dealt_0, dealt_1 = memory[0].damage_dealt - before[2], memory[1].damage_dealt - before[3]
