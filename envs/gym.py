@@ -82,7 +82,7 @@ class MockMeleeEnv(gymnasium.Env[F32, NDArray[np.int64]]):
         render_mode: ``human`` opens a window (needs pygame), ``rgb_array`` draws a picture [360, 640, 3], ``ansi``
             gives text with colours for a terminal. One moment a step: ``metadata["render_fps"]`` is 60 / frame_skip.
             After the end of an episode it is the moment before its last step.
-        options: Of ``MockMelee``: characters, stage, max_episode_frames, reward_stock, reward_damage.
+        options: Of ``MockMelee``: characters, stage, max_episode_frames, rewards and others.
 
     Raises:
         GameError: an unknown mode, or no library for a window.

@@ -1,6 +1,7 @@
 """The arrays of a block of games, one row a game, grouped so that a compiled function takes a group as one argument.
 
-B games, P seats, D observation features, L frames of a delay line. ``state`` says what a record dtype holds.
+B games, P seats, D observation features, L frames of a delay line, R terms of the reward. ``state`` says what a record
+dtype holds.
 """
 
 from __future__ import annotations
@@ -12,33 +13,31 @@ from numpy.typing import NDArray
 
 from envs.melee.bots import BOT
 from envs.melee.physics.memory import MEMORY
+from envs.melee.reward import RewardTerms
+from envs.melee.reward_weights import NO_REWARDS, RewardWeights
 from envs.melee.state import CONTROLLER, NUM_SEATS, GameState, records
 
 if TYPE_CHECKING:
     from envs.api import F32, Bool
 
-# Counts of one episode, for each seat.
-STATS: Final = np.dtype(
-    [
-        ("stocks", "i4"),  # left at the end
-        ("percent", "f8"),  # at the end
-        ("stocks_taken", "i4"),
-        ("stocks_lost", "i4"),
-        ("damage", "f8"),  # dealt
-        ("damage_taken", "f8"),
-        ("self_destructs", "i4"),
-        ("ledge_grabs", "i4"),
-        ("frames", "i4"),
-        ("frames_without_hit", "i4"),  # longest time without damage, see ``EPISODE``
-        ("ended", "i4"),  # index into ``envs.rated.ENDED_BY``
-        ("reward_stock", "f8"),
-        ("reward_damage", "f8"),
-        ("reward_stalling", "f8"),
-        ("reward_lingering", "f8"),
-        ("reward_self_destruct", "f8"),
-    ],
-    align=True,
+_COUNTS: Final = (
+    ("stocks", "i4"),  # left at the end
+    ("percent", "f8"),  # at the end
+    ("stocks_taken", "i4"),
+    ("stocks_lost", "i4"),
+    ("damage", "f8"),  # dealt
+    ("damage_taken", "f8"),
+    ("self_destructs", "i4"),
+    ("ledge_grabs", "i4"),
+    ("frames", "i4"),
+    ("frames_without_hit", "i4"),  # longest time without damage, see ``EPISODE``
+    ("ended", "i4"),  # index into ``envs.rated.ENDED_BY``
 )
+_TERMS: Final = len(RewardTerms._fields)
+
+# Counts of one episode, for each seat, and the sums of its reward terms.
+STATS: Final = np.dtype([*_COUNTS, *((f"reward_{name}", "f8") for name in RewardTerms._fields)], align=True)
+_STATS_OF_RULES: Final = np.dtype([*_COUNTS, ("rewards", "f8", (_TERMS,))], align=True)  # the same memory
 
 # The episode that a game is in. ``clock`` counts frames as ``frames`` does, and gives the place in the delay line.
 EPISODE: Final = np.dtype(
@@ -61,14 +60,8 @@ class StepOptions(NamedTuple):
     frame_skip: int  # frames that one step plays
     bot_skip: int  # frames between two decisions of a scripted player
     cap: int  # frames after which an episode is truncated
-    reward_stock: float
-    reward_damage: float
-    stalling_cost: float  # of a frame of stalling, for both seats
-    stalling_frames: int  # frames without damage after which it is stalling
-    self_destruct_cost: float
-    lingering_cost: float  # of a frame and a percent of the opponent above the threshold
-    lingering_from: float  # that threshold
     ledge_grab_limit: int  # see ``MeleeGame``
+    rewards: RewardWeights = NO_REWARDS  # see ``reward.per_frame``
 
 
 class Games(NamedTuple):
@@ -85,7 +78,7 @@ class Games(NamedTuple):
     line: NDArray[np.void]  # CONTROLLER [B, P, L], ring of the controllers of the next frames
     delay: NDArray[np.int64]  # [B, P] frames from seeing to acting
     mirrored: Bool  # [B, P] the seat sees left and right exchanged
-    sums: NDArray[np.float64]  # [B, P, 5] reward terms of the episode so far
+    sums: NDArray[np.float64]  # [B, P, R] sums of the ``RewardTerms`` of the episode so far
 
 
 class StepArrays(NamedTuple):
@@ -97,7 +90,7 @@ class StepArrays(NamedTuple):
     truncated: Bool  # [B]
     final_obs: F32  # [B, P, D]
     score: F32  # [B, P]
-    stats: NDArray[np.void]  # STATS [B, P]
+    stats: NDArray[np.void]  # [B, P], to be viewed as STATS
 
 
 def new_games(state: GameState, delay: NDArray[np.int64], line: int) -> Games:
@@ -121,7 +114,7 @@ def new_games(state: GameState, delay: NDArray[np.int64], line: int) -> Games:
         line=records(CONTROLLER, *shape, line),
         delay=delay,
         mirrored=np.zeros(shape, np.bool_),
-        sums=np.zeros((*shape, 5)),
+        sums=np.zeros((*shape, _TERMS)),
     )
 
 
@@ -135,5 +128,5 @@ def new_step_arrays(num_games: int, obs_width: int) -> StepArrays:
         truncated=np.zeros(num_games, np.bool_),
         final_obs=np.zeros((*shape, obs_width), np.float32),
         score=np.zeros(shape, np.float32),
-        stats=records(STATS, *shape),
+        stats=records(_STATS_OF_RULES, *shape),
     )

@@ -15,8 +15,10 @@ from envs.melee.arrays import STATS, StepOptions, new_games, new_step_arrays
 from envs.melee.controller import ACTION_SPEC, check_actions
 from envs.melee.episodes import hold_actions
 from envs.melee.observation import OBS_WIDTH, encode
+from envs.melee.reward import per_frame
+from envs.melee.reward_weights import RewardWeights
 from envs.melee.rng import mix, unit
-from envs.melee.state import FPS, NUM_SEATS, GameState
+from envs.melee.state import NUM_SEATS, GameState
 from envs.melee.tables import CHARACTERS, STAGES, load_tables
 from envs.rated import LEDGE_GRAB_LIMIT
 
@@ -33,13 +35,7 @@ class MeleeGame:
         delay: Frames from seeing to acting; broadcast to [B, P].
         max_episode_frames: Cap; an episode that reaches it is truncated.
         stagger: First episodes end at caps spread over the whole range, so that games do not end at the same step.
-        reward_stock: Reward of a stock.
-        reward_damage: Reward of a percent of damage.
-        stalling: What a second of stalling costs both seats.
-        stalling_after: Seconds without damage, both players in play, after which it is stalling.
-        self_destruct: What a self-destruct costs in addition to the stock.
-        lingering: What a second costs a seat whose opponent has 100% above ``lingering_from``, and in proportion.
-        lingering_from: Percent from which a stock should be taken.
+        rewards: Weights of the reward by name, see ``RewardWeights``; by default its own.
         ledge_grab_limit: A seat with more ledge grabs loses a game that ends by time, unless both have more; 0: no
             limit. Tournaments commonly allow 60 in eight minutes (the Cliffhangers count of the results screen).
     """
@@ -64,13 +60,7 @@ class MeleeGame:
         delay: ArrayLike = 0,
         max_episode_frames: int = 3600,
         stagger: bool = False,
-        reward_stock: float = 5.0,
-        reward_damage: float = 0.05,
-        stalling: float = 0.0,
-        stalling_after: float = 2.0,
-        self_destruct: float = 0.0,
-        lingering: float = 0.0,
-        lingering_from: float = 80.0,
+        rewards: Mapping[str, float] | None = None,
         ledge_grab_limit: int = LEDGE_GRAB_LIMIT,
     ) -> None:
         if num_games < 1 or frame_skip < 1 or max_episode_frames < 1:
@@ -89,10 +79,7 @@ class MeleeGame:
         self.bots = self._games.bots
         self._all_act = np.ones((num_games, NUM_SEATS), np.bool_)
         self._stagger = stagger
-        self._rewards = (
-            float(reward_stock), float(reward_damage), stalling / FPS, round(stalling_after * FPS),
-            float(self_destruct), lingering / FPS / 100.0, float(lingering_from),
-        )  # fmt: skip
+        self._rewards = per_frame(RewardWeights.of(rewards or {}))
         self._ledge_grab_limit = ledge_grab_limit
         self._out = new_step_arrays(num_games, OBS_WIDTH)
         self._batch = StepBatch(*self._out[:-1], self._out.stats.view(STATS))
@@ -121,7 +108,7 @@ class MeleeGame:
 
     def _options(self) -> StepOptions:
         return StepOptions(
-            self.frame_skip, self.bot_skip, self.max_episode_frames, *self._rewards, self._ledge_grab_limit
+            self.frame_skip, self.bot_skip, self.max_episode_frames, self._ledge_grab_limit, self._rewards
         )
 
     def step(self, actions: Actions, acts: Bool | None = None) -> StepBatch:

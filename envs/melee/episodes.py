@@ -16,7 +16,7 @@ from envs.melee.observation import encode_seat
 from envs.melee.physics.actions.death import CREDIT_FRAMES, is_away
 from envs.melee.physics.frame import advance_frame, start_game
 from envs.melee.physics.memory import NEVER
-from envs.melee.reward import lingering_percent, reward_terms
+from envs.melee.reward import reward_terms, stalling_frames
 from envs.melee.rng import mix, unit
 from envs.melee.state import STOCKS
 from envs.rated import FINISHED
@@ -85,7 +85,8 @@ def step_games(options, games, tables, out, restarts):
             over = _frame(b, games, tables)
             if over == 1 or games.episode[b].frames >= games.episode[b].cap:
                 break
-        _settle(b, over, before, options, games, tables, out)
+        _pay(before, options, games.episode[b], games.players[b], games.memory[b], games.sums[b], out.reward[b])
+        _settle(b, over, options.ledge_grab_limit, games, tables, out)
         if restarts and (out.terminated[b] or out.truncated[b]):
             start_episode(b, games, tables, options.cap)
         observe_game(b, games, tables, out.obs)
@@ -125,38 +126,42 @@ def _enter_choices(b, frame_skip, games):
 
 
 @rule
-def _settle(b, over, before, options, games, tables, out):
-    """Reward of a step whose frames have been played, and the results of an episode that it ended.
+def _pay(before, options, episode, players, memory, sums, reward):
+    """Write the ``reward`` [P] of a step whose frames have been played. ``before``: ``_counts`` at its start.
 
-    ``before``: ``_counts`` at the start of the step.
+    It takes the parts of one game, not ``games``: the weights do not fit into registers, and a call with all arrays
+    would become slow.
     """
-    players, memory, sums = games.players[b], games.memory[b], games.sums[b]
-    out.terminated[b] = over == 1
-    out.truncated[b] = over == 0 and games.episode[b].frames >= games.episode[b].cap
+    stocks = (before[1] - players[1].stocks) - (before[0] - players[0].stocks)
     dealt_0, dealt_1 = memory[0].damage_dealt - before[2], memory[1].damage_dealt - before[3]
-    stock, damage = reward_terms(
-        (before[0], before[1]), players[0], players[1], dealt_0, dealt_1, options.reward_stock, options.reward_damage
-    )
-    self_destructs = before[4], before[5]
-    stalling = _stalling(games.episode[b], players, dealt_0 + dealt_1 > 0.0, options)
+    self_destructs = memory[0].self_destructs - before[4], memory[1].self_destructs - before[5]
+    stalled = _stalling(episode, players, dealt_0 + dealt_1 > 0.0, options)
     for seat in range(2):
         sign = 1.0 - 2.0 * seat
-        lingering = options.lingering_cost * options.frame_skip
-        lingering *= lingering_percent(players[1 - seat], options.lingering_from)
-        self_destruct = options.self_destruct_cost * (memory[seat].self_destructs - self_destructs[seat])
-        out.reward[b, seat] = sign * (stock + damage) - stalling - lingering - self_destruct
-        sums[seat, 0] += sign * stock
-        sums[seat, 1] += sign * damage
-        sums[seat, 2] -= stalling
-        sums[seat, 3] -= lingering
-        sums[seat, 4] -= self_destruct
+        terms = reward_terms(
+            options.rewards, options.frame_skip, players[1 - seat],
+            sign * stocks, sign * (dealt_0 - dealt_1), self_destructs[seat], stalled,
+        )  # fmt: skip
+        total = terms[0]
+        for i in range(1, len(terms)):
+            total += terms[i]
+        reward[seat] = total
+        for i in range(len(terms)):
+            sums[seat, i] += terms[i]
+
+
+@rule
+def _settle(b, over, ledge_grab_limit, games, tables, out):
+    """Whether a step ended the episode, and then its results."""
+    out.terminated[b] = over == 1
+    out.truncated[b] = over == 0 and games.episode[b].frames >= games.episode[b].cap
     if out.terminated[b] or out.truncated[b]:
-        _finish(b, over, options, games, tables, out)
+        _finish(b, over, ledge_grab_limit, games, tables, out)
 
 
 @rule
 def _stalling(episode, players, damaged, options):
-    """What this step of stalling costs each seat. ``damaged``: damage was dealt in it.
+    """Frames of stalling in this step. ``damaged``: damage was dealt in it.
 
     The clock stands still while a player is out of play, so that a lost stock does not reset it: a self-destruct would
     be a way out.
@@ -167,7 +172,7 @@ def _stalling(episode, players, damaged, options):
         return 0.0
     episode.quiet += options.frame_skip
     episode.longest_quiet = max(episode.longest_quiet, episode.quiet)
-    return options.stalling_cost * min(max(episode.quiet - options.stalling_frames, 0), options.frame_skip)
+    return stalling_frames(episode.quiet, options)
 
 
 @rule
@@ -204,14 +209,14 @@ def _read_line(b, games, controllers):
 
 
 @rule
-def _finish(b, over, options, games, tables, out):
+def _finish(b, over, ledge_grab_limit, games, tables, out):
     """Last observations, score and counts of an episode that has just ended."""
     players, memory = games.players[b], games.memory[b]
     by_stocks = players[0].stocks == 0 or players[1].stocks == 0
     lead = _lead(players)
-    if not by_stocks and options.ledge_grab_limit > 0:
-        over_0 = memory[0].ledge_grabs > options.ledge_grab_limit
-        over_1 = memory[1].ledge_grabs > options.ledge_grab_limit
+    if not by_stocks and ledge_grab_limit > 0:
+        over_0 = memory[0].ledge_grabs > ledge_grab_limit
+        over_1 = memory[1].ledge_grabs > ledge_grab_limit
         if over_0 != over_1:
             lead = -1 if over_0 else 1
     out.score[b, 0] = 0.5 if lead == 0 else (1.0 if lead > 0 else 0.0)
@@ -230,11 +235,8 @@ def _finish(b, over, options, games, tables, out):
         row.frames = games.episode[b].frames
         row.frames_without_hit = games.episode[b].longest_quiet
         row.ended = ended
-        row.reward_stock = games.sums[b, seat, 0]
-        row.reward_damage = games.sums[b, seat, 1]
-        row.reward_stalling = games.sums[b, seat, 2]
-        row.reward_lingering = games.sums[b, seat, 3]
-        row.reward_self_destruct = games.sums[b, seat, 4]
+        for i in range(len(row.rewards)):
+            row.rewards[i] = games.sums[b, seat, i]
     observe_game(b, games, tables, out.final_obs)
 
 
@@ -326,7 +328,8 @@ def settle_step(over, before, options, games, tables, out):
 
     ``over``: 1 if the game has ended. ``before``: see ``begin_step``.
     """
-    _settle(0, over, before, options, games, tables, out)
+    _pay(before, options, games.episode[0], games.players[0], games.memory[0], games.sums[0], out.reward[0])
+    _settle(0, over, options.ledge_grab_limit, games, tables, out)
     observe_game(0, games, tables, out.obs)
 
 

@@ -6,26 +6,55 @@ zero, so two players that help each other gain nothing.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 from envs.compile import compiled, rule
 from envs.melee.physics.actions.death import is_away
+from envs.melee.state import FPS
+
+if TYPE_CHECKING:
+    from envs.melee.reward_weights import RewardWeights
+
+
+class RewardTerms(NamedTuple):
+    """The terms of a seat's reward. ``episodes`` adds them up by episode; the statistics call a sum ``reward_NAME``."""
+
+    stock: float
+    damage: float
+    stalling: float
+    lingering: float
+    self_destruct: float
+
+
+def per_frame(weights: RewardWeights) -> RewardWeights:
+    """The weights that the rules read: by frames, not by seconds, and for each percent of lingering."""
+    return weights._replace(
+        stalling=weights.stalling / FPS,
+        stalling_after=float(round(weights.stalling_after * FPS)),
+        lingering=weights.lingering / FPS / 100.0,
+    )
 
 
 @compiled
-def reward_terms(before, me, other, my_damage, other_damage, stock, damage):
-    """The zero-sum terms (stock, damage) of one seat.
+def reward_terms(weights, frames, other, stocks, damage, self_destructs, stalled):
+    """The terms of one seat in a step.
 
     Args:
-        before: Stocks before the step, of this seat and of the other.
-        me: PLAYER record after the step.
-        other: The same of the opponent.
-        my_damage: Percent dealt by this seat in the step.
-        other_damage: The same of the opponent.
-        stock: Reward of a stock.
-        damage: Reward of a percent.
+        weights: ``per_frame``.
+        frames: Of the step.
+        other: PLAYER record of the opponent after the step.
+        stocks: How many more the opponent lost in the step.
+        damage: Percent that the seat dealt in the step, less what it took.
+        self_destructs: Of the seat in the step.
+        stalled: Frames of stalling in the step.
     """
-    taken = before[1] - other.stocks
-    lost = before[0] - me.stocks
-    return stock * (taken - lost), damage * (my_damage - other_damage)
+    return RewardTerms(
+        stock=weights.stock * stocks,
+        damage=weights.damage * damage,
+        stalling=-(weights.stalling * stalled),
+        lingering=-(weights.lingering * frames * lingering_percent(other, weights.lingering_from)),
+        self_destruct=-(weights.self_destruct * self_destructs),
+    )
 
 
 @rule
@@ -34,3 +63,9 @@ def lingering_percent(other, threshold):
     if is_away(other):
         return 0.0
     return max(0.0, other.percent - threshold)
+
+
+@rule
+def stalling_frames(quiet, options):
+    """How many of the last frames were stalling, ``quiet`` frames after the last damage."""
+    return min(max(quiet - options.rewards.stalling_after, 0.0), options.frame_skip)

@@ -67,7 +67,7 @@ def train_and_evaluate(seed: int, folder: Path) -> Cell:
         **opponents(wanted.config),
         **fights,
         "scores": scores(newest, [start], characters, rules, GAMES, 20_000 + seed) | fights["scores"],
-        "quarters": [quarter.model_dump() for quarter in quarters(run)],
+        "quarters": [quarter.flat() for quarter in quarters(run)],
         **rated(run),
     }
 

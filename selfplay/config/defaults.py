@@ -93,7 +93,7 @@ def game_options(config: Config, num_games: int) -> dict[str, object]:
     """Options of the training games, the same for every host; can be encoded as JSON."""
     if not config.game.entry.has("game.stage"):
         return {"num_games": num_games}
-    game, reward = config.game, config.reward
+    game = config.game
     return {
         "num_games": num_games,
         "characters": list(game.characters),
@@ -103,11 +103,5 @@ def game_options(config: Config, num_games: int) -> dict[str, object]:
         "max_episode_frames": game.max_episode_frames,
         "ledge_grab_limit": game.ledge_grab_limit,
         "stagger": True,
-        "reward_stock": reward.stock,
-        "reward_damage": reward.damage,
-        "stalling": reward.stalling,
-        "stalling_after": reward.stalling_after,
-        "self_destruct": reward.self_destruct,
-        "lingering": reward.lingering,
-        "lingering_from": reward.lingering_from,
+        "rewards": config.reward.model_dump(),
     }

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_type_hints
 
-from pydantic import Field, field_validator, model_serializer, model_validator
+from pydantic import Field, create_model, field_validator, model_serializer, model_validator
 
 from envs.errors import UnknownNameError
 from envs.melee.dolphin.install import FIRST_PORT, LAST_PORT, SLIPPI_PORT
+from envs.melee.reward_weights import RewardWeights
 from envs.melee.short_names import full_name
 from envs.plugins import is_plugin
 from envs.rated import LEDGE_GRAB_LIMIT, MAX_DELAY
@@ -134,28 +135,16 @@ class EmulatorConfig(Group):
         return None if self.cpu_level is None else f"cpu_{self.cpu_level}"
 
 
-class RewardConfig(Group):
-    """Zero-sum terms, and costs of not fighting, in reward units."""
+def _weights() -> dict[str, Any]:
+    """Fields of the settings for ``RewardWeights``."""
+    described = get_type_hints(RewardWeights, include_extras=True)
+    return {
+        name: (Annotated[float, Field(ge=0)], Field(default, description=described[name].__metadata__[0]))
+        for name, default in RewardWeights._field_defaults.items()
+    }
 
-    stock: Annotated[float, Field(ge=0)] = Field(5.0, description="For a stock taken; the other seat loses as much")
-    damage: Annotated[float, Field(ge=0)] = Field(0.05, description="For a percent of damage dealt")
-    stalling: Annotated[float, Field(ge=0)] = Field(
-        0.0, description="Cost of a second of stalling, which both players pay"
-    )
-    stalling_after: Annotated[float, Field(ge=0)] = Field(
-        2.0, description="Seconds without damage, both players in play, after which it is stalling"
-    )
-    self_destruct: Annotated[float, Field(ge=0)] = Field(
-        0.0, description="Cost of a self-destruct in addition to the stock; the other player gains nothing by it"
-    )
-    lingering: Annotated[float, Field(ge=0)] = Field(
-        0.0,
-        description="Cost of a second in which the opponent has 100% more than `reward.lingering_from`, and in "
-        "proportion",
-    )
-    lingering_from: Annotated[float, Field(ge=0)] = Field(
-        80.0, description="Percent from which a stock should be taken"
-    )
+
+RewardConfig = create_model("RewardConfig", __base__=Group, __module__=__name__, **_weights())
 
 
 class NetConfig(StructureConfig):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from envs.rated import FINISHED
 from selfplay.learner.batch import Batch
 from selfplay.learner.gae import gae
+from selfplay.report.columns import MEANS, RATES
 from selfplay.report.metrics import MIRROR, IterationReport, Pace, Play
 from selfplay.rollout.buffers import Workspace
 from selfplay.rollout.rollout import LEARNED
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
 
 TERM: Final = "reward_"  # prefix of the episode statistics that are terms of the reward
-OF_PACE: Final = ("frames", "stocks_taken", "stocks_lost", "damage", "damage_taken", "frames_without_hit")
-COUNTS: Final = ("stocks", "stocks_taken", "damage", "damage_taken", "self_destructs")  # only of fights
 
 
 def make_batch(
@@ -94,7 +93,6 @@ def summarise(collected: Sequence[Collected]) -> Play:
     against = scores_against(collected)
     draws = sum(episode.score == 0.5 for episode in episodes)
     names = episodes[0].stats
-    means = {name: _mean(episodes, name) for name in COUNTS if name in names}
     terms = {name.removeprefix(TERM): _mean(episodes, name) for name in names if name.startswith(TERM)}
     return Play(
         episodes=len(episodes),
@@ -102,7 +100,7 @@ def summarise(collected: Sequence[Collected]) -> Play:
         episode_length=_mean(episodes, "frames"),
         decisive_share=1 - draws / len(episodes),
         draws=draws,
-        **means,
+        means={column.name: _mean(episodes, column.name) for column in MEANS if column.name in names},
         win_rate={name: fmean(scores) for name, scores in sorted(against.items())},
         reward_terms=terms,
         pace=_paces(episodes) if "ended" in names else {},
@@ -118,16 +116,14 @@ def _paces(episodes: Sequence[Episode]) -> dict[str, Pace]:
 
 
 def _pace(episodes: Sequence[Episode]) -> Pace:
-    total = {name: sum(episode.stats[name] for episode in episodes) for name in OF_PACE}
-    minutes = total["frames"] / 3600.0
-    return Pace(
-        games=len(episodes),
-        minutes=minutes,
-        finished=fmean(episode.stats["ended"] == FINISHED for episode in episodes),
-        stocks_per_minute=(total["stocks_taken"] + total["stocks_lost"]) / 2.0 / minutes,
-        damage_per_minute=(total["damage"] + total["damage_taken"]) / 2.0 / minutes,
-        seconds_without_hit=total["frames_without_hit"] / 60.0 / len(episodes),
-    )
+    total = {name: sum(episode.stats[name] for episode in episodes) for name in episodes[0].stats}
+    total["finished"] = sum(episode.stats["ended"] == FINISHED for episode in episodes)
+    games, minutes = len(episodes), total["frames"] / 3600.0
+    rates = {
+        rate.name: sum(total[name] for name in rate.of) / rate.divisor / (games if rate.per == "games" else minutes)
+        for rate in RATES
+    }
+    return Pace(games=games, minutes=minutes, rates=rates)
 
 
 def scores_against(collected: Sequence[Collected]) -> dict[str, list[float]]:

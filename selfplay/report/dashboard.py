@@ -22,6 +22,7 @@ from rich.table import Table
 from rich.text import Text
 
 from envs.files import printable
+from selfplay.report.columns import MEANS, RATES, Column
 from selfplay.report.listing import Listing, side_by_side
 from selfplay.report.metrics import Recent, TimeShares
 from selfplay.report.plain import duration
@@ -247,15 +248,14 @@ def _losses(report: IterationReport) -> Listing:
 
 
 def _play(report: IterationReport, recent: Recent, returns: Sequence[float]) -> Listing:
-    forms = {
-        "return_mean": ("return", "{:+.2f}"),
-        "decisive_share": ("decisive", "{:.0%}"),
-        "stocks_taken": ("stocks taken", "{:.2f}"),
-        "damage": ("damage", "{:.0f}%"),
-        "self_destructs": ("self-destructs", "{:.2f}"),
-        "episode_length": ("length, frames" if recent.pace else "length, steps", "{:.0f}"),
-    }
-    rows = [(label, form.format(recent.play[name])) for name, (label, form) in forms.items() if name in recent.play]
+    columns = (
+        Column("return_mean", "return", "{:+.2f}"),
+        Column("decisive_share", "decisive", "{:.0%}"),
+        *MEANS,
+        Column("episode_length", "length, frames" if recent.pace else "length, steps", "{:.0f}"),
+    )
+    shown = (column for column in columns if column.label and column.name in recent.play)
+    rows = [(column.label, column.form.format(recent.play[column.name])) for column in shown]
     if returns:
         rows.insert(0, ("trend", sparkline(returns)))
     if report.gate is not None:
@@ -272,14 +272,8 @@ def _opponents(recent: Recent) -> Listing:
 
 def _pace(recent: Recent) -> Listing:
     """Share of finished fights and their pace, with a column for each kind of opponent."""
-    forms = {
-        "finished": ("finished", "{:.0%}"),
-        "stocks_per_minute": ("stocks/min", "{:.2f}"),
-        "damage_per_minute": ("damage/min", "{:.0f}%"),
-        "seconds_without_hit": ("no hit, s", "{:.0f}"),
-    }
     kinds = sorted(recent.pace)
-    rows = [(label, *(form.format(recent.pace[kind][name]) for kind in kinds)) for name, (label, form) in forms.items()]
+    rows = [(rate.label, *(rate.form.format(recent.pace[kind][rate.name]) for kind in kinds)) for rate in RATES]
     return Listing(("Fights", *kinds), tuple(rows) if kinds else ())
 
 

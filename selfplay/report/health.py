@@ -156,12 +156,13 @@ def _stalling(rows: Sequence[MetricsRow]) -> str | None:
     if sum(pace.games for pace in paces) < MIRROR_GAMES:
         return None
     pace = Pace.joined(paces)
+    finished, stocks = pace.rates["finished"], pace.rates["stocks_per_minute"]
     # Under a short cap few games can be finished, and the second figure decides.
-    if pace.finished >= 0.5 or pace.stocks_per_minute >= 0.5:
+    if finished >= 0.5 or stocks >= 0.5:
         return None
     return (
-        f"Stalling: {pace.finished:.0%} of the last {pace.games} mirror games ended because a player was out of "
-        f"stocks, {pace.stocks_per_minute:.2f} stocks a minute a player (people: {PEOPLE}). Start from imitation "
+        f"Stalling: {finished:.0%} of the last {pace.games} mirror games ended because a player was out of "
+        f"stocks, {stocks:.2f} stocks a minute a player (people: {PEOPLE}). Start from imitation "
         "(--preset laptop), or give stalling a cost (--set reward.stalling=X)."
     )
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 
 from selfplay.league.ratings import Ends, interval_text
 from selfplay.league.rows import Beaten
+from selfplay.report.columns import RATES
 from selfplay.update_metrics import Count, UpdateMetrics
 
 Seconds = Annotated[float, Field(ge=0)]
@@ -41,10 +42,7 @@ class Pace(BaseModel, frozen=True, extra="forbid"):
 
     games: Annotated[int, Field(ge=1)]
     minutes: Annotated[float, Field(gt=0)]  # of play, sum
-    finished: float  # share that ended because a player was out of stocks, not by the timer or the cap
-    stocks_per_minute: float  # lost, self-destructs included
-    damage_per_minute: float  # dealt, in percent
-    seconds_without_hit: float  # the longest time without damage, both in play, mean of the games
+    rates: dict[str, float]  # of all ``RATES``
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any], kind: str) -> Pace | None:
@@ -53,21 +51,24 @@ class Pace(BaseModel, frozen=True, extra="forbid"):
         Raises:
             ValidationError: a figure is not possible.
         """
-        found = {name: row.get(f"{name}/{kind}") for name in cls.model_fields}
-        return None if None in found.values() else cls.model_validate(found)
+        found = {name: row.get(f"{name}/{kind}") for name in ("games", "minutes", *(rate.name for rate in RATES))}
+        if None in found.values():
+            return None
+        return cls.model_validate({"games": found.pop("games"), "minutes": found.pop("minutes"), "rates": found})
 
     @classmethod
     def joined(cls, paces: Sequence[Pace]) -> Pace:
         """Pace of the games of one or more paces together."""
-        games, minutes = sum(pace.games for pace in paces), sum(pace.minutes for pace in paces)
-        return cls(
-            games=games,
-            minutes=minutes,
-            finished=sum(pace.finished * pace.games for pace in paces) / games,
-            stocks_per_minute=sum(pace.stocks_per_minute * pace.minutes for pace in paces) / minutes,
-            damage_per_minute=sum(pace.damage_per_minute * pace.minutes for pace in paces) / minutes,
-            seconds_without_hit=sum(pace.seconds_without_hit * pace.games for pace in paces) / games,
-        )
+        total = {name: sum(getattr(pace, name) for pace in paces) for name in ("games", "minutes")}
+        rates = {
+            rate.name: sum(pace.rates[rate.name] * getattr(pace, rate.per) for pace in paces) / total[rate.per]
+            for rate in RATES
+        }
+        return cls(**total, rates=rates)
+
+    def flat(self) -> dict[str, float]:
+        """All figures by name."""
+        return {"games": self.games, "minutes": self.minutes, **self.rates}
 
 
 class Play(BaseModel, frozen=True, extra="forbid"):
@@ -78,11 +79,7 @@ class Play(BaseModel, frozen=True, extra="forbid"):
     episode_length: float | None = None  # frames of a fight, steps of another game
     decisive_share: float | None = None  # share of episodes with a winner
     draws: Count = 0
-    stocks: float | None = None  # left at the end
-    stocks_taken: float | None = None
-    damage: float | None = None  # dealt, percent per episode
-    damage_taken: float | None = None
-    self_destructs: float | None = None  # stocks lost without being hit, per episode
+    means: dict[str, float] = Field(default_factory=dict)  # of the ``columns.MEANS`` that the game counts
     win_rate: dict[str, float] = Field(default_factory=dict)  # opponent id -> mean score, a draw counts half
     reward_terms: dict[str, float] = Field(default_factory=dict)  # sum per episode
     pace: dict[str, Pace] = Field(default_factory=dict)  # kind of opponent -> fights
@@ -204,12 +201,14 @@ class IterationReport(TrainingReport):
             "memory/cuda_used": self.cuda_used,
             "memory/cuda_peak": self.cuda_peak,
         }
-        play = self.play.model_dump(exclude={"win_rate", "reward_terms", "pace"})
-        values |= {f"play/{name}": value for name, value in play.items()}
+        play = self.play.model_dump(exclude={"means", "win_rate", "reward_terms", "pace"})
+        values |= {f"play/{name}": value for name, value in (play | self.play.means).items()}
         values |= {f"time/{name}_s": seconds for name, seconds in self.phase_s.items()}
         values |= {f"winrate/{name}": share for name, share in self.play.win_rate.items()}
         values |= {f"reward/{name}": value for name, value in self.play.reward_terms.items()}
-        values |= {f"{name}/{kind}": value for kind, pace in self.play.pace.items() for name, value in pace}
+        values |= {
+            f"{name}/{kind}": value for kind, pace in self.play.pace.items() for name, value in pace.flat().items()
+        }
         values |= {f"league/{role}": score for role, score in self.exploiters.items()}
         values |= {f"opponents/{name}": count for name, count in self.opponents.items()}
         return {tag: value for tag, value in values.items() if value is not None}
@@ -225,14 +224,15 @@ class Recent:
         self.steps_per_s = 0.0
         self.play: dict[str, float] = {}  # means of ``Play`` by name, those that are known
         self.win_rate: dict[str, float] = {}  # by opponent, most recent last
-        self.pace: dict[str, dict[str, float]] = {}  # figures of ``Pace`` by name, by kind of opponent
+        self.pace: dict[str, dict[str, float]] = {}  # figures of ``Pace.flat``, by kind of opponent
 
     def add(self, report: IterationReport) -> None:
         self.steps_per_s += (NEW if self.steps_per_s else 1.0) * (report.steps_per_s - self.steps_per_s)
-        _blend(self.play, {name: value for name, value in report.play if isinstance(value, float)})
+        means = {name: value for name, value in report.play if isinstance(value, float)}
+        _blend(self.play, means | report.play.means)
         _blend(self.win_rate, report.play.win_rate)
         for kind, pace in report.play.pace.items():
-            _blend(self.pace.setdefault(kind, {}), dict(pace))
+            _blend(self.pace.setdefault(kind, {}), pace.flat())
 
 
 class TimeShares:

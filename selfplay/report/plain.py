@@ -20,6 +20,7 @@ from envs.files import printable
 from selfplay import console
 from selfplay.appending import Appender
 from selfplay.errors import DiskError, boundary
+from selfplay.report.columns import RATES
 from selfplay.report.metrics import MIRROR, PHASES, Recent, TimeShares
 
 if TYPE_CHECKING:
@@ -203,11 +204,10 @@ def details_line(recent: Recent, time: TimeShares) -> str:
         parts.append(f"return {recent.play['return_mean']:+.2f}")
     if recent.win_rate:
         parts.append(f"wins: {', '.join(f'{name} {share:.0%}' for name, share in sorted(recent.win_rate.items()))}")
-    parts += [
-        f"{kind} games: {pace['finished']:.0%} finished, {pace['stocks_per_minute']:.2f} stocks and "
-        f"{pace['damage_per_minute']:.0f}% damage a minute, {pace['seconds_without_hit']:.0f} s without a hit"
-        for kind, pace in sorted(recent.pace.items())
-    ]
+    for kind, pace in sorted(recent.pace.items()):
+        parts.append(
+            f"{kind} games: {', '.join(f'{rate.form.format(pace[rate.name])} {rate.label}' for rate in RATES)}"
+        )
     return f"Details: {'; '.join(parts)}"
 
 

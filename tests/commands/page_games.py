@@ -9,7 +9,6 @@ from envs.melee.arrays import StepOptions
 from envs.melee.bots import NAMES as BOTS
 from envs.melee.browser.game import PageGame
 from envs.melee.controller import NEUTRAL
-from envs.melee.mock import MockMelee
 from envs.melee.tables import CHARACTERS, STAGES
 from envs.rated import ENDED_BY
 from selfplay.commands.play.games import CHECKED, HELD
@@ -31,9 +30,9 @@ def page_game(
 
     It ends at its cap, or is stopped before. ``policy`` is the document of its seat.
     """
-    options = MockMelee(1, bot_skip=4, max_episode_frames=cap)._options()._replace(**options)
+    options = {"frame_skip": 1, "bot_skip": 4, "cap": cap, "ledge_grab_limit": 60, **options}
     ids, stage = [CHARACTERS[character] for character in characters], STAGES[stage]
-    game = PageGame(seed, stage, ids, StepOptions(*options), (-1, -1 if policy else BOTS.index(bot)), delay)
+    game = PageGame(seed, stage, ids, StepOptions(**options), (-1, -1 if policy else BOTS.index(bot)), delay)
     rows, checksums = [], []
     while len(checksums) * CHECKED < min(frames, cap):
         for frame in range(len(checksums) * CHECKED, min((len(checksums) + 1) * CHECKED, frames, cap)):
@@ -57,7 +56,7 @@ def page_game(
         "characters": ids,
         "names": [name, policy["id"] if policy else bot],
         "delay": list(delay),
-        "options": options._asdict(),
+        "options": options,
         "seats": [{"kind": "person"}, policy or {"kind": "bot", "name": bot}],
         "frames": min(frames, cap),
         "held": base64.b64encode(np.array(rows, HELD).tobytes()).decode(),

@@ -1,16 +1,20 @@
 import numpy as np
 import pytest
 
+from envs.errors import UnknownNameError
 from envs.melee.actions import REBIRTH_WAIT
 from envs.melee.reward import reward_terms
+from envs.melee.reward_weights import RewardWeights
 from envs.melee.state import PLAYER, records
 from tests.envs.play import hands_off, make, some_actions, throw_out
 
+WEIGHTS = RewardWeights.of({"stock": 1.0, "damage": 0.01})
+
 
 def terms(before, after, my_damage=0.0, other_damage=0.0):
-    players = records(PLAYER, 2)
-    players["stocks"] = after
-    return reward_terms(before, players[0], players[1], my_damage, other_damage, 1.0, 0.01)
+    stocks = (before[1] - after[1]) - (before[0] - after[0])
+    found = reward_terms(WEIGHTS, 1, records(PLAYER, 1)[0], float(stocks), my_damage - other_damage, 0, 0.0)
+    return found.stock, found.damage
 
 
 @pytest.mark.parametrize(
@@ -39,13 +43,18 @@ def test_a_lost_stock_is_paid_once(seat, reward):
 
 
 def test_weights_are_the_caller_s():
-    game = make(1, reward_stock=3.0)
+    game = make(1, rewards={"stock": 3})
     throw_out(game, 0)
     assert hands_off(game).reward[0].tolist() == [-3.0, 3.0]
 
 
+def test_an_unknown_weight_is_refused_with_those_that_exist():
+    with pytest.raises(UnknownNameError, match="unknown reward 'stok'; did you mean 'stock'"):
+        make(1, rewards={"stok": 3.0})
+
+
 def test_a_player_pays_while_an_opponent_with_many_percent_lives():
-    game = make(1, lingering=0.6, lingering_from=100.0)
+    game = make(1, rewards={"lingering": 0.6, "lingering_from": 100.0})
     game.state.players["percent"][0] = 150.0, 100.0
     assert hands_off(game).reward[0] == pytest.approx([0.0, -0.005])
     throw_out(game, 0)
@@ -54,7 +63,7 @@ def test_a_player_pays_while_an_opponent_with_many_percent_lives():
 
 
 def test_both_seats_pay_for_stalling():
-    game = make(1, stalling=0.6, stalling_after=2.0)
+    game = make(1, rewards={"stalling": 0.6, "stalling_after": 2.0})
     paid = np.array([hands_off(game).reward[0].copy() for _ in range(180)])
     assert not paid[:120].any()
     assert paid[120:].sum(0) == pytest.approx([-0.6, -0.6])
@@ -69,10 +78,10 @@ def test_both_seats_pay_for_stalling():
 
 
 def test_a_self_destruct_costs_more_than_a_stock():
-    game = make(1, self_destruct=3.0)
+    game = make(1, rewards={"self_destruct": 3.0})
     throw_out(game, 0)
     assert hands_off(game).reward[0].tolist() == [-8.0, 5.0]
-    hit = make(1, self_destruct=3.0)
+    hit = make(1, rewards={"self_destruct": 3.0})
     throw_out(hit, 0)
     hit.memory["last_hit_by_frames"][0, 0] = 10
     assert hands_off(hit).reward[0].tolist() == [-5.0, 5.0]
@@ -80,7 +89,8 @@ def test_a_self_destruct_costs_more_than_a_stock():
 
 def test_two_players_that_help_each_other_gain_nothing():
     """Whatever both do, hitting each other in turn or waiting, they never gain together; they lose by waiting."""
-    game = make(16, stage="battlefield", stalling=0.5, stalling_after=1.0, lingering=0.5, self_destruct=1.0)
+    costs = {"stalling": 0.5, "stalling_after": 1.0, "lingering": 0.5, "self_destruct": 1.0}
+    game = make(16, stage="battlefield", rewards=costs)
     together, damage = np.zeros(16), 0.0
     for actions in np.repeat(some_actions(300, 16), 4, axis=0):
         batch = game.step(actions)
@@ -93,7 +103,7 @@ def test_two_players_that_help_each_other_gain_nothing():
 
 
 def test_rewards_sum_to_zero_and_to_their_breakdown():
-    game = make(16, max_episode_frames=600, reward_damage=0.5, stage="battlefield")
+    game = make(16, max_episode_frames=600, rewards={"damage": 0.5}, stage="battlefield")
     total, damage = np.zeros((16, 2)), 0.0
     for actions in np.repeat(some_actions(300, 16), 4, axis=0):
         batch = game.step(actions)

@@ -70,8 +70,11 @@ def test_summary_by_hand(collected):
     second = part(collected, [episode("gen_3", 0.5, stocks=0), episode("current", 0.5)], {"gen_3": 1, "current": 3})
     found = summarise([first, second])
     assert found == Play(
-        episodes=4, return_mean=2.25, episode_length=525.0, decisive_share=0.5, draws=2, stocks=1.5, stocks_taken=4.0,
-        damage=300.0, damage_taken=200.0, self_destructs=1.0, win_rate={"gen_3": 0.5, "rusher": 0.5},
+        episodes=4, return_mean=2.25, episode_length=525.0, decisive_share=0.5, draws=2,
+        means={
+            "stocks": 1.5, "stocks_taken": 4.0, "damage": 300.0, "damage_taken": 200.0, "self_destructs": 1.0,
+        },
+        win_rate={"gen_3": 0.5, "rusher": 0.5},
         reward_terms={"stock": 1.25, "damage": 1.0},
         pace={
             "mirror": pace(1),
@@ -84,14 +87,13 @@ def test_summary_by_hand(collected):
 
 
 def pace(games, minutes=1 / 6, finished=0.0, stocks=18.0, damage=1500.0, without_hit=2.0):
-    return Pace(
-        games=games,
-        minutes=minutes,
-        finished=finished,
-        stocks_per_minute=stocks,
-        damage_per_minute=damage,
-        seconds_without_hit=without_hit,
-    )
+    rates = {
+        "finished": finished,
+        "stocks_per_minute": stocks,
+        "damage_per_minute": damage,
+        "seconds_without_hit": without_hit,
+    }
+    return Pace(games=games, minutes=minutes, rates=rates)
 
 
 def test_the_pace_of_fights_is_of_both_players_and_weighs_by_time(collected):

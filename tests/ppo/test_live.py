@@ -231,7 +231,7 @@ def test_rating_games_are_played_in_emulators_of_their_own(emulators, tmp_path, 
     assert set(emulators.process_mb) == {99}
     assert "Elo Leaderboard" in text
     opened = [options for _, options, _ in emulators.opened]
-    training = [options for options in opened if "reward_stock" in options]
+    training = [options for options in opened if "rewards" in options]
     rating = [options for options in opened if options not in training]
     assert {options["slot"] for options in training} == set(range(GAMES))
     assert {options["slot"] for options in rating} <= set(range(GAMES, 2 * GAMES))

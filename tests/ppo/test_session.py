@@ -57,7 +57,7 @@ def test_options_make_the_game_that_the_flags_ask_for():
     )
     options = made.game_options(7)
     assert options["characters"] == ["fox", "mewtwo"]
-    assert (options["reward_stock"], options["reward_damage"]) == (2.0, 0.5)
+    assert (options["rewards"]["stock"], options["rewards"]["damage"]) == (2.0, 0.5)
     game = MockMelee(**options)
     assert (game.num_games, game.frame_skip, game.max_episode_frames) == (7, 3, 99)
 

@@ -18,10 +18,7 @@ UPDATE = UpdateMetrics(
 PACE = Pace(
     games=4,
     minutes=8.0,
-    finished=0.25,
-    stocks_per_minute=0.75,
-    damage_per_minute=40.0,
-    seconds_without_hit=21.0,
+    rates={"finished": 0.25, "stocks_per_minute": 0.75, "damage_per_minute": 40.0, "seconds_without_hit": 21.0},
 )
 PLAY = Play(
     episodes=10,
@@ -40,6 +37,11 @@ SCORES = tuple(
         ("all_rounder", 16, 0.0, 0.0, 0.17), ("rusher", 24, 0.61, 0.43, 0.79), ("walker", 16, 0.97, 0.79, 1.0)
     )
 )  # fmt: skip
+
+
+def finished(share):
+    """``PACE`` with another share of finished games."""
+    return PACE.model_copy(update={"rates": {**PACE.rates, "finished": share}})
 
 
 def rating(iteration=3, elo=1555.0):

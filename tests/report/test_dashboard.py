@@ -9,7 +9,7 @@ from selfplay.report.listing import Listing, arranged
 from selfplay.report.metrics import Play
 from selfplay.report.outputs import reporters
 from selfplay.report.plain import PlainReporter
-from tests.report.make import PACE, PLAY, rating, report
+from tests.report.make import PACE, PLAY, finished, rating, report
 
 
 class Screen:
@@ -146,7 +146,7 @@ def test_listings_go_side_by_side_then_below_then_lose_rows():
 
 def test_shows_how_fights_end_by_kind_of_opponent():
     screen = Screen(200)
-    pace = {kind: PACE.model_copy(update={"finished": share}) for kind, share in (("scripted", 0.9), ("mirror", 0.1))}
+    pace = {kind: finished(share) for kind, share in (("scripted", 0.9), ("mirror", 0.1))}
     screen.reporter.header([])
     screen.reporter.iteration(report(3, play=PLAY.model_copy(update={"pace": pace})))
     lines = screen.final().splitlines()

@@ -33,14 +33,8 @@ def update(**changes):
 
 def mirror(games=1, finished=0.0, stocks=0.2, kind="mirror"):
     """Fights of one kind that ended in an iteration, two minutes each."""
-    pace = Pace(
-        games=games,
-        minutes=2.0 * games,
-        finished=finished,
-        stocks_per_minute=stocks,
-        damage_per_minute=20.0,
-        seconds_without_hit=30.0,
-    )
+    rates = {"finished": finished, "stocks_per_minute": stocks, "damage_per_minute": 20.0, "seconds_without_hit": 30.0}
+    pace = Pace(games=games, minutes=2.0 * games, rates=rates)
     return {"play": Play(pace={kind: pace})}
 
 

@@ -2,10 +2,10 @@ import pytest
 from pydantic import ValidationError
 
 from selfplay.report.metrics import NEW, Play, Recent
-from tests.report.make import PACE, PLAY, rating, report
+from tests.report.make import PACE, PLAY, finished, rating, report
 from tests.report.talks import dialogue_report
 
-FASTER = PACE.model_copy(update={"finished": 0.75})
+FASTER = finished(0.75)
 
 
 def test_flat_has_every_figure_under_its_tag():

@@ -90,7 +90,7 @@ def test_an_open_end_of_an_interval_is_open_everywhere(ends, words):
 def test_details_are_for_verbose_runs():
     details = (
         "Details: time: collect 25%, update 50%, rate 25%, save 0%; return +1.50; wins: random 75%; mirror games: "
-        "25% finished, 0.75 stocks and 40% damage a minute, 21 s without a hit"
+        "25% finished, 0.75 stocks/min, 40% damage/min, 21 s without hit"
     )
     assert written(1, 1, 0, verbose=True)[-1] == f"[03:05:05]   {details}"
     assert not any("Details" in line for line in written(1, 1, 0))

@@ -47,8 +47,8 @@ def test_the_pace_of_quarters_weighs_by_time(tmp_path):
         for step, minutes, stocks in [(10, 1.0, 1.0), (20, 3.0, 2.0), (60, 1.0, 3.0), (100, 1.0, 4.0)]
     ]  # fmt: skip
     run.metrics.write_text("".join(json.dumps(row) + "\n" for row in [{"total_steps": 5}, *rows]))
-    assert [quarter.stocks_per_minute for quarter in quarters(run)] == [1.75, 3.0, 4.0]
-    assert quarters(run)[0].finished == 0.5
+    assert [quarter.rates["stocks_per_minute"] for quarter in quarters(run)] == [1.75, 3.0, 4.0]
+    assert quarters(run)[0].rates["finished"] == 0.5
 
 
 @pytest.mark.parametrize(

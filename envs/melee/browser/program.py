@@ -35,7 +35,7 @@ def mock_program() -> Program:
             Entry("observe", observe_game, (0, "games", "tables", "out.obs")),
         ),
         values={
-            "options": StepOptions(1, 1, 1, 0.0, 0.0, 0.0, 0, 0.0, 0.0, 0.0, 0),
+            "options": StepOptions(frame_skip=1, bot_skip=1, cap=1, ledge_grab_limit=0),
             "actions": np.zeros((*shape, ACTION_SPEC.width), np.int8),
             "acts": np.zeros(shape, np.bool_),
             "games": games,

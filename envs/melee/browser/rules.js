@@ -48,14 +48,15 @@ export class Rules {
   /**
    * Begin a game.
    *
-   * seed: BigInt. characters: Melee's internal ids of both seats. stage: its id. options: every field of StepOptions.
-   * bots: the scripted player of each seat, -1 none. delay: frames from seeing to acting.
+   * seed: BigInt. characters: Melee's internal ids of both seats. stage: its id. options: the fields of StepOptions; weights of
+   * the reward that `options.rewards` does not name are 0. bots: the scripted player of each seat, -1 none. delay: frames from seeing to acting.
    */
   start({ seed, characters, stage, options, bots = [-1, -1], delay = [0, 0] }) {
     this.#check(characters, stage, options, delay);
     for (const path of Object.keys(this.layout.values)) {
-      if (path.startsWith("games.")) this.bytes(path).fill(0);
-      if (path.startsWith("options.")) this.set(options[path.slice("options.".length)], path);
+      const [group, name, weight] = path.split(".");
+      if (group === "games") this.bytes(path).fill(0);
+      if (group === "options") this.set(weight ? (options.rewards?.[weight] ?? 0) : options[name], path);
     }
     this.set(seed & (2n ** 62n - 1n), "games.episode", 0, "seed");
     this.set(stage, "games.game", 0, "stage");

@@ -7,8 +7,6 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from envs.melee.arrays import StepOptions
-from envs.melee.state import FPS
 from envs.melee.tables import STAGES
 from envs.registry import find_character, find_game
 from selfplay.commands.play.home import LONGEST, Home, check_choices
@@ -123,10 +121,10 @@ def write_play_pages(
     return pages
 
 
-def step_options(cap: int, ledge_grab_limit: int) -> StepOptions:
-    """Options of a game without rewards, which no player of a page sees."""
+def step_options(cap: int, ledge_grab_limit: int) -> dict[str, int]:
+    """``StepOptions`` of a game whose steps are frames, without rewards, which no player of a page sees."""
     bot_skip = next(iter(find_game(MOCK).rated.players.values())).frame_skip
-    return StepOptions(1, bot_skip, cap, 0.0, 0.0, 0.0, 2 * FPS, 0.0, 0.0, 0.0, ledge_grab_limit)
+    return {"frame_skip": 1, "bot_skip": bot_skip, "cap": cap, "ledge_grab_limit": ledge_grab_limit}
 
 
 Ratings = Mapping[str, tuple[float, tuple[float | None, float | None]]]

@@ -68,18 +68,11 @@ class _Document(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):
 
 
 class Options(_Document):
-    """``StepOptions`` of a game whose steps are frames."""
+    """``StepOptions`` of a game whose steps are frames, without rewards."""
 
     frame_skip: Literal[1]
     bot_skip: Annotated[int, Field(ge=1, le=3600)]
     cap: Annotated[int, Field(ge=1, le=10 * TIMER)]
-    reward_stock: Number
-    reward_damage: Number
-    stalling_cost: Number
-    stalling_frames: Count
-    self_destruct_cost: Number
-    lingering_cost: Number
-    lingering_from: Number
     ledge_grab_limit: Count
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from selfplay.league.records import generation_number
-from selfplay.report.metrics import PHASES
+from selfplay.report.columns import MEANS, RATES
+from selfplay.report.metrics import MIRROR, PHASES
 
 if TYPE_CHECKING:
     from selfplay.league.leaderboard import Leaderboard, LeaderboardAnalysis
@@ -42,8 +43,8 @@ _PLAY: Final = {
     "charts/steps_per_s": "Steps a second",
     "play/episode_length": "Length of an episode, {unit}",
     "play/decisive_share": "Episodes with a winner, share",
-    "finished/mirror": "Finished mirror games, share",
-    "stocks_per_minute/mirror": "Stocks a minute in mirror games, a player",
+    **{f"play/{column.name}": column.chart for column in MEANS if column.chart},
+    **{f"{rate.name}/{MIRROR}": rate.chart for rate in RATES if rate.chart},
 }
 
 

@@ -12,7 +12,7 @@ import html
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib import resources
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +26,6 @@ from envs.melee.tables import CHARACTERS, STAGES
 from selfplay.report.fight.page import little_endian, player
 from selfplay.report.play_page import NAME_LETTERS
 from selfplay.report.standalone_page import read, read_modules, standalone_page
-
-if TYPE_CHECKING:
-    from envs.melee.arrays import StepOptions
 
 VERSION: Final = 1
 STYLES: Final = ("controls.css", "play.css")
@@ -71,7 +68,7 @@ class PlayContent:
     characters: Sequence[str]
     stages: Sequence[str]
     opponents: Sequence[Opponent]
-    options: StepOptions  # of all games; their frame skip is 1
+    options: Mapping[str, int]  # of all games, see ``step_options``
     policy_script: str  # the modules of ``selfplay.policy.browser`` as parts of one script
     defaults: Mapping[str, Any] = field(default_factory=dict)  # initial choices, see ``view/choices.js``
     rated: Mapping[str, Any] | None = None  # the choices of games that count for ratings; None: none do
@@ -125,7 +122,7 @@ def game_data(content: PlayContent) -> dict[str, Any]:
             {"id": number, "name": name, "label": facts["stages"][number]["stage"]} for name, number in stages.items()
         ],
         "opponents": [_opponent(opponent) for opponent in content.opponents],
-        "options": content.options._replace(frame_skip=1)._asdict(),
+        "options": dict(content.options),
         "defaults": dict(content.defaults),
         "rated": content.rated,
         "server": content.server,

@@ -22,7 +22,7 @@ from selfplay.policy.recurrent_state import RecurrentState
 from selfplay.runner.counter_rng import keys_of
 from selfplay.runner.match import Contender, Rules, game_options, play, play_in
 from tests.envs.melee.browser import test_live_film as films
-from tests.envs.melee.browser.recording import arrays_of
+from tests.envs.melee.browser.recording import arrays_of, options_of
 from tests.policy.browser.test_browser_policy import HERE, MODULES
 from tests.support.node import gather, needs_node, run_node
 
@@ -85,7 +85,7 @@ def fight_in_node(folder, game, matchup, policies, options):
             "stage": STAGES[STAGE],
             "bots": game.bots[0].tolist(),
             "delay": options["delay"][0],
-            "options": game._options()._replace(frame_skip=1)._asdict(),
+            "options": options_of(game, frame_skip=1),
         },
         "seats": [None, None],
         "parts": [name for name, _ in game.parts],

@@ -33,7 +33,7 @@ def games(tmp_path_factory):
         "characters": [character, character],
         "names": ["Ann", untrained.label],
         "delay": [0, 0],
-        "options": step_options(14_400, 60)._asdict(),
+        "options": step_options(14_400, 60),
     }
     description = {"description": untrained.description, "weights": "weights"}
     opponent = {"kind": "policy", "skip": untrained.frame_skip, "temperature": 1.0, **description}

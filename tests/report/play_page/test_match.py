@@ -13,7 +13,6 @@ from envs.melee.browser.figures import move_tables
 from envs.melee.browser.scene import scene_facts
 from envs.melee.controller import CENTRE, NEUTRAL, mirror
 from envs.melee.drawing.openings import opening_facts
-from envs.melee.mock import MockMelee
 from envs.melee.tables import CHARACTERS, STAGES
 from scripts.studies.play_style.openings import kill_percents, openings
 from selfplay import load_policy
@@ -54,7 +53,7 @@ def game(name, seats, stage="battlefield", characters=("fox", "marth"), delay=(0
             "characters": [CHARACTERS[character] for character in characters],
             "names": ["Ada", "the other"],
             "delay": delay,
-            "options": MockMelee(1, bot_skip=4, max_episode_frames=CAP)._options()._asdict(),
+            "options": {"frame_skip": 1, "bot_skip": 4, "cap": CAP, "ledge_grab_limit": 60},
         },
     }
 

@@ -27,7 +27,7 @@ export class Match {
    *
    * rules: loaded `Rules`. facts: of scene_facts in envs/melee/browser/scene.py. tables: of `LiveFilm`.
    * setup: `version` of the rules, `seed` (BigInt), `stage` and `characters` (Melee's ids), `names`, `delay` in frames
-   * by seat, `options` (the fields of StepOptions, with a frame skip of 1).
+   * by seat, `options` (the fields of StepOptions without `rewards`, with a frame skip of 1).
    * seats: of each { kind: "person" }, { kind: "bot", bot, name } (its number and its name in the rules) or
    * { kind: "policy", seat, skip, temperature, id, weights_hash }, where seat is one of `Policy` or has the same
    * `begin`, `decide` (which may be async) and `value`.

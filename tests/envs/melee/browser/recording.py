@@ -28,7 +28,7 @@ def record(number, frames, without=(), **chosen):
     rng = np.random.default_rng(number)
     how = settings(number, rng) | chosen
     options = {name: how[name] for name in ("characters", "stage", "frame_skip", "max_episode_frames", "bot_skip")}
-    game = MockMelee(1, delay=LINE - how["frame_skip"], **options, **how["rewards"])
+    game = MockMelee(1, delay=LINE - how["frame_skip"], **options, rewards=how["rewards"])
     game._games.delay[0] = how["delay"]
     game.bots[0] = how["bots"]
     game.reset(np.array([number], np.uint64))
@@ -45,7 +45,7 @@ def record(number, frames, without=(), **chosen):
             "stage": STAGES[how["stage"]],
             "bots": how["bots"],
             "delay": how["delay"],
-            "options": game._options()._asdict(),
+            "options": options_of(game),
         },
     }
     head = json.dumps(header).encode()
@@ -55,6 +55,12 @@ def record(number, frames, without=(), **chosen):
         game.step(actions[None], acts[None])
         out += [actions.tobytes(), acts.tobytes(), *(array.tobytes() for array in raw)]
     return b"".join(out)
+
+
+def options_of(game, **changed):
+    """``StepOptions`` of a game as the page's rules take them."""
+    options = game._options()._replace(**changed)
+    return options._asdict() | {"rewards": options.rewards._asdict()}
 
 
 def settings(number, rng):
