@@ -11,7 +11,7 @@ NAME: Final = "selfplay-arena"
 """On the package index, ``selfplay`` is another project."""
 CHECKOUT: Final = Path(__file__).resolve().parents[1] / "pyproject.toml"
 """There in a checkout; an installed package has its metadata only."""
-EXTRAS: Final = ("dialogue", "dolphin", "export", "pettingzoo", "ray", "video")
+EXTRAS: Final = ("dialogue", "dolphin", "export", "pettingzoo", "ray")
 """Families of packages that are loaded only where they are used."""
 _EXTRA: Final = re.compile(r"extra == (['\"])(?P<name>[\w-]+)\1")
 

@@ -13,8 +13,7 @@ from envs.errors import LONGEST_LINE, shortened
 from envs.files import printable
 from envs.plugins import allow
 from selfplay import verbs
-from selfplay.config.program import unknown_name
-from selfplay.config.words import by_word, meant
+from selfplay.config.words import by_word, meant, unknown_name
 from selfplay.errors import ConfigError
 
 

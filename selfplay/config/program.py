@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from pydantic import ValidationError
 
-from envs.spelling import nearest
 from selfplay.config.base import PARTIAL, Group
 from selfplay.config.options import Option, flag_of, paths, shown, value_of
-from selfplay.config.words import setting_meant
+from selfplay.config.words import check_name, setting_meant, unknown_name
 from selfplay.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -147,18 +146,3 @@ def _plain(program: Program[Settings], problem: ErrorDetails) -> str:
     if problem["type"] in SENTENCES:
         message = SENTENCES[problem["type"]].format_map({name: shown(bound) for name, bound in bounds.items()})
     return f"{flag} {value}: {message[0].lower()}{message[1:]}"
-
-
-def check_name(flag: str, name: str | None, valid: Sequence[str]) -> None:
-    """Refuse a name that is not one of those, with the nearest.
-
-    Raises:
-        ConfigError: it is none; None passes.
-    """
-    if name is not None and name not in valid:
-        raise ConfigError(unknown_name(flag, name, valid))
-
-
-def unknown_name(flag: str, name: str, valid: Sequence[str]) -> str:
-    near = nearest(name, valid)
-    return f"{flag} {name}: unknown{f', did you mean {near}?' if near else ''} (valid: {', '.join(valid)})"

@@ -17,7 +17,8 @@ from selfplay.config.dialogue import DialogueConfig
 from selfplay.config.imitation import ImitationConfig
 from selfplay.config.options import flag_of
 from selfplay.config.ppo import OPTIONS, RANDOM, Config, RunConfig
-from selfplay.config.program import Invocation, Program, check_name
+from selfplay.config.program import Invocation, Program
+from selfplay.config.words import check_name
 from selfplay.errors import ConfigError
 from selfplay.league.modes import MODES
 from selfplay.runner.chaos import FORCED, parse_plan

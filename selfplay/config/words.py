@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from envs.spelling import nearest, plain
+from selfplay.errors import ConfigError
 
 FOLDERS: Final = ("--checkpoint", "--out", "--folder")
 WORDS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -88,3 +89,18 @@ def setting_meant(path: str, settings: Collection[str], flags: Mapping[str, str]
     by_name = [SETTINGS[name]] if SETTINGS.get(name) in settings else []
     found = next(iter((*same, *by_word, *by_name)), None) or nearest(path, settings)
     return "" if found is None else f", did you mean {found}?"
+
+
+def check_name(flag: str, name: str | None, valid: Sequence[str]) -> None:
+    """Refuse a name that is not one of those, with the nearest.
+
+    Raises:
+        ConfigError: it is none; None passes.
+    """
+    if name is not None and name not in valid:
+        raise ConfigError(unknown_name(flag, name, valid))
+
+
+def unknown_name(flag: str, name: str, valid: Sequence[str]) -> str:
+    near = nearest(name, valid)
+    return f"{flag} {name}: unknown{f', did you mean {near}?' if near else ''} (valid: {', '.join(valid)})"

@@ -10,7 +10,7 @@ from selfplay.policy.compiled_heads import LANES
 from selfplay.policy.heads import NEVER, Heads, logprob_entropy, masked, probabilities, sample
 from selfplay.policy.policy import Policy
 from tests.learner.batches import learned
-from tests.policy.networks import network
+from tests.policy.networks import network, policy_meta
 
 HEADS = Heads(2, (3, 3, 2))
 
@@ -91,7 +91,7 @@ def test_rows_of_a_batch_keep_their_masks():
 
 
 def test_a_policy_acts_within_the_mask():
-    policy = Policy(None, network())
+    policy = Policy(policy_meta(), network())
     obs = np.zeros((500, 4), np.float32)
     legal = mask("00 001 010 10").expand(500, -1).numpy()
     assert np.unique(policy.act(obs, torch.Generator(), legal), axis=0).tolist() == [[0, 0, 2, 1, 0]]

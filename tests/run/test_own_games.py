@@ -11,10 +11,10 @@ from envs.errors import GameError
 from envs.plugins import allow
 from selfplay.checkpoint import RunDir, load_latest_learner
 from selfplay.checkpoint.generations import read_policy_meta
+from selfplay.cli.ppo import parse
 from selfplay.commands.exploit import exploit
 from selfplay.commands.export import described
 from selfplay.commands.leaderboard_page import write_run
-from selfplay.config.ppo_cli import parse
 from selfplay.errors import ConfigError
 from selfplay.evaluation.evaluate import evaluate
 from selfplay.evaluation.players import contenders, home_rules

@@ -36,7 +36,7 @@ def test_a_run_of_words_is_rated_and_shown_in_every_form(spoken, tmp_path):
     assert "Mean reward of the row's player" in shown.stdout
     assert "reward_with_random" in run("leaderboard", spoken, "--csv", cwd=tmp_path).stdout
     board = json.loads(run("leaderboard", spoken, "--json", cwd=tmp_path).stdout)
-    assert board["kind"] == "words"
+    assert not board["external"]
     page = run("leaderboard", spoken, "--html", "page.html", cwd=tmp_path)
     assert page.returncode == 0, page.stderr
     assert "a secret thought" in (tmp_path / "page.html").read_text()

@@ -48,8 +48,9 @@ export class Rules {
   /**
    * Begin a game.
    *
-   * seed: BigInt. characters: Melee's internal ids of both seats. stage: its id. options: the fields of StepOptions; weights of
-   * the reward that `options.rewards` does not name are 0. bots: the scripted player of each seat, -1 none. delay: frames from seeing to acting.
+   * seed: BigInt. characters: Melee's internal ids of both seats. stage: its id. options: the fields of StepOptions;
+   * weights of the reward that `options.rewards` does not name are 0. bots: the scripted player of each seat, -1 none.
+   * delay: frames from seeing to acting.
    */
   start({ seed, characters, stage, options, bots = [-1, -1], delay = [0, 0] }) {
     this.#check(characters, stage, options, delay);

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from selfplay.cli.parser import Parser
 from selfplay.commands.cli import command
-from selfplay.config.program import check_name
+from selfplay.config.words import check_name
 from selfplay.errors import ConfigError
 
 if TYPE_CHECKING:
