@@ -29,12 +29,12 @@ PlayMatches = Callable[
 
 @dataclass(frozen=True, slots=True)
 class RatingSettings:
-    """Characters, rules, anchors and seed of a run's rating games."""
+    """Rules, anchors and seed of a run's rating games; in fights also the characters."""
 
-    characters: tuple[str, str]
     rules: Rules
-    anchors: tuple[str, ...]  # scripted players and shipped policies, the weakest first
-    seed: int
+    anchors: tuple[str, ...] = ()  # scripted players and shipped policies, the weakest first
+    seed: int = 0
+    characters: tuple[str, str] = ("", "")
 
     @property
     def bodies(self) -> tuple[str, str | None]:
@@ -75,7 +75,7 @@ def config_of(run: RunDir) -> Config:
 def settings_of(config: Config) -> RatingSettings:
     game = config.game
     rules = Rules(game.stage, game.max_episode_frames, game=game.type, ledge_grab_limit=game.ledge_grab_limit)
-    scripted = RatingSettings(game.characters, rules, game.entry.ladder, config.run.seed)
+    scripted = RatingSettings(rules, game.entry.ladder, config.run.seed, game.characters)
     found = find_table(scripted.settings)
     return scripted if found is None else replace(scripted, anchors=found[0].by_strength())
 

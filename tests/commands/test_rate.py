@@ -18,7 +18,9 @@ from selfplay.ppo.rating import RatingSettings, config_of, settings_of
 from selfplay.runner.match import Contender, Rules, play
 from tests.run.runs import CAP, train
 
-SETTINGS = RatingSettings(("mewtwo", "mewtwo"), Rules(max_episode_frames=300), ("random", "walker", "rusher"), seed=0)
+SETTINGS = RatingSettings(
+    Rules(max_episode_frames=300), ("random", "walker", "rusher"), characters=("mewtwo", "mewtwo")
+)
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +117,7 @@ def test_the_main_jobs_have_a_table(arguments):
 
 
 def test_players_of_solved_games_are_rated_by_the_same_code():
-    attacks = RatingSettings(("none", "none"), Rules(game="mixup"), ("random", "attack", "shield", "grab"), seed=0)
+    attacks = RatingSettings(Rules(game="mixup"), ("random", "attack", "shield", "grab"))
     table = calibrate(attacks, games=40)
     ring = [Matchup(("attack", "grab")), Matchup(("shield", "attack"))]
     results = play(ring, {name: Contender(name) for name in attacks.anchors}, attacks.rules)

@@ -63,7 +63,7 @@ def test_who_is_paid_more_has_won():
 
 @pytest.mark.parametrize(("game", "scripted", "differ"), [("kuhn", "always_bet", True), ("pennies", "heads", False)])
 def test_a_leaderboard_of_wins_says_that_rewards_differ_in_size(game, scripted, differ):
-    rules = RatingSettings(("none", "none"), Rules(game=game), anchors=(), seed=0)
+    rules = RatingSettings(Rules(game=game))
     players = {name: Contender(name) for name in ("random", scripted)}
     matchups = [Matchup(("random", scripted), seed=seed) for seed in range(20)]
     board = build(GameTable.of(play_matchups(matchups, players, rules, 1)))

@@ -25,8 +25,8 @@ from tests.league.pools import series
 from tests.run.policies import save
 
 RULES = Rules(max_episode_frames=120)
-SETTINGS = RatingSettings(("mewtwo", "mewtwo"), RULES, ("random", "rusher"), seed=0)
-BOTH = RatingSettings(("mewtwo", "fox"), RULES, ("random", "rusher"), seed=0)
+SETTINGS = RatingSettings(RULES, ("random", "rusher"), characters=("mewtwo", "mewtwo"))
+BOTH = RatingSettings(RULES, ("random", "rusher"), characters=("mewtwo", "fox"))
 PLAYERS = ("gen_0", "gen_5", "random", "rusher")
 
 

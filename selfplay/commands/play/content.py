@@ -135,7 +135,7 @@ def _ratings(home: Home, characters: tuple[str, str], rules: Rules) -> Ratings:
     if home.run is not None and len(games := run_games(home.run.path)):
         board = analyse(games, run=home.run.path).board
         return {row.policy: (row.elo, row.ends or (None, None)) for row in board.rows}
-    settings = RatingSettings(characters, rules, anchors=(), seed=0).settings
+    settings = RatingSettings(rules, characters=characters).settings
     found = find_table(settings, None if home.run is None else home.run.path)
     if found is None:
         return {}
