@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
+from dataclasses import asdict
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal, Self
@@ -147,10 +148,7 @@ def line_of(played: Played, replica: int, settings: FileSettings, chat: Chat) ->
         game=settings.game,
         rules=settings.rules,
         game_state=played.record,
-        turns=tuple(
-            TurnLine(seat=_seat(turn.seat), text=turn.text, private=turn.private, kind=turn.kind, error=turn.error)
-            for turn in played.turns
-        ),
+        turns=tuple(TurnLine(**asdict(turn)) for turn in played.turns),
         told=played.read,
         outcome=OutcomeLine(
             reason=outcome.reason,
