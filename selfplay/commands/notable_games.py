@@ -75,12 +75,7 @@ def _is_fight(game: GameRecord) -> bool:
 
 
 def notable(games: Sequence[GameRecord], ratings: Ratings) -> list[list[Notable]]:
-    """For each kind its games, the most notable first, at most ``DEPTH`` of them.
-
-    Args:
-        games: from ``rated``.
-        ratings: of the players, for what was expected.
-    """
+    """For each kind its games of ``rated``, the most notable first, at most ``DEPTH`` of them."""
     elo = dict(zip(ratings.players, ratings.elo.tolist(), strict=True))
     judged = [_Judged.of(game, elo) for game in games]
     chosen = []

@@ -62,14 +62,8 @@ def match_player_of(
 ) -> MatchPlayer:
     """Return what plays rating games of the game that a run trained in. Blocks.
 
-    Args:
-        config: of the run.
-        run: its folder.
-        notice: called with a line on what goes wrong there.
-        given: what the user named that is started, by dotted name.
-
-    Raises:
-        ConfigError: it is a real game, and what it needs is not here any more, or was not named by the user.
+    ``given`` has what the user named that is started, by dotted name. ConfigError for a real game if that is missing,
+    or was not named by the user.
     """
     given = given or {}
     if not (game := config.game.entry).real_time:
@@ -107,18 +101,9 @@ def round_robin(
     at_once: int,
     notice: Callable[[str], object],
 ) -> AnchorTable:
-    """Let every two scripted players meet ``games`` times and rate them. Blocks.
+    """Let every two scripted players meet ``games`` times, at least once a matchup, and rate them. Blocks.
 
-    Args:
-        settings: What decides which games are rated together.
-        games: Of a pair.
-        seed: Of the games.
-        play_some: Plays some matchups.
-        at_once: How many it is given.
-        notice: Called with a line on the progress.
-
-    Raises:
-        ConfigError: fewer games than one matchup has.
+    ``play_some`` plays ``at_once`` matchups, and ``notice`` is called with a line on the progress.
     """
     if games < settings.games_each:
         raise ConfigError(f"--games {games}: a pair needs at least {settings.games_each}, from both seats")

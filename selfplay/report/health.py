@@ -76,11 +76,9 @@ class HealthMonitor:
 
 
 class Health(HealthMonitor):
-    """Watches a PPO run.
+    """Watches a PPO run by ``RULES`` and those of ``GAME_RULES`` that the game asks for, None: all.
 
-    Args:
-        of_game: names of the rules in ``GAME_RULES`` that the game asks for. In some games low entropy, many draws and
-            an unpredictable value are normal.
+    In some games low entropy, many draws and an unpredictable value are normal.
     """
 
     def __init__(self, of_game: Collection[str] | None = None) -> None:
