@@ -19,12 +19,7 @@ if TYPE_CHECKING:
 
 
 def rated_game(run: RunDir, match: str) -> GameRecord:
-    """The game in the run's ledger with this match id, or the only one whose id starts with it.
-
-    Raises:
-        ConfigError: there is none, or several.
-        LeagueError: the ledger cannot be read.
-    """
+    """The game in the run's ledger with this match id, or the only one whose id starts with it; else ConfigError."""
     if not run.ledger.is_file():
         raise ConfigError(f"{run.path} has no rating games; train it with --track-elo")
     found = [game for game in read_records(run.ledger) if game.match.startswith(match)] if match else []

@@ -62,8 +62,8 @@ def match_player_of(
 ) -> MatchPlayer:
     """Return what plays rating games of the game that a run trained in. Blocks.
 
-    ``given`` has what the user named that is started, by dotted name. ConfigError for a real game if that is missing,
-    or was not named by the user.
+    ``given`` has what the user named that is started, by dotted name. ConfigError if a real game lacks what it needs,
+    or the user did not name that.
     """
     given = given or {}
     if not (game := config.game.entry).real_time:
@@ -101,9 +101,9 @@ def round_robin(
     at_once: int,
     notice: Callable[[str], object],
 ) -> AnchorTable:
-    """Let every two scripted players meet ``games`` times, at least once a matchup, and rate them. Blocks.
+    """Let every two scripted players meet ``games`` times and rate them. Blocks.
 
-    ``play_some`` plays ``at_once`` matchups, and ``notice`` is called with a line on the progress.
+    ``play_some`` is given up to ``at_once`` matchups. ConfigError for fewer games than one matchup has.
     """
     if games < settings.games_each:
         raise ConfigError(f"--games {games}: a pair needs at least {settings.games_each}, from both seats")

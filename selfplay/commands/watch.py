@@ -94,9 +94,6 @@ def opponent_of(run: RunDir, newest: str) -> tuple[str, str]:
 
     If the newest generation has no rated game, the newest with one is used. If it beats no player
     (``Ratings.beaten_by``), the weakest player is returned. Without rated games the result is ``newest`` itself.
-
-    Raises:
-        LeagueError: the ledger cannot be read.
     """
     games = read_games(run.ledger) if run.ledger.is_file() else ()
     found = analyse(games, run=run.path) if games else None

@@ -79,13 +79,9 @@ def game_for(names: Sequence[str], game: str | None = None) -> str:
 
 
 def check_game_type(name: str, own: str, given: str | None) -> None:
-    """Refuse a ``--game-type`` that is not the game of a run, policy or file.
+    """Refuse a ``--game-type`` that is not the game of a run, policy or file, or unknown (GameError).
 
     The mock is valid for policies of any fight.
-
-    Raises:
-        ConfigError: another game.
-        GameError: there is no such game.
     """
     if given is None or given == own:
         return

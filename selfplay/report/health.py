@@ -76,7 +76,7 @@ class HealthMonitor:
 
 
 class Health(HealthMonitor):
-    """Watches a PPO run by ``RULES`` and those of ``GAME_RULES`` that the game asks for, None: all.
+    """Watches a PPO run. ``of_game`` names those of ``GAME_RULES`` that the game asks for; None: all.
 
     In some games low entropy, many draws and an unpredictable value are normal.
     """

@@ -124,7 +124,7 @@ def read_table(path: Path) -> TrainingTable:
 
 
 def check_tables(train: TrainingTable, val: TrainingTable, tokens: int) -> None:
-    """Refuse tables of different games, or of a model whose vocabulary has not so many ``tokens``."""
+    """Refuse tables of different games, or with a token that a vocabulary of so many ``tokens`` lacks."""
     if train.source != val.source:
         raise CorruptError(f"{train.path} and {val.path} were made of different games; convert them again")
     both = train.states & val.states
