@@ -196,11 +196,7 @@ def evaluate(
 
 
 def _name_of(thing: object, what: str) -> str:
-    """``module:attribute`` of a class or function; a name as it is.
-
-    Raises:
-        ConfigError: others could not import it.
-    """
+    """``module:attribute`` of a class or function, ConfigError if others could not import it; a name as it is."""
     if isinstance(thing, str):
         return thing
     module, name = getattr(thing, "__module__", None), getattr(thing, "__qualname__", None)

@@ -14,9 +14,7 @@ from selfplay.errors import DiskError, describe
 class Appender:
     """Appends to a file, of which it must be the only writer.
 
-    Args:
-        descriptor: file descriptor opened for appending; ``close`` closes it.
-        what: name of the file in error messages.
+    ``descriptor`` is open for appending; ``close`` closes it. ``what`` names the file in error messages.
     """
 
     def __init__(self, descriptor: int, what: str) -> None:

@@ -28,8 +28,7 @@ ROOT = Path(__file__).resolve().parents[1]
 def run(verb: str) -> int:
     """Call the program of a verb; its exit code.
 
-    Raises:
-        SystemExit: code 2, and one line that says what to type: Python is too old, or packages are missing.
+    SystemExit with one line that says what to type, if Python is too old or packages are missing.
     """
     require_python()
     if verb != "doctor":  # it lists what is missing
@@ -41,8 +40,7 @@ def run(verb: str) -> int:
 def require_python() -> None:
     """Check the version of Python; must be called before anything else of this project is imported.
 
-    Raises:
-        SystemExit: code 2, and one line that says what to type: Python is too old.
+    SystemExit with code 2, and one line that says what to type, if it is too old.
     """
     if sys.version_info[:2] < OLDEST:
         least, found = (".".join(map(str, version[:3])) for version in (OLDEST, sys.version_info))

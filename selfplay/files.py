@@ -24,13 +24,9 @@ def opened(path: Path, kind: type[SelfPlayError] = CorruptError, *, follow: bool
 
 
 def read_file(path: Path, limit: int, kind: type[SelfPlayError] = CorruptError, *, follow: bool = False) -> bytes:
-    """Read a plain file.
+    """Read a plain file of at most ``limit`` bytes; errors are of type ``kind``.
 
-    Args:
-        path: the file.
-        limit: maximum size in bytes.
-        kind: type of errors.
-        follow: follow links; only for paths given by the user.
+    ``follow`` allows links, only for paths given by the user.
     """
     with _named(path, kind):
         return files.read_plain(path, limit, follow=follow)

@@ -21,11 +21,7 @@ WORKSPACES: Final = (":4096:8", ":16:8")
 
 
 def check_device(name: str) -> None:
-    """Refuse a device that cannot be on this machine, without torch, which takes seconds to load.
-
-    Raises:
-        ConfigError: no name of a device, or one of CUDA on a machine without a driver for it.
-    """
+    """Refuse a device that cannot be on this machine, without torch, which takes seconds to load."""
     if name in ("auto", "cpu"):
         return
     if not re.fullmatch(r"cuda(:\d+)?", name):
@@ -36,11 +32,7 @@ def check_device(name: str) -> None:
 
 
 def pick_device(name: str) -> str:
-    """The torch device behind ``--device``.
-
-    Raises:
-        ConfigError: no such device here; says which there are.
-    """
+    """The torch device behind ``--device``; ConfigError, which says which there are, if it is not one of them."""
     import torch  # here: the rest is asked where torch may be missing
 
     valid = ["cpu", *(f"cuda:{i}" for i in range(torch.cuda.device_count()))]
@@ -55,8 +47,7 @@ def pick_device(name: str) -> str:
 def be_deterministic(device: str) -> None:
     """Have torch compute the same, bit for bit, from the same; before the device is used.
 
-    Raises:
-        ConfigError: the environment asks cuBLAS for a workspace with which it would not.
+    ConfigError if the environment asks cuBLAS for a workspace with which it would not.
     """
     import torch
 

@@ -38,9 +38,6 @@ def check_address_space(cores: int) -> None:
 
     Not all of them fail: OpenBLAS tries forever to allocate its buffers while it is loaded, and holds the lock of the
     interpreter, so that the process neither ends nor reacts to signals.
-
-    Raises:
-        ConfigError: names the limit and what is needed.
     """
     limit, need = resource.getrlimit(resource.RLIMIT_AS)[0], ADDRESSES + max(0, cores - 2) * ADDRESSES_EACH
     if limit != resource.RLIM_INFINITY and limit < need:

@@ -15,15 +15,10 @@ Jobs = queue.SimpleQueue[Callable[[], None] | None]
 
 
 class ThreadPool(Executor):
-    """Runs calls in daemon threads, which start with the first one.
+    """Runs calls in daemon threads, which start with the first one and call ``begin`` first.
 
     ``concurrent.futures.ThreadPoolExecutor`` refuses calls once the main thread has ended, although other threads, such
     as one that trains, go on.
-
-    Args:
-        count: Number of threads.
-        name: Prefix of their names.
-        begin: Called first in each thread.
     """
 
     def __init__(self, count: int, name: str, begin: Callable[[], object] = lambda: None) -> None:

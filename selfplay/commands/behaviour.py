@@ -136,11 +136,7 @@ def mock_games(
     seed: int,
     count: Counter = behaviour,
 ) -> Iterator[NDArray[np.void]]:
-    """Count what a player does in games of the mock in both seats; in both at once if it plays itself. Blocks.
-
-    Raises:
-        ConfigError: fewer than one game.
-    """
+    """Count what a player does in games of the mock in both seats; in both at once if it plays itself. Blocks."""
     pairings = pairings_of([player.id], [opponent.id], games, characters, seed)
     for block in blocks(pairings, rules):
         replays = recorded(block, {player.id: player, opponent.id: opponent}, rules)

@@ -31,11 +31,7 @@ CHUNK: Final = 100  # states between two notices
 
 
 def settings_of(words: Sequence[str]) -> dict[str, Any]:
-    """Settings from NAME=VALUE; values are JSON or else strings.
-
-    Raises:
-        ConfigError: another form.
-    """
+    """Settings from NAME=VALUE, ConfigError for another form; values are JSON or else strings."""
     settings: dict[str, Any] = {}
     for word in words:
         name, equals, value = word.partition("=")

@@ -39,12 +39,7 @@ def inspect_file(path: Path, game_id: str | None, notice: Callable[[str], object
 
 
 def inspect_played(settings: FileSettings, notice: Callable[[str], object]) -> None:
-    """Play one game of a model with itself, and show it. Blocks.
-
-    Raises:
-        ConfigError: no such model.
-        RunnerError: the game failed.
-    """
+    """Play one game of a model with itself, and show it; errors as of ``open_model`` and ``play``. Blocks."""
     model, _ = open_model(settings.config, "cpu", usable_cores(), notice)
     (game,) = play(settings, [1], model, lambda line: None)
     for line in described(game, model.chat.tokenizer):

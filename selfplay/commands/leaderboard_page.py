@@ -36,12 +36,8 @@ def write_run(
 ) -> str:
     """Write the page of a run at once, and again with each game that was played again; a line that says so.
 
-    Args:
-        folder: of the run.
-        study: its ratings.
-        path: of the page.
-        notice: called with a line before each step that takes a while, and with the reasons where no game is shown.
-        play: write a play page for each kept generation of the table, too, into a folder beside the page.
+    ``notice`` is called with a line before each step that takes a while, and with the reasons where no game is shown.
+    With ``play`` each kept generation of the table has a play page, too, in a folder beside the page.
 
     Raises:
         CheckpointError: a generation cannot be loaded.

@@ -19,12 +19,7 @@ if TYPE_CHECKING:
 
 
 def rated_game(run: RunDir, match: str) -> GameRecord:
-    """The game in the run's ledger with this match id, or the only one whose id starts with it.
-
-    Raises:
-        ConfigError: there is none, or several.
-        LeagueError: the ledger cannot be read.
-    """
+    """The game in the run's ledger with this match id, or the only one whose id starts with it; else ConfigError."""
     if not run.ledger.is_file():
         raise ConfigError(f"{run.path} has no rating games; train it with --track-elo")
     found = [game for game in read_records(run.ledger) if game.match.startswith(match)] if match else []
@@ -75,12 +70,7 @@ def _is_fight(game: GameRecord) -> bool:
 
 
 def notable(games: Sequence[GameRecord], ratings: Ratings) -> list[list[Notable]]:
-    """For each kind its games, the most notable first, at most ``DEPTH`` of them.
-
-    Args:
-        games: from ``rated``.
-        ratings: of the players, for what was expected.
-    """
+    """For each kind its games of ``rated``, the most notable first, at most ``DEPTH`` of them."""
     elo = dict(zip(ratings.players, ratings.elo.tolist(), strict=True))
     judged = [_Judged.of(game, elo) for game in games]
     chosen = []

@@ -62,14 +62,8 @@ def match_player_of(
 ) -> MatchPlayer:
     """Return what plays rating games of the game that a run trained in. Blocks.
 
-    Args:
-        config: of the run.
-        run: its folder.
-        notice: called with a line on what goes wrong there.
-        given: what the user named that is started, by dotted name.
-
-    Raises:
-        ConfigError: it is a real game, and what it needs is not here any more, or was not named by the user.
+    ``given`` has what the user named that is started, by dotted name. ConfigError if a real game lacks what it needs,
+    or the user did not name that.
     """
     given = given or {}
     if not (game := config.game.entry).real_time:
@@ -109,16 +103,7 @@ def round_robin(
 ) -> AnchorTable:
     """Let every two scripted players meet ``games`` times and rate them. Blocks.
 
-    Args:
-        settings: What decides which games are rated together.
-        games: Of a pair.
-        seed: Of the games.
-        play_some: Plays some matchups.
-        at_once: How many it is given.
-        notice: Called with a line on the progress.
-
-    Raises:
-        ConfigError: fewer games than one matchup has.
+    ``play_some`` is given up to ``at_once`` matchups. ConfigError for fewer games than one matchup has.
     """
     if games < settings.games_each:
         raise ConfigError(f"--games {games}: a pair needs at least {settings.games_each}, from both seats")

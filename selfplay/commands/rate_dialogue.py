@@ -31,11 +31,7 @@ def rate_dialogue(run: RunDir, budget: int, seed: int, notice: Callable[[str], o
 
 
 def calibrate_dialogue(run: RunDir, games: int, seed: int, notice: Callable[[str], object]) -> AnchorTable:
-    """Rate the scripted players of a run's game, with ``games`` comparisons of each pair. Blocks.
-
-    Raises:
-        ConfigError: too few games.
-    """
+    """Rate the scripted players of a run's game, by ``games`` comparisons of each pair. Blocks."""
     config = started_with(run, DialogueConfig)
     rating = rating_of(config)
     frozen = FrozenPlayers(config, run, "cpu")

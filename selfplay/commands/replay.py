@@ -57,11 +57,7 @@ class Replayer:
         self._players: dict[str, Contender] = {}
 
     def film(self, game: GameRecord) -> Film:
-        """The film of a game that was rated. Blocks.
-
-        Raises:
-            IncompatibleError: it cannot be played again as it was; says why.
-        """
+        """The film of a game that was rated; IncompatibleError if it cannot be played again as it was. Blocks."""
         players, rules = self.players_of(game), self.settings.rules
         first, second = game.seats
         matchup = Matchup((first.player, second.player), fight_facts(game).characters, game.seed)
@@ -70,11 +66,7 @@ class Replayer:
         return film
 
     def players_of(self, game: GameRecord) -> dict[str, Contender]:
-        """The players of a game.
-
-        Raises:
-            IncompatibleError: they, or the settings, are not those of then.
-        """
+        """The players of a game; IncompatibleError if they, or the settings, are not those of then."""
         if game.settings != self.settings.settings:
             raise IncompatibleError(
                 f"it was played under the settings {game.settings}; this version plays those of the run as "
@@ -121,11 +113,7 @@ class StepReplayer(Replayer):
         self._single = self.entry.single
 
     def steps(self, game: GameRecord) -> dict[str, Any]:
-        """A game that was rated, step by step, for ``view/stepper.js``. Blocks.
-
-        Raises:
-            IncompatibleError: it cannot be played again as it was; says why.
-        """
+        """A game that was rated, step by step, for ``view/stepper.js``; blocks and raises as ``film``."""
         players, (first, second) = self.players_of(game), (seat.player for seat in game.seats)
         matchup = Matchup((first, second), seed=game.seed).games(*self.settings.bodies)[0]
         with boundary(IncompatibleError, "played again it fails"):

@@ -137,11 +137,7 @@ def judge(game: str, band: float, seed: int, policies: Sequence[Policy]) -> Self
 
 
 def known_table(game: str) -> Table:
-    """The whole game.
-
-    Raises:
-        ConfigError: it is not small enough to be written down.
-    """
+    """The whole game; ConfigError if it is not small enough to be written down."""
     entry = find_game(game)
     if entry.table is None:
         raise ConfigError(f"{game} has no known answer")

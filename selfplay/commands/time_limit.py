@@ -19,12 +19,10 @@ class TimeIsUp(Exception):
 
 
 class TimeLimit:
-    """Seconds for all parts together.
+    """Seconds from now on, for all parts together.
 
-    Args:
-        seconds: From now on.
-        notice: Called with the name of each part as it begins, and with the progress of a long one.
-        now: Seconds of a clock.
+    ``notice`` is called with the name of each part as it begins, and with the progress of a long one; ``now`` is a
+    clock.
     """
 
     def __init__(

@@ -28,11 +28,7 @@ def has_begun(run: RunDir) -> bool:
 
 
 def is_finished(run: RunDir, timesteps: int | None) -> bool:
-    """Return True if a run was trained to its end.
-
-    Raises:
-        ConfigError: the run has another number of steps than ``timesteps``.
-    """
+    """Whether a run was trained to its end; ConfigError if it has another number of steps than ``timesteps``."""
     if not has_begun(run):
         return False
     there = config_of(run).run.timesteps
@@ -42,13 +38,9 @@ def is_finished(run: RunDir, timesteps: int | None) -> bool:
 
 
 def finish(run: RunDir, config: Config, explicit: Mapping[str, Any] | None = None, preset: str | None = None) -> int:
-    """Train a run to its end without a word, or go on with it; the exit code. Blocks.
+    """Train a run, with ``config`` if it is new, to its end without a word, or go on with it; the exit code. Blocks.
 
-    Args:
-        run: Where ``config`` says.
-        config: Of a run that has not begun.
-        explicit: Values that were asked for; of a new run, since one that has begun keeps its own.
-        preset: Its name.
+    ``explicit`` are values that were asked for; a run that has begun keeps its own.
     """
     place = {"run.checkpoint": str(run.path)}
     resume = has_begun(run)

@@ -94,9 +94,6 @@ def opponent_of(run: RunDir, newest: str) -> tuple[str, str]:
 
     If the newest generation has no rated game, the newest with one is used. If it beats no player
     (``Ratings.beaten_by``), the weakest player is returned. Without rated games the result is ``newest`` itself.
-
-    Raises:
-        LeagueError: the ledger cannot be read.
     """
     games = read_games(run.ledger) if run.ledger.is_file() else ()
     found = analyse(games, run=run.path) if games else None
@@ -117,11 +114,8 @@ def opponent_of(run: RunDir, newest: str) -> tuple[str, str]:
 def highlight(meeting: Fixture, seconds: float, seed: int | None = None) -> tuple[Film, Moment, str]:
     """Play some games: the one with the best moment, see ``best_moment``, that moment, and a sentence about it.
 
-    Args:
-        meeting: Who plays.
-        seconds: Length of the moment.
-        seed: Of the only game to be played; None: several games are, within a few seconds, and more where none of them
-            shows a stock that is taken.
+    ``seed`` is of the only game to be played. None: several games are, within a few seconds, and more if none of them
+    shows a stock that is taken.
     """
     found: list[tuple[Film, Moment]] = []
     frames = 0

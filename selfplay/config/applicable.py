@@ -18,11 +18,9 @@ if TYPE_CHECKING:
 
 
 def check_applicable(config: Config, explicit: Mapping[str, object]) -> None:
-    """Refuse settings that the game does not have.
+    """Refuse settings among ``explicit``, the user's values by dotted name, that the game does not have.
 
-    Raises:
-        ConfigError: one of ``explicit``, the user's values by dotted name, is such a setting; or the policy would have
-            a memory in a solved game; or a game in real time cannot do what is asked.
+    Also a policy with a memory in a solved game, and what a game in real time cannot do.
     """
     game = config.game.entry
     if game.real_time:
@@ -37,11 +35,7 @@ def check_applicable(config: Config, explicit: Mapping[str, object]) -> None:
 
 
 def check_settings(game: str, explicit: Collection[str], options: Sequence[Option]) -> None:
-    """Refuse settings, by dotted name, that the game does not have.
-
-    Raises:
-        ConfigError: names the flag, and the games that have it.
-    """
+    """Refuse settings, by dotted name, that the game does not have; names the games that have them."""
     for path in explicit:
         if not find_game(game).has(path):
             others = " or ".join(name for name, entry in GAMES.items() if entry.has(path))
@@ -89,11 +83,7 @@ def _check_outsider(config: Config, explicit: Mapping[str, object]) -> None:
 
 
 def check_agreement(config: Config, explicit: Mapping[str, object]) -> None:
-    """Refuse settings that have no effect beside others, or contradict each other.
-
-    Raises:
-        ConfigError: one line that names the flag.
-    """
+    """Refuse settings that have no effect beside others, or contradict each other."""
     league = config.league
     if config.net.is_own and (given := {"net.hidden", "net.activation", "net.window"} & explicit.keys()):
         flag = flag_of(OPTIONS, min(given))
@@ -115,10 +105,6 @@ def check_agreement(config: Config, explicit: Mapping[str, object]) -> None:
 
 
 def check_host(run: SelfPlaySettings, explicit: Mapping[str, object]) -> None:
-    """Refuse settings of Ray where there is none.
-
-    Raises:
-        ConfigError: one of ``explicit``, the user's values by dotted name, is such a setting.
-    """
+    """Refuse settings of Ray among ``explicit``, the user's values by dotted name, without ``--host ray``."""
     if run.host != "ray" and explicit.get("run.ray_address"):
         raise ConfigError("--ray-address is about actors of Ray: add --host ray")

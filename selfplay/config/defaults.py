@@ -54,8 +54,7 @@ def held_out(config: Config) -> tuple[str, ...]:
 def with_defaults(config: Config) -> Config:
     """The configuration of a new run with all values that follow from others; a resumed run keeps them.
 
-    Raises:
-        ConfigError: the blocks cannot be shared out to the learners of a league.
+    ConfigError if the blocks cannot be shared out to the learners of a league.
     """
     game = config.game.entry
     real_time, cast, roles = game.real_time, game.characters, turns(config.league.mode)

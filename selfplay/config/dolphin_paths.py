@@ -24,12 +24,8 @@ DRIVER: Final = "melee"  # the module of libmelee
 def with_dolphin_paths(config: Config, notice: Callable[[str], object]) -> Config:
     """The configuration with absolute paths of Dolphin and the disc, where the game needs them. Blocks.
 
-    Args:
-        config: of a run, new or resumed.
-        notice: called with what may be wrong with the disc.
-
-    Raises:
-        ConfigError: one of them, or libmelee, is missing or cannot do what is asked of it.
+    ``notice`` is called with what may be wrong with the disc. ConfigError if one of them, or libmelee, is missing or
+    cannot do what is asked of it.
     """
     game = config.game
     if not game.entry.real_time:

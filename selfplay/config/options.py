@@ -14,11 +14,9 @@ if TYPE_CHECKING:
 Flag = tuple[str, str, str]  # a flag, the setting ``group.name``, and the metavar of its value ("" for a switch)
 
 
-def flags(group: str, *, prefix: str = "", **metavars: str) -> tuple[Flag, ...]:
+def flags(group: str, **metavars: str) -> tuple[Flag, ...]:
     """Flags with the names of their settings in a group, each with its metavar."""
-    return tuple(
-        (f"--{prefix}{name.replace('_', '-')}", f"{group}.{name}", metavar) for name, metavar in metavars.items()
-    )
+    return tuple((f"--{name.replace('_', '-')}", f"{group}.{name}", metavar) for name, metavar in metavars.items())
 
 
 LENGTH_FLAGS: Final = flags(

@@ -28,7 +28,7 @@ from selfplay.config.base import (
     StructureConfig,
     applicable,
 )
-from selfplay.config.options import FAULT_FLAGS, LENGTH_FLAGS, PLACE_FLAGS, RATING_FLAGS, options
+from selfplay.config.options import FAULT_FLAGS, LENGTH_FLAGS, PLACE_FLAGS, RATING_FLAGS, flags, options
 from selfplay.runner import PROCESS_MB
 
 if TYPE_CHECKING:
@@ -331,34 +331,21 @@ OPTIONS: Final = options(
             *LENGTH_FLAGS,
         ),
         "PPO": (
-            ("--rollout-length", "ppo.rollout_length", "N"),
-            ("--batch-size", "ppo.batch_size", "N"),
+            *flags("ppo", rollout_length="N", batch_size="N"),
             ("--ppo-epochs", "ppo.epochs", "N"),
             ("--ppo-clip", "ppo.clip", "F"),
-            ("--learning-rate", "ppo.learning_rate", "F"),
-            ("--gamma", "ppo.gamma", "F"),
-            ("--gae-lambda", "ppo.gae_lambda", "F"),
+            *flags("ppo", learning_rate="F", gamma="F", gae_lambda="F"),
             ("--entropy", "ppo.entropy_coefficient", "F"),
-            ("--teacher-kl", "ppo.teacher_kl", "F"),
-            ("--backbone", "net.backbone", "NAME"),
-            ("--hidden", "net.hidden", "N,N"),
+            *flags("ppo", teacher_kl="F"),
+            *flags("net", backbone="NAME", hidden="N,N"),
         ),
         "Game": (
-            ("--character", "game.character", "NAME"),
-            ("--opponent-character", "game.opponent_character", "NAME"),
-            ("--stage", "game.stage", "NAME"),
-            ("--max-episode-frames", "game.max_episode_frames", "N"),
-            ("--frame-skip", "game.frame_skip", "N"),
-            ("--delay", "game.delay", "N"),
+            *flags("game", character="NAME", opponent_character="NAME", stage="NAME"),
+            *flags("game", max_episode_frames="N", frame_skip="N", delay="N"),
         ),
         "Dolphin": (
-            ("--dolphin", "game.dolphin", "PATH"),
-            ("--iso", "game.iso", "PATH"),
-            ("--cpu-level", "emulator.cpu_level", "N"),
-            ("--human-port", "emulator.human_port", "N"),
-            ("--headless", "emulator.headless", ""),
-            ("--fast-forward", "emulator.fast_forward", ""),
-            ("--save-replays", "emulator.save_replays", ""),
+            *flags("game", dolphin="PATH", iso="PATH"),
+            *flags("emulator", cpu_level="N", human_port="N", headless="", fast_forward="", save_replays=""),
         ),
         "Opponents and tracking": (
             ("--mode", "league.mode", "MODE"),
@@ -369,9 +356,7 @@ OPTIONS: Final = options(
         ),
         "Run": (
             *PLACE_FLAGS,
-            ("--collect-timeout", "run.collect_timeout", "S"),
-            ("--deterministic", "run.deterministic", ""),
-            ("--verbose", "run.verbose", ""),
+            *flags("run", collect_timeout="S", deterministic="", verbose=""),
             *FAULT_FLAGS,
         ),
     },

@@ -86,11 +86,7 @@ def invoke(
 
 
 def preset_values(program: Program[Settings], name: str | None) -> dict[str, Any]:
-    """The values of a preset, by dotted name.
-
-    Raises:
-        ConfigError: there is none of that name.
-    """
+    """The values of a preset, by dotted name; ConfigError if there is none of that name."""
     if name in (None, NO_PRESET):
         return {}
     check_name("--preset", name, [*program.presets, NO_PRESET])
@@ -99,11 +95,7 @@ def preset_values(program: Program[Settings], name: str | None) -> dict[str, Any
 
 
 def flatten(program: Program[Any], document: Mapping[str, object], where: str) -> dict[str, Any]:
-    """Settings by group and name as settings by dotted name.
-
-    Raises:
-        ConfigError: one that does not exist; names ``where`` it stands.
-    """
+    """Settings by group and name as settings by dotted name; ConfigError names ``where`` an unknown one stands."""
     flat: dict[str, Any] = {}
     for group, part in document.items():
         if not isinstance(part, Mapping):

@@ -35,8 +35,7 @@ def started_with(run: RunDir, root: type[Settings]) -> Settings:
 def usable(root: type[Settings], document: object, place: Path) -> Settings:
     """A configuration from a document of ``place``.
 
-    Raises:
-        IncompatibleError: it was made by a version with other settings, or of a game that is not found here.
+    IncompatibleError if it was made by a version with other settings, or of a game that is not found here.
     """
     match document:
         case {"game": {"type": str(game)}} | {"data": {"game": str(game)}}:
@@ -77,8 +76,7 @@ def change(
 ) -> None:
     """Write the user's values, by dotted name, into the settings of the resumed run, by group and name.
 
-    Raises:
-        ConfigError: a value that may not change differs; names both.
+    ConfigError if a value that may not change differs; names both.
     """
     for path, value in explicit.items():
         group, _, name = path.partition(".")
@@ -96,14 +94,7 @@ def refuse_unnamed(
 ) -> None:
     """Refuse to start a program, or to ask a server, because a file says so: the user names it again.
 
-    Args:
-        config: as it was read.
-        explicit: dotted names that the user gave.
-        started: dotted names of the settings that this is about.
-        options: their flags.
-
-    Raises:
-        ConfigError: with the flags to type.
+    ``started`` are the settings that this is about, ``explicit`` those that the user gave, both by dotted name.
     """
     found = changed(config, started)
     if any(path not in explicit for path in found):

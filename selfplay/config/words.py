@@ -74,13 +74,7 @@ def meant(word: str, flags: Collection[str]) -> str:
 
 
 def setting_meant(path: str, settings: Collection[str], flags: Mapping[str, str]) -> str:
-    """The same of an unknown setting ``group.name``.
-
-    Args:
-        path: What the user gave.
-        settings: All settings, by dotted name.
-        flags: Setting of each flag.
-    """
+    """The same of an unknown setting ``path``; ``flags`` has the setting of each flag."""
     name = plain(path.rpartition(".")[2])
     if within := [setting for setting in settings if setting.startswith(f"{path}.")]:
         return f": it is a group of settings such as {within[0]}"
@@ -92,11 +86,7 @@ def setting_meant(path: str, settings: Collection[str], flags: Mapping[str, str]
 
 
 def check_name(flag: str, name: str | None, valid: Sequence[str]) -> None:
-    """Refuse a name that is not one of those, with the nearest.
-
-    Raises:
-        ConfigError: it is none; None passes.
-    """
+    """Refuse a name that is not one of those, with the nearest; None passes."""
     if name is not None and name not in valid:
         raise ConfigError(unknown_name(flag, name, valid))
 

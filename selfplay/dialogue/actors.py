@@ -23,13 +23,7 @@ TURN_S = 5.0  # until the next one may open
 
 
 class Actors:
-    """Opens runners in actors of a cluster.
-
-    Args:
-        session: of the run.
-        cluster: of the actors.
-        weights: current ones.
-    """
+    """Opens runners of a run in actors of a cluster, with the current ``weights``."""
 
     def __init__(self, session: DialogueSession, cluster: Cluster, weights: PublishedWeights) -> None:
         self._session = session

@@ -41,8 +41,7 @@ TRANSCRIPTS: Final = "transcripts"
 class DialogueLearner(Learners):
     """The one model of a run, which learns by GRPO, and its generations.
 
-    Args:
-        progress: Where the run stands; its generations are kept up to date.
+    The generations of ``progress`` are kept up to date.
     """
 
     freeze_before_last_state = True  # a resumed run continues with the model of the newest generation
@@ -130,11 +129,7 @@ def make_learner(session: DialogueSession) -> GRPOLearner:
 
 
 def freeze(session: DialogueSession, progress: Progress) -> str:
-    """Save the current model as a generation; returns its name. Blocks.
-
-    Raises:
-        LearnerError: its weights are not finite.
-    """
+    """Save the current model as a generation, LearnerError if it is not finite; returns its name. Blocks."""
     check_finite(session.model.module)
     name = generation_id(progress.iteration)
     meta = ModelMeta(

@@ -24,16 +24,9 @@ SAMPLE: Final = 4  # games
 
 
 def check_dialogue_memory(config: DialogueConfig, entry: DialogueEntry, rules: Any, *, resumed: bool) -> None:  # noqa: ANN401
-    """Refuse more games at once than fit into memory.
+    """Refuse more games at once than fit into memory; ``resumed``: their number cannot change any more.
 
-    Args:
-        config: Of the run.
-        entry: The game.
-        rules: Its settings.
-        resumed: Whether the number of games cannot change any more.
-
-    Raises:
-        ConfigError: names what is needed, what there is, and the flag to lower.
+    ConfigError names what is needed, what there is, and the flag to lower.
     """
     left = available_memory()
     if left is None:

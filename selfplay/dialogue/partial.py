@@ -55,14 +55,9 @@ def partial_folder(folder: Path) -> Path:
 def save_partial(
     folder: Path, partial: Partial, learner: SupervisedLearner, best: dict[str, torch.Tensor], rows: np.random.Generator
 ) -> None:
-    """Write the state; replaces an older one.
+    """Write the state beside ``folder``, that of the finished model; replaces an older one.
 
-    Args:
-        folder: Of the finished model.
-        partial: How far it has come.
-        learner: Weights and optimizer.
-        best: Weights of the best snapshot.
-        rows: The generator, as it was before the last buffer of batches.
+    ``best`` are the weights of the best snapshot, ``rows`` is the generator before the last buffer of batches.
 
     Raises:
         CheckpointError, LearnerError: it cannot be written, or a weight is not finite.
@@ -84,8 +79,7 @@ def load_partial(
 ) -> tuple[Partial, dict[str, torch.Tensor]] | None:
     """Put a state back into the learner and the generator; the progress and the best weights. None if there is none.
 
-    Raises:
-        CheckpointError: it is damaged.
+    CheckpointError if it is damaged.
     """
     path = partial_folder(folder)
     if not path.is_dir():

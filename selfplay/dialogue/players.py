@@ -41,7 +41,6 @@ def open_model(
     device: str,
     threads: int,
     notice: Callable[[str], object],
-    root: Path = CHECKPOINTS,
     show_header: Callable[[Sequence[str]], object] = lambda _: None,
 ) -> tuple[LanguageModel, str]:
     """The initial model and its name or folder; an embedded model is made if necessary. Blocks.
@@ -53,7 +52,7 @@ def open_model(
     if config.embedded:
         entry, rules = game_of(config)
         recipe = Recipe(config.game.type, rules, config.start, config.run.seed, max_new_tokens=EMBEDDED_REPLY)
-        _, folder = embedded_model(entry, recipe, root, threads, notice, show_header)
+        _, folder = embedded_model(entry, recipe, CHECKPOINTS, threads, notice, show_header)
         where = str(folder)
     else:
         where = config.model.name
@@ -64,11 +63,7 @@ def open_model(
 
 
 def check_opening(config: DialogueConfig, model: LanguageModel, context: int) -> None:
-    """Refuse a game whose words the tokenizer lacks, or whose first prompt and a reply exceed ``context`` tokens.
-
-    Raises:
-        ConfigError: shows the words, or the numbers of tokens.
-    """
+    """Refuse a game whose words the tokenizer lacks, or whose first prompt and a reply exceed ``context`` tokens."""
     entry, rules = game_of(config)
     game = entry.start(rules, entry.states(rules, [0])[0])
     prompt = model.chat.open(game.system(game.mover), game.observe(game.mover))
@@ -120,8 +115,7 @@ def server_of(config: DialogueConfig, model: LanguageModel, folder: Path, run: P
 def endpoint_of(config: DialogueConfig, chat: Chat, server: ReplyServer | None = None) -> Endpoint | None:
     """The server that writes replies; None: the model itself. Blocks while the server of a URL is detected.
 
-    Raises:
-        ConfigError: no server at the URL, or an unknown format.
+    ConfigError without a server at the URL, or for an unknown format.
     """
     if server is not None:
         return server.endpoint

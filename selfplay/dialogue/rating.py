@@ -93,13 +93,7 @@ def rating_of(config: DialogueConfig) -> DialogueRating:
 
 
 class FrozenPlayers:
-    """Players of a run by name: generations, whose models are loaded on demand, and scripted players.
-
-    Args:
-        config: of the run.
-        run: its folder.
-        device: of the models.
-    """
+    """Players of a run by name: generations, whose models are loaded on demand, and scripted players."""
 
     def __init__(self, config: DialogueConfig, run: RunDir, device: str) -> None:
         self._config = config

@@ -17,11 +17,7 @@ if TYPE_CHECKING:
 
 
 def game_of(config: DialogueConfig) -> tuple[DialogueEntry, Any]:
-    """The game and its rules.
-
-    Raises:
-        ConfigError: invalid rules, or a missing package.
-    """
+    """The game and its rules; ConfigError for invalid rules or a missing package."""
     try:
         entry = find_dialogue(config.game.type)
         return entry, entry.configure(is_embedded(config), config.game.settings)

@@ -49,13 +49,7 @@ WEIGHTS: Final = "the weights for the server"
 
 
 class DialogueTraining(Training[list[Played], "GRPOStatistics"]):
-    """See ``Training``.
-
-    Args:
-        session: The run.
-        feed: Receives notices.
-        stop: Set when the run shall end after the current iteration.
-    """
+    """Trains a run of dialogue games; see ``Training``."""
 
     def __init__(self, session: DialogueSession, feed: Feed, stop: Stop) -> None:
         cluster = session.cluster

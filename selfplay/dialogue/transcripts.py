@@ -18,14 +18,7 @@ if TYPE_CHECKING:
 
 
 def keep_transcripts(folder: Path, played: Sequence[Played], iteration: int, seed: int) -> None:
-    """Add games of an iteration to the transcripts of a run. Blocks.
-
-    Args:
-        folder: of the run.
-        played: games of the iteration.
-        iteration: its number.
-        seed: of the random choice.
-    """
+    """Add games of an iteration to the transcripts of a run; ``seed`` is of the random choice. Blocks."""
     chosen = kept(read_transcripts(folder), tuple(choose(played, iteration, seed)))
     write_file(folder / FILE_NAME, "".join(f"{one.row()}\n" for one in chosen).encode())
 

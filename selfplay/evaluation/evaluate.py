@@ -127,12 +127,9 @@ def evaluate(
 ) -> Evaluation:
     """Play ``games`` games, every seed from both seats (and with two characters, both ways round). Blocks.
 
-    A number that does not allow that is rounded up.
+    A number that does not allow that is rounded up; below two it is a ConfigError.
 
     ``progress`` is called with the games played and ``games``, now and then.
-
-    Raises:
-        ConfigError: fewer than two games.
     """
     check_games(games)
     mine, other = characters

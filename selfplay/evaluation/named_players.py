@@ -35,14 +35,9 @@ STARTS: Final = ("scratch", "victim")  # of exploiters
 
 
 def policy_folder(name: str, run: RunDir | None = None, game: str = MOCK) -> Path | None:
-    """The policy folder of the player called ``name``; None for a scripted player.
+    """The policy folder of ``gen_N`` of ``run``, a folder or a shipped policy; None for a scripted player of ``game``.
 
     The name of a shipped policy is that policy, as that of a scripted player is that player.
-
-    Args:
-        name: ``gen_N`` of ``run``, a folder, or a scripted player's name.
-        run: Where generations are looked for.
-        game: Name of the game to be played.
 
     Raises:
         ConfigError: no player of that name (lists the scripted players, or the generations of the run), or a policy of
@@ -70,10 +65,7 @@ def policy_folder(name: str, run: RunDir | None = None, game: str = MOCK) -> Pat
 def game_for(names: Sequence[str], game: str | None = None) -> str:
     """The game of these players: ``game``, by default that of the first policy, else the mock. Each is checked.
 
-    Raises:
-        ConfigError: as of ``policy_folder``, or ``game`` is played in real time.
-        CheckpointError: as of ``policy_folder``.
-        GameError: ``game`` is not known.
+    Errors as of ``policy_folder``; GameError for an unknown ``game``, ConfigError for one in real time.
     """
     scripted = {name for entry in GAMES.values() for name in entry.rated.players}
     folders = [folder for name in names if name not in scripted and (folder := _folder(name)) is not None]
@@ -87,13 +79,9 @@ def game_for(names: Sequence[str], game: str | None = None) -> str:
 
 
 def check_game_type(name: str, own: str, given: str | None) -> None:
-    """Refuse a ``--game-type`` that is not the game of a run, policy or file.
+    """Refuse a ``--game-type`` that is not the game of a run, policy or file, or unknown (GameError).
 
     The mock is valid for policies of any fight.
-
-    Raises:
-        ConfigError: another game.
-        GameError: there is no such game.
     """
     if given is None or given == own:
         return
@@ -102,32 +90,20 @@ def check_game_type(name: str, own: str, given: str | None) -> None:
 
 
 def game_in(folder: Path) -> str:
-    """The game of a policy's folder, or of a run's newest generation; the mock for a run without generations.
-
-    Raises:
-        CheckpointError: the policy file is damaged.
-    """
+    """The game of a policy or of the newest generation of a run, by folder; the mock for a run without generations."""
     generations = [] if is_policy(folder) else list_generations(RunDir(folder))
     policies = [folder] if is_policy(folder) else [generation.path for generation in generations]
     return game_of(read_policy_meta(policies[-1])) if policies else MOCK
 
 
 def check_games(games: int) -> None:
-    """Refuse to judge a player by fewer than two games.
-
-    Raises:
-        ConfigError: so few.
-    """
+    """Refuse to judge a player by fewer than two games."""
     if games < 2:
         raise ConfigError(f"--games {games}: at least 2 are needed, one from each seat")
 
 
 def check_scripted(name: str) -> None:
-    """Refuse a name that is no scripted player of the mock.
-
-    Raises:
-        ConfigError: there is none; lists all.
-    """
+    """Refuse a name that is no scripted player of the mock; lists all."""
     players = find_game(MOCK).rated.players
     if name not in players:
         raise ConfigError(f"--bot {name}: {UnknownNameError('scripted player', name, players)}")
@@ -190,11 +166,9 @@ def choices(
 
 
 def check_fight(folder: Path, named: Sequence[str]) -> None:
-    """Refuse players who cannot fight, of a run or a policy; arguments as of ``watch.fixture``.
+    """Refuse too many players, of a run or a policy, and unknown ones; arguments as of ``watch.fixture``.
 
-    Raises:
-        ConfigError: too many players, or as of ``policy_folder``.
-        CheckpointError: as of ``policy_folder``.
+    Errors as of ``policy_folder``.
     """
     if len(named) > 2:
         raise ConfigError(f"two players fight, {len(named)} are named")
@@ -207,13 +181,7 @@ def check_fight(folder: Path, named: Sequence[str]) -> None:
 def check_exploit(
     victim: Path, steps: int, starts: Sequence[str], seeds: Sequence[int], games: int, game: str | None = None
 ) -> Path:
-    """The folder of the victim's policy; arguments as of ``exploit``, and ``game`` as of ``check_game_type``.
-
-    Raises:
-        CheckpointError: no policy lies there.
-        ConfigError: an unknown start, no start or no seed, too few steps or games, or a policy of another game.
-        GameError: ``game`` is not known.
-    """
+    """The folder of the victim's policy; see ``exploit``, and for ``game`` ``check_game_type``."""
     if unknown := [start for start in starts if start not in STARTS]:
         raise ConfigError(f"--starts {unknown[0]}: unknown (valid: {', '.join(STARTS)})")
     if not starts or not seeds or steps < 1 or games < 2:
@@ -224,14 +192,7 @@ def check_exploit(
 
 
 def check_export(path: str | Path, kind: str, out: Path, observations: int, game: str | None = None) -> None:
-    """Check that a policy can be exported; arguments as of ``export``, and ``game`` as of ``check_game_type``.
-
-    Raises:
-        ConfigError: a file that cannot be written, no observation, packages that are missing, or a policy of another
-            game.
-        CheckpointError: no policy there.
-        GameError: its game cannot be used here.
-    """
+    """Check that a policy can be exported; see ``export``, and for ``game`` ``check_game_type``."""
     if observations < 1:
         raise ConfigError(f"--check {observations}: at least 1 observation is needed")
     check_writable(out)

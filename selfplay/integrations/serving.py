@@ -48,11 +48,7 @@ class TokenLimits:
     reply: int  # sampled per reply
 
     def __post_init__(self) -> None:
-        """Validate the limits.
-
-        Raises:
-            ConfigError: a reply does not fit.
-        """
+        """Refuse a reply that does not fit."""
         if not 1 <= self.reply <= self.response:
             raise ConfigError(f"max_new_tokens {self.reply}: valid: 1 to the response length {self.response}")
 
@@ -61,11 +57,7 @@ class TokenLimits:
 class ServerWriter(Writer):
     """Writes the replies of one game with a server; called from the game's thread.
 
-    Args:
-        chat: chat template of the model.
-        limits: a conversation that exceeds them ends its game.
-        generate: runs in ``loop``.
-        loop: the running event loop.
+    ``generate`` runs in ``loop``, the running event loop. A conversation that exceeds ``limits`` ends its game.
     """
 
     def __init__(self, chat: Chat, limits: TokenLimits, generate: Generate, loop: asyncio.AbstractEventLoop) -> None:
@@ -120,10 +112,9 @@ class ServerWriter(Writer):
 
 @lru_cache(maxsize=4)
 def chat_of(tokenizer: PreTrainedTokenizerFast) -> Chat:
-    """The chat template of a tokenizer, cached. A reply ends with the end-of-sequence token.
+    """The chat template of a tokenizer, cached; ConfigError if it is not supported.
 
-    Raises:
-        ConfigError: the template is not supported.
+    A reply ends with the end-of-sequence token.
     """
     end = tokenizer.eos_token_id
     return Chat(tokenizer, frozenset() if end is None else frozenset([int(end)]))

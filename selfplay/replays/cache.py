@@ -78,12 +78,9 @@ def format_key(frame_skip: int, delay: int, tables: Tables) -> str:
 
 
 class Cache:
-    """Cache entries of one format; other formats can share the folder.
+    """Cache entries of one format; other formats can share the folder, which is created on the first write.
 
-    Args:
-        folder: created on the first write.
-        key: see ``format_key``.
-        limit_bytes: limit over all formats; the oldest entries are removed first.
+    ``key`` is of ``format_key``. ``limit_bytes`` is over all formats; the oldest entries are removed first.
     """
 
     def __init__(self, folder: Path, key: str, limit_bytes: int = LIMIT_BYTES) -> None:

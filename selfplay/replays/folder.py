@@ -14,11 +14,7 @@ _ARCHIVES: Final = (".zip", ".7z", ".rar", ".gz", ".tar", ".tgz", ".zst")
 
 
 def replay_files(place: Path) -> list[Path]:
-    """All .slp files in a folder and its subfolders, sorted; a file is itself.
-
-    Raises:
-        ConfigError: there is none.
-    """
+    """All .slp files of a folder and its subfolders, sorted, ConfigError if there is none; a file is itself."""
     if place.is_file():
         return [place]
     if not place.is_dir():

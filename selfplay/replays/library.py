@@ -118,8 +118,7 @@ class Library:
     def load(self, game: Game) -> list[Examples]:
         """The examples of the selected seats of a game, in the order of ``game.seats``.
 
-        Raises:
-            ConfigError: the file is missing or has changed since the scan.
+        ConfigError if the file is missing or has changed since the scan.
         """
         both = self._cache.examples(game.hash) if self._cache else None
         if both is None:

@@ -109,8 +109,7 @@ class Again(SyncVectorGame):
 def examples_of(block: SyncVectorGame, record: RecordedGame) -> list[Examples]:
     """The decisions of both seats where they had a choice, from a game that is played again in a block of one.
 
-    Raises:
-        GameError: it goes another way than in the record, or fails; or it has no such decision.
+    GameError if it goes another way than in the record, or fails, or has no such decision.
     """
     try:
         actions = np.array(record.actions, np.int64).reshape(len(record.actions), 1, 2, -1)

@@ -47,11 +47,7 @@ class Scrollback(RenderHook):
     """The last lines above the view. It starts before the view's ``Live`` and ends after it.
 
     When its size changes, a terminal may wrap or cut the lines of the old view, so their positions are unknown. The
-    screen is therefore cleared and the last lines are printed again.
-
-    Args:
-        console: where the view is.
-        view: the view as it is now.
+    screen is therefore cleared and the last lines are printed again. ``view`` returns the view as it is now.
     """
 
     def __init__(self, console: Console, view: Callable[[], RenderableType]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from statistics import fmean
 from typing import Final
 
@@ -92,10 +93,6 @@ def _errors(rows: Sequence[MetricsRow]) -> str | None:
     )
 
 
-def _stale(rows: Sequence[MetricsRow]) -> str | None:
-    return stale(rows, "Lower --learning-rate or --epochs.")
-
-
 def _not_finite(rows: Sequence[MetricsRow]) -> str | None:
     skipped = sum(figures(rows, "losses/skipped"))
     if not skipped:
@@ -110,10 +107,6 @@ def _lost(rows: Sequence[MetricsRow]) -> str | None:
     return f"{lost:.0f} games were lost in the last {len(rows)} iterations; log.txt has the causes."
 
 
-def _restarts(rows: Sequence[MetricsRow]) -> str | None:
-    return restarted(rows, "charts/restarts", "its games")
-
-
 RULES: Final[dict[str, Rule]] = {
     "nothing_learned": _nothing_learned,
     "no_game_ends": _no_game_ends,
@@ -121,10 +114,10 @@ RULES: Final[dict[str, Rule]] = {
     "nothing_to_compare": _zero_variance,
     "agreement_falls": _agreement,
     "broken_replies": _errors,
-    "stale_data": _stale,
+    "stale_data": partial(stale, remedy="Lower --learning-rate or --epochs."),
     "not_finite": _not_finite,
     "lost_games": _lost,
-    "restarts": _restarts,
+    "restarts": partial(restarted, name="charts/restarts", lost="its games"),
 }
 """All rules, by the name of the problem."""
 EARLY: Final = ("nothing_learned", "no_game_ends")

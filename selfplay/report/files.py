@@ -43,14 +43,7 @@ _numbers: Final = count()
 
 @final
 class EventFile:
-    """A new event file.
-
-    Args:
-        folder: created if missing.
-
-    Raises:
-        DiskError: the file cannot be created.
-    """
+    """A new event file in ``folder``, which is created if missing; DiskError if that fails."""
 
     def __init__(self, folder: Path) -> None:
         try:
@@ -158,11 +151,7 @@ def trim_metrics(path: Path, iteration: int) -> None:
 
 
 def last_iteration(path: Path) -> int:
-    """The greatest iteration that has a row; 0 if none has.
-
-    Raises:
-        CorruptError: it is not a plain file.
-    """
+    """The greatest iteration that has a row; 0 if none has. CorruptError if it is not a plain file."""
     if not path.exists():
         return 0
     try:
@@ -184,9 +173,7 @@ def _iteration(line: bytes) -> int:
 class TensorBoardReporter(_Silent):
     """Writes the same metrics for ``tensorboard --logdir``; the horizontal axis is total steps.
 
-    Args:
-        folder: folder of the event files; created if missing.
-        resumed_at: total steps of the checkpoint that the run resumes from. TensorBoard hides older points beyond it.
+    ``resumed_at`` are those of the checkpoint that the run resumes from: TensorBoard hides older points beyond it.
     """
 
     def __init__(self, folder: Path, resumed_at: int | None = None) -> None:
@@ -211,15 +198,9 @@ class TensorBoardReporter(_Silent):
 
 
 def write_ratings(folder: Path, board: Leaderboard, total_steps: int) -> None:
-    """Replace the content of ``folder`` by the events of this table.
+    """Replace all files of ``folder``, which is created if missing, by the events of this table.
 
-    Args:
-        folder: created if missing; all other files in it are removed.
-        board: the ratings.
-        total_steps: of the run, when the ratings were made.
-
-    Raises:
-        DiskError: writing failed; the old content is kept.
+    ``total_steps`` are those of the run when the ratings were made. On DiskError the old content is kept.
     """
     old = list(folder.iterdir()) if folder.exists() else []
     writer = EventFile(folder)

@@ -11,6 +11,7 @@ import math
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import fmean
 from typing import Any, Final
 
@@ -75,11 +76,9 @@ class HealthMonitor:
 
 
 class Health(HealthMonitor):
-    """Watches a PPO run.
+    """Watches a PPO run. ``of_game`` names those of ``GAME_RULES`` that the game asks for; None: all.
 
-    Args:
-        of_game: names of the rules in ``GAME_RULES`` that the game asks for. In some games low entropy, many draws and
-            an unpredictable value are normal.
+    In some games low entropy, many draws and an unpredictable value are normal.
     """
 
     def __init__(self, of_game: Collection[str] | None = None) -> None:
@@ -167,10 +166,6 @@ def _stalling(rows: Sequence[MetricsRow]) -> str | None:
     )
 
 
-def _stale(rows: Sequence[MetricsRow]) -> str | None:
-    return stale(rows, "Lower --learning-rate, --ppo-epochs or ppo.target_kl.")
-
-
 def _value(rows: Sequence[MetricsRow]) -> str | None:
     rows = [row for row in rows if not row.get("critic_only")]  # the critic is still warming up
     if len(rows) < MIN_ITERATIONS:
@@ -226,17 +221,13 @@ def _common_gain(rows: Sequence[MetricsRow]) -> str | None:
     )
 
 
-def _restarts(rows: Sequence[MetricsRow]) -> str | None:
-    return restarted(rows, "runners/restarts", "a segment of games")
-
-
 RULES: Final[dict[str, Rule]] = {
-    "stale_data": _stale,
+    "stale_data": partial(stale, remedy="Lower --learning-rate, --ppo-epochs or ppo.target_kl."),
     "reverted": _reverted,
     "not_finite": _not_finite,
     "reward_scale": _reward_scale,
     "common_gain": _common_gain,
-    "restarts": _restarts,
+    "restarts": partial(restarted, name="runners/restarts", lost="a segment of games"),
 }
 """Rules of every game, by the name of the problem."""
 GAME_RULES: Final[dict[str, Rule]] = {

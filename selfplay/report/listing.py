@@ -47,14 +47,9 @@ class Listing:
 
 
 def side_by_side(listings: Sequence[Listing], width: int, height: int | None) -> RenderableType:
-    """The listings with rows in columns, as wide and high as the place.
+    """The listings with rows in columns, the most important first, in a place so many cells wide and lines high.
 
-    Listings that do not fit lose their last rows; the last listings are left out first.
-
-    Args:
-        listings: the most important first.
-        width: of the place, in cells.
-        height: of the place, in lines; None: without a limit.
+    Listings that do not fit lose their last rows; the last listings are left out first. ``height`` None: no limit.
     """
     grid = Table.grid(padding=(0, GAP, 0, 0))
     columns = arranged([listing for listing in listings if listing.rows], width, height)

@@ -48,8 +48,7 @@ class Pace(BaseModel, frozen=True, extra="forbid"):
     def from_row(cls, row: Mapping[str, Any], kind: str) -> Pace | None:
         """Pace against a kind of opponent, from a row of metrics by tag; None if no such game ended.
 
-        Raises:
-            ValidationError: a figure is not possible.
+        ValidationError if a figure is not possible.
         """
         found = {name: row.get(f"{name}/{kind}") for name in ("games", "minutes", *(rate.name for rate in RATES))}
         if None in found.values():

@@ -29,13 +29,9 @@ def reporters(
 ) -> dict[str, Reporter]:
     """The reporters of the run in ``folder``, by name.
 
-    Args:
-        folder: existing run folder.
-        stream: output for the terminal reporter.
-        live: whether to show the live view instead of plain lines; default: if ``stream`` is a terminal.
-        resumed: (iteration, total steps) of the checkpoint that the run resumes from.
-        lines: makes what writes the log, and to a terminal without a live view.
-        view: the live view.
+    ``live`` shows the live view instead of plain lines; by default if ``stream`` is a terminal. ``resumed`` has the
+    iteration and the total steps of the checkpoint that the run resumes from. ``lines`` makes what writes the log, and
+    to a terminal without a live view.
     """
     console = Console(file=stream)
     if live is None:

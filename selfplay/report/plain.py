@@ -45,12 +45,9 @@ class Sink(Protocol):
 
 
 class PlainReporter:
-    """Writes one line per event.
+    """Writes one line per event; ``clock`` returns local time.
 
-    Args:
-        sink: where to.
-        clock: returns local time.
-        verbose: whether to write the lines of all iterations, and details with each line of progress.
+    ``verbose``: write the lines of all iterations, and details with each line of progress.
     """
 
     def __init__(self, sink: Sink, clock: Callable[[], datetime] = datetime.now, *, verbose: bool = False) -> None:

@@ -38,9 +38,7 @@ def read_modules(folder: Traversable, *names: str) -> str:
     """ES modules of a folder as parts of one script. What they export is known to all of it, the rest to each alone.
 
     Each export is a class, a function or one constant, and each import one line with names and a relative path.
-
-    Raises:
-        ValueError: a module does not come after one of its folder that it imports.
+    ValueError if a module does not come after one of its folder that it imports.
     """
     parts = []
     for i, name in enumerate(names):

@@ -40,11 +40,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def plan_of(options: argparse.Namespace) -> PlannedRun:
-    """Convert parsed arguments to the run that is checked for.
-
-    Raises:
-        ConfigError: a number is out of range.
-    """
+    """Convert parsed arguments to the run that is checked for; ConfigError for a number out of range."""
     from selfplay.errors import ConfigError
 
     if not FIRST_PORT <= options.slippi_port <= LAST_PORT:

@@ -130,11 +130,7 @@ def _given(options: argparse.Namespace, names: Sequence[str]) -> list[str]:
 
 
 def check_name(name: str) -> None:
-    """Refuse a name that games and ratings cannot have.
-
-    Raises:
-        ConfigError: it is too long, or has letters that cannot be shown, or none from a to z and no digit.
-    """
+    """Refuse a name that is too long, has letters that cannot be shown, or gives no id for games and ratings."""
     if len(name) > NAME_LETTERS or not name.isprintable():
         raise ConfigError(f"--name: at most {NAME_LETTERS} letters that can be shown are possible")
     from selfplay.league.people_ledger import person_id

@@ -62,11 +62,7 @@ def main(options: argparse.Namespace) -> None:
 
 
 def watch(run: RunDir, console: Console, crashes: int | None, sleep: Callable[[float], object] = time.sleep) -> None:
-    """Draw the tree again and again, until the trainer has ended or the user interrupts.
-
-    Raises:
-        ConfigError: the output is no terminal.
-    """
+    """Draw the tree until the trainer has ended or the user interrupts; ConfigError without a terminal."""
     from rich.live import Live
 
     from selfplay.commands.run_status import examine

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable
+from dataclasses import asdict
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal, Self
@@ -147,10 +147,7 @@ def line_of(played: Played, replica: int, settings: FileSettings, chat: Chat) ->
         game=settings.game,
         rules=settings.rules,
         game_state=played.record,
-        turns=tuple(
-            TurnLine(seat=_seat(turn.seat), text=turn.text, private=turn.private, kind=turn.kind, error=turn.error)
-            for turn in played.turns
-        ),
+        turns=tuple(TurnLine(**asdict(turn)) for turn in played.turns),
         told=played.read,
         outcome=OutcomeLine(
             reason=outcome.reason,
@@ -184,20 +181,11 @@ def _unfinished(played: Played, chat: Chat) -> str:
 
 
 def write_games(path: Path, games: Iterable[GameLine]) -> None:
-    """Write a file of games.
-
-    Raises:
-        CheckpointError: it cannot be written.
-    """
     write_file(path, "".join(game.model_dump_json() + "\n" for game in games).encode())
 
 
 def read_games(path: Path) -> tuple[list[GameLine], str]:
-    """Read the games of a file, and its sha256.
-
-    Raises:
-        CorruptError: an unreadable file or an invalid line; names the line.
-    """
+    """The games of a file, and its sha256; CorruptError names the line that is invalid."""
     data = read_file(path, MAX_FILE_BYTES)
     games: list[GameLine] = []
     seen: dict[str, int] = {}
@@ -211,8 +199,3 @@ def read_games(path: Path) -> tuple[list[GameLine], str]:
     if not games:
         raise CorruptError(f"{path}: no game is in it")
     return games, hashlib.sha256(data).hexdigest()
-
-
-def as_text(document: dict[str, JsonValue]) -> str:
-    """JSON on one line, for a column of a table."""
-    return json.dumps(document, allow_nan=False, ensure_ascii=False)

@@ -56,12 +56,7 @@ Notice = Callable[[str], object]
 def generate(folder: Path, settings: FileSettings, device: str, resume: bool, notice: Notice) -> None:
     """Play the games and write them to a folder; earlier files move to ``previous/``. Blocks.
 
-    Args:
-        folder: created if missing.
-        settings: of the games.
-        device: `cpu`, `cuda:N` or `auto`.
-        resume: keep games with the same settings, and refuse others.
-        notice: receives lines about the progress.
+    With ``resume`` games with the same settings are kept, and others refused.
 
     Raises:
         ConfigError: invalid settings, or the folder cannot be used or has other settings.
@@ -135,10 +130,8 @@ def play(
 ) -> list[GameLine]:
     """Play ``counts[i]`` games on state i; failed games are left out, with a notice. None: the model writes itself.
 
-    A state depends on the seed, the iteration and its number, and a game on its state and its number there.
-
-    Raises:
-        RunnerError: no game was finished.
+    A state depends on the seed, the iteration and its number, and a game on its state and its number there. RunnerError
+    if no game was finished.
     """
     writer = writer or LocalWriter(model, sampling_of(settings.config))
     wanted = [(index, replica) for index, count in enumerate(counts) for replica in range(count)]
@@ -208,11 +201,7 @@ def _progress(games: Sequence[GameLine], done: int, wanted: int, seconds: float,
 
 
 def set_aside(folder: Path) -> None:
-    """Replace ``previous/`` by the files of earlier games; settings first.
-
-    Raises:
-        ConfigError: they cannot be moved.
-    """
+    """Replace ``previous/`` by the files of earlier games, settings first; ConfigError if they cannot be moved."""
     files = [folder / name for name in (SETTINGS, GAMES, TRAIN, VAL) if (folder / name).exists()]
     if not files:
         return
@@ -226,13 +215,10 @@ def set_aside(folder: Path) -> None:
 
 
 def games_on_states(games: int, per_state: int) -> list[int]:
-    """Games on each state: whole groups, then the rest.
+    """Games on each state: whole groups, then the rest; ConfigError for too few games.
 
     A rest of one game joins the last state, since a single game has nothing to be compared with. A single state is
     split into two, one for training and one for validation.
-
-    Raises:
-        ConfigError: too few games.
     """
     fewest = 4 if per_state > 1 else 2
     if games < fewest:

@@ -33,11 +33,7 @@ Shape = str | list["Shape"] | dict[str, "Shape"]
 
 
 def to_parquet(rows: Sequence[Mapping[str, Any]], shape: Mapping[str, Shape], about: Mapping[str, str]) -> bytes:
-    """Encode rows with the given columns and metadata.
-
-    Raises:
-        ConfigError: a row does not match, or PyArrow is not installed.
-    """
+    """Rows with the given columns and metadata; ConfigError if one does not match, or without PyArrow."""
     pa = _pyarrow()
     schema = pa.schema([(name, _type(pa, kind)) for name, kind in shape.items()], metadata=dict(about))
     buffer = io.BytesIO()
@@ -105,9 +101,6 @@ def _check(footer: pyarrow.parquet.FileMetaData, size: int, path: Path, columns:
 
     Snappy, the default of most writers, compresses at most about twenty times; others thousands of times. A repeated
     value is stored once in the file, and many times in memory.
-
-    Raises:
-        CorruptError: names the column, or the number.
     """
     if EXTENSION in base64.b64decode((footer.metadata or {}).get(b"ARROW:schema", b"")):
         raise CorruptError(f"{path}: extension types are not supported")

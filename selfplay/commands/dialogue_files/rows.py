@@ -6,6 +6,7 @@ for trainers that play the games themselves. Both have the columns of verl's dat
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -14,7 +15,7 @@ from envs.dialogue.contract import SEATS
 from envs.errors import GameError
 from envs.registry import find_dialogue
 from selfplay.checkpoint.store import write_file
-from selfplay.commands.dialogue_files.games import GAMES, GameLine, as_text, read_games
+from selfplay.commands.dialogue_files.games import GAMES, GameLine, read_games
 from selfplay.commands.dialogue_files.parquet import Shape, from_parquet, to_parquet
 from selfplay.commands.dialogue_files.settings import FileSettings, read_settings
 from selfplay.commands.game_init import STATE_COLUMNS, state_row
@@ -49,11 +50,7 @@ COLUMNS: Final[dict[str, Shape]] = {
 def convert(folder: Path, states: bool, resume: bool, notice: Callable[[str], object]) -> None:
     """Write the tables of a folder's games; existing ones are replaced.
 
-    Args:
-        folder: with the games and their settings.
-        states: whether to write a table of states too.
-        resume: keep tables that were made of the same games.
-        notice: receives lines about the files.
+    With ``states`` also a table of states. With ``resume`` tables that were made of the same games are kept.
 
     Raises:
         ConfigError: there are no games.
@@ -114,7 +111,7 @@ def offline_rows(games: Iterable[GameLine], settings: FileSettings, split: str) 
                         "style": "rule",
                         "ground_truth": repr(instance.reward),
                         "normalized_reward": instance.reward,
-                        "game_state": as_text(game.game_state),
+                        "game_state": json.dumps(game.game_state, allow_nan=False, ensure_ascii=False),
                     },
                     "extra_info": {
                         "index": game.index,

@@ -159,11 +159,7 @@ def _absolute(model: str) -> str:
 
 
 def _limited(entry: DialogueEntry, rules: Any, embedded: bool, max_length: int) -> Any:  # noqa: ANN401
-    """The rules with a limit of turns. With an embedded model, at most the limit that it was trained for.
-
-    Raises:
-        ConfigError: the limit is too low.
-    """
+    """The rules with a limit of turns. With an embedded model, at most the limit that it was trained for."""
     if "max_turns" not in {field.name for field in fields(entry.rules)}:
         return rules  # the game has no limit
     if max_length < 2:
@@ -172,30 +168,17 @@ def _limited(entry: DialogueEntry, rules: Any, embedded: bool, max_length: int) 
 
 
 def write_settings(folder: Path, settings: FileSettings) -> None:
-    """Write ``settings.json``.
-
-    Raises:
-        CheckpointError: it cannot be written.
-    """
     write_file(folder / SETTINGS, encode_json(settings.model_dump(mode="json"), SETTINGS))
 
 
 def read_settings(folder: Path) -> FileSettings:
-    """The settings of the games of a folder.
-
-    Raises:
-        CorruptError: the file is missing or damaged.
-    """
+    """The settings of the games of a folder; CorruptError if the file is missing or damaged."""
     place = folder / SETTINGS
     return parse(FileSettings, decode_json(read_file(place, MAX_JSON_BYTES), str(place)), str(place), CorruptError)
 
 
 def refuse_other(folder: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    """Refuse to continue a folder with other settings.
-
-    Raises:
-        ConfigError: names the first difference.
-    """
+    """Refuse to continue a folder with other settings; names the first difference."""
     for name, value in wanted.items():
         if found.get(name) != value:
             raise ConfigError(

@@ -106,8 +106,7 @@ class TrainingTable:
 def read_table(path: Path) -> TrainingTable:
     """The rows of a file of ``convert``; derived columns are checked too.
 
-    Raises:
-        CorruptError: not such a file, or an inconsistent row; names the row, from 0.
+    CorruptError for another file, or an inconsistent row; names the row, from 0.
     """
     rows, about = from_parquet(path, _COLUMNS)
     instances, turns = list[Instance](), dict[str, int]()
@@ -125,16 +124,7 @@ def read_table(path: Path) -> TrainingTable:
 
 
 def check_tables(train: TrainingTable, val: TrainingTable, tokens: int) -> None:
-    """Refuse tables of different games, or of another model.
-
-    Args:
-        train: for training.
-        val: for validation.
-        tokens: size of the model's vocabulary.
-
-    Raises:
-        CorruptError: says what is wrong.
-    """
+    """Refuse tables of different games, or with a token that a vocabulary of so many ``tokens`` lacks."""
     if train.source != val.source:
         raise CorruptError(f"{train.path} and {val.path} were made of different games; convert them again")
     both = train.states & val.states

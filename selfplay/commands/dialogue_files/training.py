@@ -66,11 +66,8 @@ class Process:
 def joined(device: str) -> Iterator[Process]:
     """Join the process group; each process has its own GPU of CUDA_VISIBLE_DEVICES.
 
-    Args:
-        device: `cpu`, `cuda:N` or `auto`; with several processes `cpu` or `auto`.
-
-    Raises:
-        ConfigError: fewer GPUs than processes, or one GPU for several.
+    ``device`` is `cpu`, `cuda:N` or `auto`; with several processes `cpu` or `auto`. ConfigError for another one, or
+    with fewer GPUs than processes.
     """
     count = _env_int("WORLD_SIZE", 1)
     if count == 1:
@@ -132,16 +129,10 @@ class Validation:
 
 
 def train(folder: Path, wanted: TrainingSettings, device: str, resume: bool, notice: Notice) -> None:
-    """Train the model of a folder's settings on its ``train.parquet``. Blocks.
+    """Train the model of a folder's settings on its ``train.parquet``; ``checkpoint/`` is replaced as a whole. Blocks.
 
-    All processes of ``torchrun`` call this, and share each batch; the first one writes files and messages.
-
-    Args:
-        folder: with settings and tables; its ``checkpoint/`` is replaced as a whole.
-        wanted: settings of the training.
-        device: see ``joined``.
-        resume: keep a checkpoint of the same games and settings, and refuse others.
-        notice: receives lines about the progress.
+    All processes of ``torchrun`` call this, and share each batch; the first one writes files and messages. With
+    ``resume`` a checkpoint of the same games and settings is kept, and others are refused.
 
     Raises:
         ConfigError: no tables, or invalid settings.

@@ -104,12 +104,9 @@ def add_game(run: RunDir | None, document: bytes) -> Added:
 
 
 def why_not_rated(run: RunDir, settings: RatingSettings, game: PlayedGame) -> str:
-    """The first difference to a rating game of the run, as a sentence; "" where there is none.
+    """The first difference between the game of a person and a rating game of the run, as a sentence; "" without any.
 
-    Args:
-        run: the run.
-        settings: what its rating games are played under.
-        game: a game of one person.
+    ``settings`` are those of the run's rating games.
     """
     rules, options = settings.rules, game.options
     stage, characters = _STAGE_NAMES[game.stage], [_CHARACTER_NAMES[number] for number in game.characters]

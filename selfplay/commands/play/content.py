@@ -97,16 +97,9 @@ def play_content(
 def write_play_pages(
     run: RunDir, generations: Sequence[str], folder: Path, notice: Callable[[str], None], least: int = CHARACTERS
 ) -> dict[str, Path]:
-    """Write ``FOLDER/gen_N.html`` for each of these generations; the pages by generation.
+    """Write ``FOLDER/gen_N.html`` for each of these generations of a run; the pages by generation.
 
-    Each page is complete in itself: the rules and figures in it are some 0.7 MB.
-
-    Args:
-        run: Of the generations.
-        generations: Their names.
-        folder: Of the pages.
-        notice: Called with a line on the progress.
-        least: How many characters there are at least.
+    Each page is complete in itself: the rules and figures in it are some 0.7 MB. It has at least ``least`` characters.
 
     Raises:
         ConfigError: a policy is of a kind that pages cannot play, or a page cannot be written.

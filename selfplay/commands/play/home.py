@@ -35,13 +35,9 @@ class Home:
 
 
 def find_folder(what: str | None) -> Path | None:
-    """The folder of the run or policy that was named, by default of the newest run; None for a shipped policy.
+    """The folder of a run or policy, by default of the newest run; None for a shipped policy.
 
-    Args:
-        what: A run or policy: its folder, its name in ``checkpoints``, or a shipped policy.
-
-    Raises:
-        NotARunError: there is no such run or policy.
+    ``what`` is a folder, its name in ``checkpoints``, or a shipped policy; NotARunError if there is none.
     """
     if what in shipped_policies() or (what is None and not runs_under()):
         return None
@@ -87,12 +83,7 @@ def _named(generations: str | None, there: Mapping[str, Path], run: RunDir | Non
 
 
 def check_choices(characters: Sequence[str], max_episode_frames: int | None) -> None:
-    """Refuse characters and a longest game that a page cannot have.
-
-    Raises:
-        ConfigError: such a longest game is not possible.
-        GameError: an unknown character.
-    """
+    """Refuse a longest game that a page cannot have, and unknown characters (GameError)."""
     if max_episode_frames is not None and not 1 <= max_episode_frames <= LONGEST:
         raise ConfigError(f"--max-episode-frames {max_episode_frames}: 1 to {LONGEST} are possible")
     for name in characters:

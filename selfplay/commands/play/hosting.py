@@ -25,14 +25,9 @@ if TYPE_CHECKING:
 def host(
     home: Home, content: PlayContent, port: int, ready: Callable[[str], None], notice: Callable[[str], None]
 ) -> None:
-    """Host a page until Ctrl-C.
+    """Host a page until Ctrl-C; ``content`` is made for a server, and ``port`` as of ``PlayServer``.
 
-    Args:
-        home: What the page is about.
-        content: Of the page, made for a server.
-        port: See ``PlayServer``.
-        ready: Is called with the address once the page can be opened.
-        notice: Is called with a line on each game that was kept.
+    ``ready`` is called with the address once the page can be opened, ``notice`` with a line on each game that was kept.
 
     Raises:
         ConfigError: the port cannot be used.

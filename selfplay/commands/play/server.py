@@ -81,14 +81,8 @@ class Decisions:
     def outputs(self, policy: str, episode: str, decision: str, obs: bytes) -> bytes:
         """The logits and the value for an observation, little-endian float32 as the observation is.
 
-        Args:
-            policy: its id.
-            episode: of one seat, a random name.
-            decision: number of the decision in this episode, from 0.
-            obs: the observation.
-
-        Raises:
-            Refused: no such policy, episode or observation.
+        ``episode`` is a random name for an episode of one seat, ``decision`` the number of the decision in it, from 0.
+        Refused for an unknown policy or an invalid episode or observation.
         """
         if policy not in self._policies:
             raise Refused(HTTPStatus.NOT_FOUND, "this page's server has no such policy")
@@ -180,11 +174,7 @@ class PlayServer(ThreadingTCPServer):
         super().server_close()
 
     def keep(self, document: bytes) -> Mapping[str, object]:
-        """See ``keep`` of the constructor.
-
-        Raises:
-            Refused: it is no game that can be kept.
-        """
+        """See ``keep`` of the constructor; Refused for a game that cannot be kept."""
         with self._keeping:
             try:
                 return self._keep(document)

@@ -34,15 +34,10 @@ BELOW: Final = 4  # rows of the terminal that a picture leaves free
 
 
 def play_in_terminal(game: str, opponent: Contender, read: Read, write: Write, *, seed: int, seat: int = 0) -> None:
-    """Play one game after the other until the person ends it; the seats swap each time.
+    """Play one game after the other until the person ends it; the seats swap each time, from ``seat`` on.
 
-    Args:
-        game: Name of the game.
-        opponent: A policy samples its actions.
-        read: Shows a prompt and returns an answer; EOFError is the end of the input.
-        write: Shows lines.
-        seed: Of the games and of the opponent's decisions.
-        seat: Of the person in the first game.
+    ``read`` shows a prompt and returns an answer; EOFError is the end of the input. ``seed`` is of the games and of the
+    decisions of the opponent; a policy samples its actions.
 
     Raises:
         ConfigError: no person can play the game.
@@ -109,11 +104,7 @@ class _Table(SyncVectorGame):
         return stepped
 
     def _ask(self) -> Actions:
-        """The legal action that the person chooses; parts without a choice are not asked for.
-
-        Raises:
-            EOFError: the person ends the play.
-        """
+        """The legal action that the person chooses, EOFError to end; parts without a choice are not asked for."""
         legal, shown = self.legal[0, self.seat], self._lines()
         self._write(str(self._obs[0, self.seat]) if shown is None else shown)
         parts = [np.flatnonzero(part).tolist() for part in np.split(legal, self._starts[1:])]

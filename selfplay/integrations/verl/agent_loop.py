@@ -69,11 +69,7 @@ class DialogueAgentLoop(AgentLoopBase):
 
 
 def _shared(begun: InitialState) -> InitialState:
-    """Refuse error penalties, which differ by seat.
-
-    Raises:
-        ConfigError: the rules have a penalty.
-    """
+    """Refuse error penalties, which differ by seat."""
     if begun.rules.error_penalty:
         raise ConfigError(
             f"row {begun.game_id}: error_penalty is {begun.rules.error_penalty:g}, but verl gives both seats of a game "

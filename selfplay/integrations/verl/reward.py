@@ -43,11 +43,7 @@ def compute_score(
 
 
 def given_reward(data_source: str, *given: object) -> float:
-    """The first finite number among the candidates.
-
-    Raises:
-        ConfigError: there is none.
-    """
+    """The first finite number among the candidates; ConfigError without any."""
     for reward in given:
         try:
             number = float(str(reward))

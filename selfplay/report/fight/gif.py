@@ -21,12 +21,9 @@ COLOURS: Final = 64  # of a GIF
 
 
 def write_gif(film: Film, path: Path, fps: int = GIF_FPS, size: tuple[int, int] = GIF_SIZE) -> int:
-    """Write a GIF that repeats for ever, atomically; its size in bytes.
+    """Write a GIF that repeats for ever; its size in bytes. Atomic, and errors as of ``saved``.
 
     All pictures share one palette, made from a sample of them, and none is dithered, so that equal parts stay equal.
-
-    Raises:
-        ConfigError: the file cannot be written.
     """
     painter = Painter(scene_of(film), size)
     moments = film.moments(fps)

@@ -35,11 +35,7 @@ _TYPES: Final = {"i1": "i8", "u1": "u8", "i2": "i16", "u2": "u16", "i4": "i32", 
 
 
 def write_html(film: Film, path: Path) -> int:
-    """Write the page, atomically; its size in bytes.
-
-    Raises:
-        ConfigError: the file cannot be written.
-    """
+    """Write the page; its size in bytes. See ``save_text``."""
     return save_text(path, page(film))
 
 

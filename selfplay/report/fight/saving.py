@@ -31,12 +31,7 @@ def is_game(name: str | None) -> bool:
 def check_options(
     what: str | None, out: Path | None, start: float | None, seconds: float | None, *, terminal: bool
 ) -> None:
-    """Check the options before the work begins.
-
-    Raises:
-        ConfigError: two ways of showing at once, another ending than those that can be written, a copy of a replay,
-            or no such time.
-    """
+    """Refuse two ways of showing at once, endings that cannot be written, a copy of a replay, and impossible times."""
     if out is not None and terminal:
         raise ConfigError("--terminal plays in the terminal and --out writes a file: choose one")
     if out is not None and out.suffix.lower() not in FILES:
@@ -57,33 +52,21 @@ def seconds_for(path: Path | None, seconds: float | None) -> float | None:
 
 @contextmanager
 def saved(path: Path) -> Iterator[Path]:
-    """Write ``path`` atomically: the block writes the temporary file that it gets.
-
-    Raises:
-        ConfigError: the file cannot be written.
-    """
+    """Write ``path`` atomically: the block writes the temporary file that it gets. ConfigError on failure."""
     temporary = path.with_name(f".{path.name}.tmp")
     with boundary(ConfigError, f"cannot write {path}"), replacing(path, temporary):
         yield temporary
 
 
 def save_text(path: Path, text: str) -> int:
-    """Write a UTF-8 file atomically; returns its size in bytes.
-
-    Raises:
-        ConfigError: the file cannot be written.
-    """
+    """Write a UTF-8 file, as ``saved``; returns its size in bytes."""
     with saved(path) as temporary:
         temporary.write_bytes(text.encode("utf-8", "backslashreplace"))  # names of files may be no UTF-8
     return path.stat().st_size
 
 
 def check_writable(path: Path) -> None:
-    """Check before long work that its result can be written.
-
-    Raises:
-        ConfigError: the file cannot be written.
-    """
+    """Check before long work that its result can be written; ConfigError if not."""
     with boundary(ConfigError, f"cannot write {path}"):  # a name that no file can have
         if path.is_dir():
             raise ConfigError(f"cannot write {path}: it is a folder")

@@ -123,11 +123,7 @@ class Playback:
 def play_terminal(film: Film, console: Console, keys: Keys, now: Callable[[], float] = time.monotonic) -> None:
     """Play until the end, or until a key ends it.
 
-    Args:
-        film: The fight.
-        console: Of the terminal.
-        keys: Source of keys; waiting for one also paces the playback.
-        now: A monotonic clock in seconds.
+    Waiting for ``keys`` also paces the playback. ``now`` is a monotonic clock in seconds.
     """
     columns, rows = picture_size(console.width, console.height)
     painter = Painter(scene_of(film), (columns * SHARP, 2 * rows * SHARP), texts=False)

@@ -68,11 +68,7 @@ class PageContent:
 
 
 def write_page(subject: PageContent, path: Path) -> int:
-    """Write the page atomically; returns its size in bytes.
-
-    Raises:
-        ConfigError: the file cannot be written.
-    """
+    """Write the page; its size in bytes. See ``save_text``."""
     return save_text(path, page(subject))
 
 

@@ -37,15 +37,6 @@ class RunRecords:
         return self.run.get("family") == "dialogue"
 
     @property
-    def game(self) -> str | None:
-        """``--game-type`` of the run; None if unknown."""
-        match self.run:
-            case {"config": {"game": {"type": str(game)}}}:
-                return game
-            case _:
-                return None
-
-    @property
     def ended(self) -> bool:
         """True if the run has ended. Metrics beyond the summary mean that it was resumed."""
         last = self.metrics[-1]["iteration"] if self.metrics else 0
