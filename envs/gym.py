@@ -1,8 +1,7 @@
 """The mock fighter as Gymnasium environments: one game (``MockMeleeEnv``) and a block (``MockMeleeVectorEnv``).
 
 Importing this module registers ``selfplay/MockMelee-v1``: ``gymnasium.make("selfplay/MockMelee-v1")``, and
-``gymnasium.make_vec`` for the block; ``"envs.gym:selfplay/MockMelee-v1"`` imports it too. ``MockMelee-v0`` is the same
-with a frame skip of 1, and warns.
+``gymnasium.make_vec`` for the block; ``"envs.gym:selfplay/MockMelee-v1"`` imports it too.
 
 The agent has seat 0. It sees the game mirrored where that puts its opponent on the right (``melee.observation``), and
 its stick actions are given in the same view: x code 16 always means "to the right on the player's own screen".
@@ -10,7 +9,6 @@ its stick actions are given in the same view: x code 16 always means "to the rig
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any, Final
 
 import gymnasium
@@ -45,7 +43,6 @@ else:
     Block = VectorEnv
 
 ENV_ID: Final = "selfplay/MockMelee-v1"
-OLD_ID: Final = "MockMelee-v0"
 RENDER_MODES: Final = ("human", "rgb_array", "ansi")
 # Above all features; the largest is the speed of the hardest launch, 30.
 OBS_LIMIT: Final = 64.0
@@ -237,25 +234,4 @@ def view_of(game: MockMelee, mode: str | None, names: tuple[str, str], fps: floa
     return View(game, mode, names, fps)
 
 
-def make_old(opponent: Opponent = "random", *, frame_skip: int = 1, **options: Any) -> MockMeleeEnv:  # noqa: ANN401
-    """``MockMelee-v0``: one game, a step of one frame."""
-    _warn_of_old()
-    return MockMeleeEnv(opponent, frame_skip=frame_skip, **options)
-
-
-def make_old_block(num_envs: int = 1, *, frame_skip: int = 1, **options: Any) -> MockMeleeVectorEnv:  # noqa: ANN401
-    """``MockMelee-v0``: a block, a step of one frame."""
-    _warn_of_old()
-    return MockMeleeVectorEnv(num_envs, frame_skip=frame_skip, **options)
-
-
-def _warn_of_old() -> None:
-    warnings.warn(
-        f"{OLD_ID} decides every frame; policies are trained at a frame_skip of {FRAME_SKIP}, which {ENV_ID} has",
-        DeprecationWarning,
-        stacklevel=3,  # Gymnasium shows it, since its own code made the environment
-    )
-
-
 gymnasium.register(id=ENV_ID, entry_point="envs.gym:MockMeleeEnv", vector_entry_point="envs.gym:MockMeleeVectorEnv")
-gymnasium.register(id=OLD_ID, entry_point="envs.gym:make_old", vector_entry_point="envs.gym:make_old_block")

@@ -11,7 +11,7 @@ import pytest
 from gymnasium.wrappers import RecordVideo
 
 from envs.errors import GameError, UnknownNameError
-from envs.gym import ENV_ID, OLD_ID, MockMeleeEnv
+from envs.gym import ENV_ID, MockMeleeEnv
 from envs.half_blocks import UPPER_HALF
 from envs.melee.controller import MAIN_X, NEUTRAL
 from envs.rendering import COLUMNS, ROWS
@@ -124,22 +124,11 @@ def test_gymnasium_records_a_video(tmp_path):
     assert (tmp_path / "videos" / "rl-video-episode-0.mp4").stat().st_size > 1000
 
 
-# ---------------------------------------------------------------- ids
+# ---------------------------------------------------------------- the id
 
 
 @pytest.mark.parametrize("make", [gymnasium.make, gymnasium.make_vec])
-@pytest.mark.parametrize(("options", "frames"), [({}, 1), ({"frame_skip": 3}, 3)])
-def test_the_old_id_plays_every_frame_and_warns(make, options, frames):
-    with pytest.warns(DeprecationWarning, match=f"{ENV_ID} has") as caught:
-        env = make(OLD_ID, opponent="idle", **options).unwrapped
-    assert "gymnasium" in next(each.filename for each in caught if ENV_ID in str(each.message))  # so it is shown
-    env.reset(seed=1)
-    env.step(np.broadcast_to(NEUTRAL, env.action_space.shape))
-    assert env._duel.game.state.game["frame"].tolist() == [frames]
-
-
-@pytest.mark.parametrize("make", [gymnasium.make, gymnasium.make_vec])
-def test_the_new_id_plays_at_the_frame_skip_of_policies(make):
+def test_the_id_plays_at_the_frame_skip_of_policies(make):
     from selfplay.config.ppo import GameConfig
 
     env = make(ENV_ID, opponent="idle").unwrapped
