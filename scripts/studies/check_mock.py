@@ -41,7 +41,6 @@ def draw(path: Path, files: Sequence[Measured]) -> None:
 
 
 def main() -> int:
-    """Run the command; the exit code."""
     command = Command("check_mock", __doc__)
     command.add_argument("replays", nargs="+", type=Path, metavar="REPLAY", help=".slp file, or a folder of them")
     command.add_argument(

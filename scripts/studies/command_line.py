@@ -31,11 +31,9 @@ class Command(Parser):
         super().__init__(prog=f"python -m scripts.studies.{name}", description=description, **settings)
 
     def add_seeds(self) -> None:
-        """Add ``--seeds``."""
         self.add_argument("--seeds", type=whole_numbers, default="0,1,2", metavar="N,N", help="(default: %(default)s)")
 
     def add_parts(self, parts: Sequence[str]) -> None:
-        """Add ``--parts``."""
         self.add_argument("--parts", default=",".join(parts), metavar="NAME,NAME", help="what to do (default: all)")
 
     def add_runs(self, name: str) -> None:

@@ -146,7 +146,6 @@ def make(name: str, replays: Path | None) -> None:
 
 
 def main() -> int:
-    """Run the command; the exit code."""
     command = Command("figures", __doc__)
     command.add_argument("--check", action="store_true", help="only compare versions and pages; exit code 1 if wrong")
     command.add_argument("--replays", type=Path, metavar="FOLDER", help="of people's games, for the step play_style")

@@ -118,7 +118,6 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def main() -> int:
-    """Run the command; the exit code."""
     command = Command("first_hour", __doc__)
     command.add_argument("--runs", type=int, default=3, metavar="N", help="each in new clones (%(default)s)")
     command.add_argument(

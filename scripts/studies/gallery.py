@@ -31,7 +31,6 @@ small, main > p:last-child { color: var(--muted); }
 
 
 def main() -> int:
-    """Run the command; the exit code."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     made = Command("gallery", __doc__)
     made.add_argument("run", nargs="?", metavar="RUN", help="run folder, or its name in checkpoints/ (default: newest)")

@@ -169,7 +169,6 @@ def chart(cells: Sequence[Cell]) -> str:
 
 
 def main() -> int:
-    """Run the command; the exit code."""
     command = Command("learning", __doc__)
     command.add_seeds()
     command.add_runs("learning")

@@ -57,9 +57,9 @@ def shown(value: float | str) -> str:
     return f"{value:,}" if isinstance(value, int) else value
 
 
-def interval(result: Mapping[str, float], digits: int = 1) -> str:
+def interval(result: Mapping[str, float]) -> str:
     """A score and its 95% interval, in percent."""
-    score, low, high = (f"{result[name]:.{digits}%}" for name in ("score", "low", "high"))
+    score, low, high = (f"{result[name]:.1%}" for name in ("score", "low", "high"))
     return f"{score} [{low}, {high}]"
 
 

@@ -30,7 +30,6 @@ LIMIT_S: Final = 300.0  # of one program
 
 
 def main() -> int:
-    """Run the command; the exit code."""
     command = Command("pictures", __doc__)
     command.add_runs("learning")
     return command.execute(_run)

@@ -113,7 +113,6 @@ def shown(cells: Sequence[Cell]) -> str:
 
 
 def main() -> int:
-    """Run the command; the exit code."""
     command = Command("predictions", __doc__)
     command.add_seeds()
     command.add_runs("learning")

@@ -76,7 +76,6 @@ def tables(made: dict[str, Any]) -> str:
 
 
 def main() -> int:
-    """Run the command; the exit code."""
     command = Command("round_robin", __doc__, allow_abbrev=False)
     command.add_argument("--games", type=int, default=200, metavar="N", help="of each pair (default: %(default)s)")
     command.add_argument("--seed", type=int, default=0, metavar="N", help="of the games (default: %(default)s)")

@@ -285,7 +285,6 @@ def rate_between(
 
 
 def main() -> int:
-    """Run the command; the exit code."""
     command = Command("shipped", __doc__, allow_abbrev=False)
     command.add_parts(PARTS)
     command.add_runs("shipped")

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 
 def main() -> int:
-    """Run the command; the exit code."""
     command = Command("bench", __doc__)
     command.add_argument("--game-type", metavar="TYPE", help="a dialogue game (default: the mock fighter)")
     command.add_argument("--device", metavar="NAME", help="where the time of the loop goes on a device, beside the CPU")

@@ -48,13 +48,11 @@ class Times:
     update: list[float] = field(default_factory=list)
 
     def add(self, phases: Mapping[str, float]) -> None:
-        """Add an iteration."""
         self.total.append(sum(phases.values()))
         self.collect.append(phases["collect"])
         self.update.append(phases["update"])
 
     def extend(self, other: Times) -> None:
-        """Add the iterations of another sample."""
         self.total += other.total
         self.collect += other.collect
         self.update += other.update

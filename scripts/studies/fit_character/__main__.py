@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 
 def main() -> int:
-    """Run the command; the exit code."""
     command = Command("fit_character", __doc__)
     command.add_argument("names", nargs="*", metavar="NAME", help="characters (default: all that play in the replays)")
     command.add_argument("--replays", nargs="+", type=Path, required=True, metavar="FILE", help=".slp files")

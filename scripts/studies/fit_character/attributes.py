@@ -29,7 +29,6 @@ SURE: Final = 5  # frames that must agree before a table is called wrong
 
 
 def main() -> int:
-    """Run the command; the exit code."""
     command = Command("fit_character.attributes", __doc__)
     command.add_argument("names", nargs="+", metavar="NAME", help="characters")
     command.add_argument("--replays", nargs="+", type=Path, required=True, metavar="FILE", help=".slp files")

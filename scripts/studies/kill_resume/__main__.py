@@ -70,7 +70,6 @@ def run(given: argparse.Namespace) -> int:
 
 
 def main() -> int:
-    """Run the command; the exit code."""
     return parser().execute(run)
 
 

@@ -30,7 +30,6 @@ DOCUMENT: Final = ROOT / "docs" / "data" / "play_style.json"
 
 
 def main() -> int:
-    """Run the command; the exit code."""
     command = Command("play_style", __doc__)
     command.add_argument(
         "replays",

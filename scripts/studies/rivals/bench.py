@@ -143,7 +143,6 @@ def add(row: TrainerSpeed, answer: Answer, *, first_counts: bool) -> None:
 
 
 def main() -> int:
-    """Run the command; the exit code."""
     command = Command("rivals.bench", __doc__)
     command.add_argument("--rounds", type=int, default=5, metavar="N", help="samples of each (default: %(default)s)")
     command.add_argument("--peers", default=",".join(PEERS), metavar="NAME,NAME", help="(default: %(default)s)")

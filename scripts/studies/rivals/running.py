@@ -38,11 +38,9 @@ class System:
 
     @property
     def name(self) -> str:
-        """Name of the trainer."""
         return OURS if self.peer is None else self.peer.name
 
     def command(self, games: int, way: Way, weights: Path) -> list[str]:
-        """Command of one sample."""
         if self.peer is None:
             return [str(self.python), "-m", "scripts.studies.rivals.ours", str(games), str(1 + iterations_of(games))]
         job = job_of(

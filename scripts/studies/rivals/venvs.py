@@ -72,7 +72,6 @@ PEERS: Final[dict[str, Peer]] = {
 
 
 def default_folder() -> Path:
-    """Folder of the environments."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "selfplay" / "peers"
 
 

@@ -26,7 +26,6 @@ GAMES = ("mock", "dolphin", "matching", "kuhn_text")
 
 
 def main() -> int:
-    """Run the command; the exit code."""
     command = Command("soak", __doc__)
     command.add_argument("--minutes", type=float, default=30.0, metavar="F", help="(default: %(default)s)")
     command.add_argument("--game-type", choices=GAMES, default="mock", metavar="TYPE", help=", ".join(GAMES))

@@ -197,7 +197,6 @@ def _outages(lines: Iterable[dict[str, Any]]) -> tuple[list[Outage], list[tuple[
 
 
 def main() -> int:
-    """Run the command; the exit code."""
     command = Command("soak.dolphin", __doc__, epilog="exit code: 1 where a check failed, else 0")
     command.add_argument("--minutes", type=float, default=10.0, metavar="F", help="(default: %(default)s)")
     command.add_argument("--folder", type=Path, metavar="DIR", help="a new folder, in which all files stay")

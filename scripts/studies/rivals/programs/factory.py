@@ -40,11 +40,9 @@ class StreamsEnv(Env[NDArray[np.float32], NDArray[Any]]):
         self._no_infos: list[dict[str, Any]] = [{} for _ in range(self.num_agents)]
 
     def reset(self, **kwargs: Any) -> tuple[NDArray[np.float32], Any]:  # noqa: ANN401
-        """Start all games."""
         return self._streams.reset(), self._no_infos
 
     def step(self, actions: NDArray[Any]) -> Answer:  # type: ignore[override]
-        """Play a step."""
         step = self._streams.step(actions)
         return step.obs, step.reward, step.terminated, step.truncated, self._no_infos
 

@@ -72,11 +72,9 @@ class Laps:
     _began: float = 0.0
 
     def begin(self) -> None:
-        """Begin an iteration."""
         self._began = time.perf_counter()
 
     def end(self) -> None:
-        """End it."""
         self.seconds.append(time.perf_counter() - self._began)
 
     def answer(self, version: str) -> None:

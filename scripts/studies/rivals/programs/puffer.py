@@ -40,7 +40,6 @@ class StreamsEnv(pufferlib.PufferEnv):
         return self.observations, []
 
     def step(self, actions: NDArray[Any]) -> Answer:
-        """Play a step."""
         step = self._streams.step(actions)
         self.observations[:], self.rewards[:] = step.obs, step.reward
         self.terminals[:] = step.terminated | step.truncated

@@ -60,7 +60,6 @@ class StreamsEnv(VectorEnv[NDArray[np.float32], NDArray[Any], NDArray[Any]]):
 
 
 def config_of(job: Job) -> PPOConfig:
-    """Its settings."""
     register_env("mock", lambda _: StreamsEnv(Streams(job.games, job.seats, job.seed, **job.game)))
     return (
         PPOConfig()

@@ -32,15 +32,12 @@ class Environment(VecEnv):
         super().__init__(streams.num_streams, streams.observation_space, streams.action_space)
 
     def reset(self) -> NDArray[np.float32]:
-        """Start all games."""
         return self._streams.reset()
 
     def step_async(self, actions: NDArray[Any]) -> None:
-        """Keep the actions of the next step."""
         self._chosen = actions
 
     def step_wait(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
-        """Play the step."""
         step = self._streams.step(self._chosen)
         done = step.terminated | step.truncated
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
@@ -52,19 +49,15 @@ class Environment(VecEnv):
         """Close nothing."""
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:  # noqa: ANN401
-        """Return the same attribute for every stream."""
         return [getattr(self, attr_name)] * self.num_envs
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:  # noqa: ANN401
-        """Not supported."""
         raise NotImplementedError
 
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:  # noqa: ANN401
-        """Not supported."""
         raise NotImplementedError
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:  # noqa: ANN401
-        """No stream is wrapped."""
         return [False] * self.num_envs
 
 
@@ -76,7 +69,6 @@ class Trunk(BaseFeaturesExtractor):
         self.layers = dense(observation_space.shape[0], hidden)
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
-        """Features."""
         features: torch.Tensor = self.layers(observations)
         return features
 
