@@ -93,7 +93,7 @@ class Saving:
         """Write the state that training continues from; then remove what nothing needs any more."""
         if self._rating_games is not None:
             with self._disk.tolerate(RATINGS):
-                await self._rating_games.write_rest()
+                await self._rating_games.ledger.write_rest()
         with self._disk.tolerate(STATE):
             await self.write_state()
         await self._training.worker.submit(give_back_memory)
@@ -121,7 +121,7 @@ class Saving:
             elapsed_s=progress.elapsed_s,
             created=datetime.now(UTC),
             config=training.settings.model_dump(mode="json"),
-            ledger_position=self._ledger_position if self._rating_games is None else self._rating_games.rows,
+            ledger_position=self._ledger_position if self._rating_games is None else self._rating_games.ledger.rows,
             generations=tuple(progress.generations),
             **fields,
         )
