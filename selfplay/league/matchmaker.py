@@ -174,10 +174,8 @@ class Matchmaker:
 
         A policy that leaves the bench stays in play until its last episode ends. As many places are redrawn as keep
         the policies on the bench and in play at ``IN_PLAY * max_frozen`` or less. That number is known before the draw:
-        if it depended on the policies drawn, their shares would be biased.
-
-        Args:
-            in_play: opponents of unfinished episodes; only frozen ones matter.
+        if it depended on the policies drawn, their shares would be biased. ``in_play`` are opponents of unfinished
+        episodes, of which only frozen ones matter.
         """
         if self._chosen is not None:
             return

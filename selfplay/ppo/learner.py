@@ -28,13 +28,7 @@ if TYPE_CHECKING:
 
 
 class Learner:
-    """Owns the network that is trained.
-
-    Args:
-        session: The run.
-        threads: Threads of an update.
-        role: Of the agent, see ``agents.ROLES``.
-    """
+    """Owns the network that is trained; ``role`` is that of the agent, see ``agents.ROLES``."""
 
     def __init__(self, session: Session, threads: int, role: str = MAIN) -> None:
         config = session.config
@@ -65,13 +59,10 @@ class Learner:
         done: float,
         stop: Callable[[], bool] = lambda: False,
     ) -> UpdateMetrics:
-        """Learn from the rollouts of an iteration.
+        """Learn from the rollouts of an iteration; ``stop`` ends the update early, see ``PPO.update``.
 
-        Args:
-            rollouts: of this learner.
-            age: iterations since its weights were those of the pretrained policy, for the burn-in of the critic.
-            done: fraction of the run that is done, for annealing.
-            stop: ends the update early, see ``PPO.update``.
+        ``age`` is the number of iterations since the weights were those of the pretrained policy, for the burn-in of
+        the critic, and ``done`` the fraction of the run that is done, for annealing.
         """
         ppo = self._session.config.ppo
         burn_in = ppo.critic_burn_in or 0

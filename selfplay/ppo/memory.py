@@ -65,11 +65,7 @@ class Need:
 
 
 def check_memory(config: Config, *, resumed: bool) -> None:
-    """Refuse a run that needs more memory than there is.
-
-    Args:
-        config: With all defaults filled in.
-        resumed: Whether its sizes cannot change any more.
+    """Refuse a run that needs more memory than there is; of a ``resumed`` one the sizes cannot change any more.
 
     Raises:
         ConfigError: names what is needed, what there is, and the flag to lower.

@@ -73,11 +73,8 @@ class DiskWatch:
     def refuse_to_end(self, newest: int) -> None:
         """Raise if a needed file is still unsaved at the end of a run; there are no more retries.
 
-        Args:
-            newest: Iteration of the newest state that was saved.
-
         Raises:
-            DiskError: names the files, the reasons, and the iteration that the run would resume from.
+            DiskError: names the files, the reasons, and ``newest``, the iteration that the run would resume from.
         """
         if self.missing:
             lost = "; ".join(f"{what} ({why})" for what, why in self.missing.items())

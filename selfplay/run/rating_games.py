@@ -81,24 +81,15 @@ class RatingBudget:
                 self._cost = 0.5 * self._cost + 0.5 * seconds / games
 
 
+@dataclass(eq=False)
 class RatingBlock:
-    """Plans and plays rating games in the thread of their runner, and can be stopped.
+    """Plans and plays rating games in the thread of their runner, and can be stopped."""
 
-    Args:
-        run: the run, which may have a table of anchors.
-        conditions: under which games are rated together.
-        play: plays matchups.
-        kill: ends games by force; returns whether that frees a thread that hangs in one.
-    """
-
-    def __init__(
-        self, run: RunDir, conditions: RatingConditions, play: PlayMatchups, kill: Callable[[], bool] = lambda: False
-    ) -> None:
-        self._run = run
-        self._conditions = conditions
-        self._play = play
-        self._kill = kill
-        self._cancelled = False
+    run: RunDir  # may have a table of anchors
+    conditions: RatingConditions
+    play: PlayMatchups
+    end_games: Callable[[], bool] = lambda: False  # by force; whether that frees a thread that hangs in one
+    _cancelled: bool = False
 
     def work(
         self,
@@ -112,27 +103,22 @@ class RatingBlock:
     ) -> Sequence[GameRecord]:
         """Plan and play at most ``budget`` games. Blocks.
 
-        Args:
-            games: of the ledger.
-            players: generations by age, then scripted players by strength.
-            budget: games.
-            iteration: of the training, for the records.
-            test: the two policies under test, which get their share.
-            last: whether the training has ended.
+        ``players`` are generations by age, then scripted players by strength; ``test`` are the two policies under test,
+        which get their share. ``last``: the training has ended.
         """
-        each = self._conditions.games_each
-        rng = np.random.default_rng(derive(self._conditions.seed, "rating", iteration, len(games)))
+        each = self.conditions.games_each
+        rng = np.random.default_rng(derive(self.conditions.seed, "rating", iteration, len(games)))
         matchups = [] if test is None else repeat(*test, int(SHARE * budget), rng, each)
         left = budget - len(matchups) * each
-        matchups += plan_games(games, self._conditions, players, left, rng, self._run.path, last=last)
-        return self._play(matchups, iteration, lambda: self._cancelled) if matchups else []
+        matchups += plan_games(games, self.conditions, players, left, rng, self.run.path, last=last)
+        return self.play(matchups, iteration, lambda: self._cancelled) if matchups else []
 
     def cancel(self) -> None:
         self.kill()
 
     def kill(self) -> bool:
         self._cancelled = True
-        return self._kill()
+        return self.end_games()
 
     def close(self) -> None: ...
 

@@ -103,9 +103,7 @@ def check_state(state: LearnerState, kind: type[PPOState | DialogueState]) -> No
 def check_ratings(run: RunDir, written: int = 0) -> None:
     """Refuse games or ratings with which the run could not go on: a second for each 100,000 games.
 
-    Args:
-        run: That is resumed.
-        written: Rating games that it must have.
+    ``written`` is the number of rating games that it must have.
 
     Raises:
         LeagueError: a file is invalid, or has fewer games; names it.

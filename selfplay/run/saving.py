@@ -6,6 +6,7 @@ point. Nothing is removed before a newer state is verified.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -20,24 +21,21 @@ if TYPE_CHECKING:
     from selfplay.run.training import Training
 
 
+@dataclass(slots=True)
 class SavePoints:
     """Counts the iterations between tries.
 
     A state that could not be saved is tried again after 1, 2, 4, ... iterations: a disk may have room again soon, and
     a try costs as much as a save.
-
-    Args:
-        interval: Iterations between save points.
     """
 
-    def __init__(self, interval: int) -> None:
-        self._interval = interval
-        self._tried = 0  # iteration of the last try
-        self._pause = 0  # iterations from there to the next; 0: it went well
+    interval: int  # iterations between save points
+    _tried: int = 0  # iteration of the last try
+    _pause: int = 0  # iterations from there to the next; 0: it went well
 
     def is_point(self, iteration: int) -> bool:
         """Return True if a generation and a state are saved after this iteration, regardless of earlier failures."""
-        return iteration % self._interval == 0
+        return iteration % self.interval == 0
 
     def is_due(self, iteration: int) -> bool:
         return self.is_point(iteration) or 0 < self._pause <= iteration - self._tried
@@ -45,7 +43,7 @@ class SavePoints:
     def tried(self, iteration: int, *, saved: bool) -> None:
         """A state was saved, or could not be."""
         self._tried = iteration
-        self._pause = 0 if saved else min(max(1, 2 * self._pause), self._interval)
+        self._pause = 0 if saved else min(max(1, 2 * self._pause), self.interval)
 
 
 class Saving:

@@ -54,8 +54,7 @@ class Link(Protocol):
 class WeightStore:
     """Stores each network once for all blocks on other links. Networks that are garbage here are dropped.
 
-    Args:
-        put: Stores packed arrays; gives what links take as an argument in its place.
+    ``put`` stores packed arrays, and gives what links take as an argument in their place.
     """
 
     def __init__(self, put: Callable[[Packed], object]) -> None:

@@ -52,21 +52,17 @@ def files_of(folder: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in sorted(folder.iterdir()) if file.is_file()}
 
 
+@dataclass(slots=True)
 class PublishedWeights:
-    """The current weights, stored once per version for all links.
+    """The current weights, stored once per version for all links."""
 
-    Args:
-        put: stores arrays; returns a reference that links accept as an argument.
-    """
-
-    def __init__(self, put: Callable[[Arrays], object]) -> None:
-        self._put = put
-        self.version = 0
-        self.arrays: object = None  # reference to them
+    put: Callable[[Arrays], object]  # stores arrays; returns a reference that links accept as an argument
+    version: int = 0
+    arrays: object = None  # reference to them
 
     def publish(self, arrays: Arrays) -> None:
         """Store new weights, while no games are played. Blocks."""
-        self.arrays = self._put(arrays)
+        self.arrays = self.put(arrays)
         self.version += 1
 
 

@@ -247,10 +247,7 @@ _EXPLANATIONS: Final = {
 class RayLink:
     """An actor of its own in a cluster (``block_client.Link``), as long-lived: Ray restarts none, supervision does.
 
-    Args:
-        ray: The module, connected.
-        kind: Class of the actor; made without arguments, which must not fail.
-        name: What it is for, in messages.
+    Its class ``kind`` is made without arguments, which must not fail; ``name`` says in messages what it is for.
     """
 
     def __init__(self, ray: Any, kind: type, name: str) -> None:  # noqa: ANN401
