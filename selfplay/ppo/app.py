@@ -125,11 +125,7 @@ def _start_policy(
 
 
 def _check_encoder(run: RunDir, config: Config) -> None:
-    """Refuse to resume a run whose policies were trained on observations of another version.
-
-    Raises:
-        IncompatibleError: names both versions.
-    """
+    """Refuse to resume with observations of another version by an IncompatibleError that names both versions."""
     here = config.game.entry.encoder_version
     for generation in list_generations(run):
         try:

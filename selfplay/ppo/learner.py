@@ -90,11 +90,7 @@ class Learner:
         self._ppo.begin(network.state_dict())
 
     def policy(self, name: str, iteration: int, total_steps: int, parent: str | None) -> tuple[PolicyMeta, Arrays]:
-        """Metadata and weights of the current policy.
-
-        Raises:
-            LearnerError: a weight is not finite.
-        """
+        """Metadata and weights of the current policy; LearnerError if a weight is not finite."""
         check_finite(self._ppo.network)
         session = self._session
         game = session.config.game

@@ -65,11 +65,7 @@ class Need:
 
 
 def check_memory(config: Config, *, resumed: bool) -> None:
-    """Refuse a run that needs more memory than there is; of a ``resumed`` one the sizes cannot change any more.
-
-    Raises:
-        ConfigError: names what is needed, what there is, and the flag to lower.
-    """
+    """Refuse a run that needs more memory than there is, by a ConfigError with both and the flag to lower."""
     left = available_memory()
     if left is None:
         return

@@ -91,11 +91,7 @@ class DialogueState(_Saved):
 
 
 def check_state(state: LearnerState, kind: type[PPOState | DialogueState]) -> None:
-    """Refuse a state from which the parts of a run could not be restored.
-
-    Raises:
-        IncompatibleError: a value has another type; names it.
-    """
+    """Refuse a state from which no run could go on by an IncompatibleError that names a value of another type."""
     document = state.meta.model_dump(include=set(kind.model_fields))
     parse(kind, document, str(state.path / LEARNER_FILE), IncompatibleError)
 

@@ -102,11 +102,7 @@ class Saving:
                 await self._remove_old()
 
     async def write_state(self) -> None:
-        """Write the current state.
-
-        Raises:
-            DiskError: it cannot be written.
-        """
+        """Write the current state; DiskError if it cannot be written."""
         training, progress = self._training, self._training.progress
         fields, arrays = await training.learners.state()
         rating = self._unrated if self._rating_games is None else self._rating_games.state()

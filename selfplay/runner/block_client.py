@@ -31,11 +31,7 @@ class Link(Protocol):
     """Calls one object in another process, which serves this link alone."""
 
     def ready(self) -> None:
-        """Wait until the object is there.
-
-        Raises:
-            RunnerError: it cannot be.
-        """
+        """Wait until the object is there; RunnerError if it cannot be."""
 
     def call(self, method: str, *arguments: object) -> Any:  # noqa: ANN401
         """Call a method of the object and return its result; stored arguments arrive as their values. Blocks.

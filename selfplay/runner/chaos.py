@@ -248,11 +248,7 @@ class FaultyGame:
 
 
 def send_signal(kind: Kind, pid: int | None) -> None:
-    """Stop or kill a process.
-
-    Raises:
-        RunnerError: there is no process of the game's own.
-    """
+    """Stop or kill a process; RunnerError if there is none of the game's own."""
     if pid is None:
         raise RunnerError(f"{kind} needs a game in a process of its own")
     os.kill(pid, signal.SIGSTOP if kind == "hang" else signal.SIGKILL)

@@ -76,11 +76,7 @@ def check_folder(folder: Path, where: str) -> None:
 
 
 def base_name(folder: Path) -> str:
-    """Name or folder of the base model of an adapter.
-
-    Raises:
-        ConfigError: the adapter does not name it.
-    """
+    """Name or folder of the base model of an adapter; ConfigError if the adapter does not name it."""
     base = _document(folder / ADAPTER).get("base_model_name_or_path")
     if not isinstance(base, str) or not base:
         raise ConfigError(f"{folder / ADAPTER}: does not say which model the adapter belongs to")
@@ -88,11 +84,7 @@ def base_name(folder: Path) -> str:
 
 
 def check_size(config: Any, folder: Path, where: str) -> None:  # noqa: ANN401
-    """Refuse a configuration of a model far larger than its weights, before memory is allocated.
-
-    Raises:
-        ConfigError: names both numbers.
-    """
+    """Refuse, before memory is allocated, a model far larger than its weights by a ConfigError with both numbers."""
     stored = 0
     for file in folder.glob("*.safetensors"):
         with safe_open(file, "pt") as tensors:
