@@ -86,9 +86,6 @@ class Matchmaker:
         max_frozen: number of places on the bench.
         outsiders: players of the other seat in every game; the weights must name their category.
 
-    Attributes:
-        results: the learner's scores by opponent.
-
     Raises:
         LeagueError: unknown mode or category, invalid weights, or an empty bench.
     """
@@ -114,7 +111,7 @@ class Matchmaker:
         self._bench: tuple[BenchPlace, ...] = ()  # oldest entry first
         self._chosen: list[Candidate] | None = None  # for the next draws; None: ``Choose`` was not asked
         self._met: dict[str, Counter[str]] = {"category": Counter(), "id": Counter()}
-        self.results = Results()
+        self.results = Results()  # the learner's scores by opponent
 
     @property
     def bench(self) -> tuple[str, ...]:

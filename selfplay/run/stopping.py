@@ -25,19 +25,13 @@ REPORT: Final = "the report"
 
 
 class Stop(asyncio.Event):
-    """Set when a run is to end in order, after the current iteration; once it is cut, without waiting for that.
-
-    Attributes:
-        listeners: called with every ``set``.
-        cut_listeners: called with every ``cut``.
-        is_cut: whether the current iteration is to end now. May be read from any thread.
-    """
+    """Set when a run is to end in order, after the current iteration; once it is cut, without waiting for that."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.listeners: list[Callable[[], object]] = []
-        self.cut_listeners: list[Callable[[], object]] = []
-        self.is_cut = False
+        self.listeners: list[Callable[[], object]] = []  # called with every ``set``
+        self.cut_listeners: list[Callable[[], object]] = []  # called with every ``cut``
+        self.is_cut = False  # whether the current iteration is to end now. May be read from any thread.
 
     def set(self) -> None:
         super().set()
