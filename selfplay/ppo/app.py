@@ -164,7 +164,7 @@ def _header(session: Session, preset: str | None, at: str | None) -> list[tuple[
         ("Game type", config.game.type),
         ("Num games", config.run.num_games),
         ("Preset", preset),
-        ("Iterations", session.iterations),
+        ("Iterations", config.iterations),
         ("Seed", str(config.run.seed)),
         ("Device", f"{session.device} ({processor()}, {usable_cores()} cores)"),
         ("Host", f"{config.run.host}, {len(session.blocks)} runner{'' if len(session.blocks) == 1 else 's'}"),

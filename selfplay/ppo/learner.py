@@ -101,7 +101,7 @@ class Learner:
             total_steps=total_steps,
             network=session.network,
             actions=session.heads,
-            encoder_version=session.encoder_version,
+            encoder_version=session.game.encoder_version,
             game=game.type,
             body=asdict(game.body),
             created=datetime.now(UTC),

@@ -69,7 +69,7 @@ class PPOTraining(Training[Segments, "UpdateMetrics"]):
 
     @property
     def iterations(self) -> int | None:
-        return self.session.iterations
+        return self.session.config.iterations
 
     async def collect(self) -> Segments | None:
         await self._population.load_teacher()

@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 
 class Context:
-    """The argument of a child function. `prove` and `on_kill` are thread-safe; `ready` is for the event loop's thread."""
+    """The argument of a child function. `prove` and `on_kill` are thread-safe; call `ready` on the event loop."""
 
     __slots__ = ("_kills", "_on_ready", "_proven", "_ready", "_thread", "clock", "id", "incarnation")
 
