@@ -28,7 +28,7 @@ from selfplay.league.modes import (
     OpponentPool,
 )
 from selfplay.league.records import generation_number, ladder_key
-from selfplay.league.results import Results, ResultsState, tally
+from selfplay.league.results import Results, ResultsState
 
 IN_PLAY: Final = 2
 """Frozen policies on the bench or in play, as a multiple of the places on the bench."""
@@ -139,7 +139,7 @@ class Matchmaker:
 
     def record(self, scores: Mapping[str, Sequence[float]]) -> None:
         """Add the learner's scores in finished games, by opponent, without mirror games."""
-        tally(scores, self.results, self._pool.generations)
+        self.results.tally(scores, self._pool.generations)
 
     def forget(self) -> None:
         """Forget all results, because another policy starts to learn."""

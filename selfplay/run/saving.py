@@ -23,11 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class SavePoints:
-    """Counts the iterations between tries.
-
-    A state that could not be saved is tried again after 1, 2, 4, ... iterations: a disk may have room again soon, and
-    a try costs as much as a save.
-    """
+    """Counts the iterations between tries: a disk may have room again soon, and a try costs as much as a save."""
 
     interval: int  # iterations between save points
     _tried: int = 0  # iteration of the last try

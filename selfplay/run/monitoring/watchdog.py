@@ -61,12 +61,7 @@ class Silence:
 
 
 class Watchdog:
-    """Watches the loop of the thread that enters it, for as long as the block lasts.
-
-    Args:
-        timeout_s: How long the loop may be blocked; 0: for ever.
-        run: Where stacks and a crash report go.
-    """
+    """Watches the loop of the thread that enters it, which may be blocked for ``timeout_s``, or with 0 for ever."""
 
     def __init__(self, loop: AbstractEventLoop, timeout_s: float, run: RunDir) -> None:
         looks = max(LOOKS, int(timeout_s / LONGEST_S))
