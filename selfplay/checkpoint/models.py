@@ -51,7 +51,7 @@ def save_model(path: Path, meta: ModelMeta, write: Callable[[Path], object], rep
 
 
 def read_model(path: Path) -> ModelMeta:
-    """Metadata of a model folder after verifying all files; CheckpointError where it is none, or one is damaged."""
+    """Metadata of a model folder after verifying all files; CheckpointError for another folder or a damaged file."""
     open_folder(path).verify()
     return read_model_meta(path)
 
@@ -62,7 +62,7 @@ def read_model_meta(path: Path) -> ModelMeta:
 
 
 def weights_of(path: Path) -> str:
-    """Hash of the weights of a model folder, computed from its manifest; CheckpointError without one."""
+    """Hash of the weights of a model folder, computed from its manifest; CheckpointError for another folder."""
     files = open_folder(path).manifest.files
     digests = "".join(f"{name} {entry.sha256}\n" for name, entry in sorted(files.items()) if name.endswith(WEIGHTS))
     return hashlib.sha256(digests.encode()).hexdigest()

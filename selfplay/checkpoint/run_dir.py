@@ -182,7 +182,11 @@ def check_folder(path: Path, flag: str) -> None:
 
 
 def check_writable_folder(path: Path, flag: str) -> None:
-    """As ``check_folder`` before long work; ConfigError, too, if it cannot be written to."""
+    """Check before long work that ``path`` is a folder that can be written to, or can be created.
+
+    Raises:
+        ConfigError: as of ``check_folder``, or it cannot be written to.
+    """
     check_folder(path, flag)
     there = next(place for place in (path, *path.absolute().parents) if place.exists())
     if not is_writable(there):

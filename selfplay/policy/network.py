@@ -173,7 +173,11 @@ def check_spec(spec: NetworkSpec) -> None:
 
 
 def check_weights(spec: NetworkSpec, actions: ActionHeads, shapes: Mapping[str, tuple[int, ...]]) -> None:
-    """Refuse weights of other shapes than a network's by an IncompatibleError, without memory for the network."""
+    """Check the shapes of weights against a network. Allocates no memory for the network.
+
+    Raises:
+        IncompatibleError: the shapes differ, or no such network can be built.
+    """
     check_spec(spec)
     with boundary(IncompatibleError, "no network can be of the sizes that the policy file describes"):
         with torch.device("meta"):

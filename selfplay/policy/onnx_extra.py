@@ -12,7 +12,11 @@ PACKAGES: Final = ("onnx", "onnxruntime", "onnxscript")
 
 
 def check_onnx() -> None:
-    """Refuse to make an ONNX file by a ConfigError where packages are missing, with the command that installs them."""
+    """Refuse to make an ONNX file where packages of the extra are missing.
+
+    Raises:
+        ConfigError: names the command that installs them, and the format that needs none.
+    """
     missing = [name for name in PACKAGES if find_spec(name) is None]
     if missing:
         raise ConfigError(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def check_known(game: str) -> None:
-    """Refuse a game that a file names and that is not found here by an IncompatibleError."""
+    """Refuse a game that a file names and that is not found here (IncompatibleError)."""
     if game not in (*GAMES, *DIALOGUE) and not is_plugin(game):
         raise IncompatibleError(
             f"the game {game!r} is not known here; it was an entry point of an installed package (group {GROUP}): "

@@ -114,7 +114,7 @@ def parameters_of(network: nn.Module, *, trainable: bool = False) -> dict[str, N
 
 
 def set_parameters(network: nn.Module, params: dict[str, NDArray[np.generic]]) -> None:
-    """Write parameters into a network, frozen ones if given; IncompatibleError if a name or a shape differs."""
+    """Write parameters into a network; frozen ones may be missing. IncompatibleError if a name or a shape differs."""
     with boundary(IncompatibleError, "the weights do not fit the network that the policy file describes"):
         tensors = {name: torch.from_numpy(np.array(array)) for name, array in params.items()}
         frozen = {name: tensor for name, tensor in network.state_dict().items() if name in _frozen(network)}

@@ -125,7 +125,7 @@ def _start_policy(
 
 
 def _check_encoder(run: RunDir, config: Config) -> None:
-    """Refuse to resume with observations of another version by an IncompatibleError that names both versions."""
+    """Refuse to resume with policies for observations of another version; the IncompatibleError names both."""
     here = config.game.entry.encoder_version
     for generation in list_generations(run):
         try:

@@ -26,7 +26,7 @@ class FightFacts(LeagueRecord):
 
 
 def fight_facts(game: GameRecord) -> FightFacts:
-    """The facts of a fight; LeagueError if the game is none, or they are invalid."""
+    """The facts of a fight; LeagueError if the game is no fight, or they are invalid."""
     try:
         return FightFacts.model_validate(game.facts)
     except ValidationError as error:

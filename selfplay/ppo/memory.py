@@ -65,7 +65,7 @@ class Need:
 
 
 def check_memory(config: Config, *, resumed: bool) -> None:
-    """Refuse a run that needs more memory than there is, by a ConfigError with both and the flag to lower."""
+    """Refuse a run that needs more memory than there is; the ConfigError names both, and the flag to lower."""
     left = available_memory()
     if left is None:
         return

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 
 def train(call: Invocation[Config], stream: TextIO | None = None, hooks: Hooks | None = None) -> int:
-    """Train a run to its end; the exit code, or a SelfPlayError with one. ``stream`` is by default standard output."""
+    """Train a run to its end; the exit code. Output goes to ``stream``, by default standard output.
+
+    Raises:
+        SelfPlayError: with the message and exit code for the user.
+    """
     stream, notices = stream or sys.stdout, list[str]()
     check_address_space(usable_cores())
     folder, named = Path(call.config.run.checkpoint), "run.checkpoint" in call.explicit

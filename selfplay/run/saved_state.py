@@ -91,7 +91,7 @@ class DialogueState(_Saved):
 
 
 def check_state(state: LearnerState, kind: type[PPOState | DialogueState]) -> None:
-    """Refuse a state from which no run could go on by an IncompatibleError that names a value of another type."""
+    """Refuse a state from which a run could not go on; the IncompatibleError names a value of another type."""
     document = state.meta.model_dump(include=set(kind.model_fields))
     parse(kind, document, str(state.path / LEARNER_FILE), IncompatibleError)
 

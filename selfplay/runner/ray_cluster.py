@@ -51,7 +51,7 @@ class Cluster:
         return self._ray.put(value)
 
     def refuse_if_too_small(self, actors: int) -> None:
-        """Refuse fewer free CPUs than actors by a ConfigError with the CPUs wanted, in the cluster, and free."""
+        """Refuse fewer free CPUs than actors; the ConfigError names the CPUs wanted, in the cluster, and free."""
         resources = self._ray.cluster_resources(), self._ray.available_resources()
         there, free = (found.get("CPU", 0.0) for found in resources)
         if free < actors:

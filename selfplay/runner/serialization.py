@@ -119,7 +119,7 @@ def code_hash() -> str:
 
 
 def refuse_other_code(theirs: str) -> None:
-    """Refuse another ``code_hash`` of the other end by a RunnerError: messages might be misread."""
+    """Refuse another ``code_hash`` of the other end (RunnerError): messages might be misread."""
     if theirs != code_hash():
         raise RunnerError(
             f"a node of the cluster has another version of this project, or of {', '.join(ARITHMETIC)}: install the "

@@ -60,7 +60,7 @@ class ServerProgram:
 
 
 def refuse_reserved(arguments: Sequence[str]) -> None:
-    """Refuse reserved flags and their abbreviations by a ConfigError that names the first."""
+    """Refuse reserved flags and their abbreviations; the ConfigError names the first."""
     for word in arguments:
         flag = word.partition("=")[0].replace("_", "-")
         if any(own.startswith(flag) for own in RESERVED if len(flag) > len("--p")):

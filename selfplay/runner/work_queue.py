@@ -208,6 +208,11 @@ class WorkQueue(Generic[R]):
         self._notify()
 
     @property
+    def expected(self) -> frozenset[str]:
+        """Runners that are waited for."""
+        return frozenset(self._expected)
+
+    @property
     def given_up(self) -> dict[str, str]:
         """Runners that are not waited for, and why, in the order in which they were given up."""
         return dict(self._given_up)

@@ -89,6 +89,7 @@ def test_whoever_is_given_up_is_not_waited_for():
         queue.deliver("a", jobs["a"], 1, 1.0)
         queue.give_up("b", "broken")
         assert await asked == {"a": 1}
+        assert queue.expected == {"a"}
         assert queue.given_up == {"b": "broken"}
 
     asyncio.run(main())

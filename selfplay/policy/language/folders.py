@@ -84,7 +84,11 @@ def base_name(folder: Path) -> str:
 
 
 def check_size(config: Any, folder: Path, where: str) -> None:  # noqa: ANN401
-    """Refuse, before memory is allocated, a model far larger than its weights by a ConfigError with both numbers."""
+    """Refuse a configuration of a model far larger than its weights, before memory is allocated.
+
+    Raises:
+        ConfigError: names both numbers.
+    """
     stored = 0
     for file in folder.glob("*.safetensors"):
         with safe_open(file, "pt") as tensors:
