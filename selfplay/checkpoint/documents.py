@@ -110,11 +110,7 @@ def encode_meta(meta: BaseModel, path: Path) -> bytes:
 
 
 def from_document(model: type[Model], document: JsonObject, what: str) -> Model:
-    """Load a document.
-
-    Raises:
-        IncompatibleError: missing or other version, or an invalid field.
-    """
+    """Load a document; IncompatibleError for a missing or other version, or an invalid field."""
     document = dict(document)
     version = document.pop("format_version", None)
     refuse_newer(version, FORMAT_VERSION, what)

@@ -31,17 +31,11 @@ _FOLDER: Final = re.compile(r"iter_(0|[1-9][0-9]{0,11})")
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """A state is kept if any of these rules applies.
+    """A state is kept if any of these rules applies."""
 
-    Args:
-        newest: number of newest valid states, at least one.
-        every: keep the first state in every block of so many iterations; 0: off.
-        best: iterations to keep.
-    """
-
-    newest: int = 2
-    every: int = 0
-    best: Collection[int] = ()
+    newest: int = 2  # number of newest valid states, at least one
+    every: int = 0  # the first state in every block of so many iterations; 0: off
+    best: Collection[int] = ()  # iterations
 
     def __post_init__(self) -> None:
         if self.newest < 1:

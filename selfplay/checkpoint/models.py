@@ -51,30 +51,18 @@ def save_model(path: Path, meta: ModelMeta, write: Callable[[Path], object], rep
 
 
 def read_model(path: Path) -> ModelMeta:
-    """Metadata of a model folder after verifying all files.
-
-    Raises:
-        CheckpointError: not a model folder, or a damaged file.
-    """
+    """Metadata of a model folder after verifying all files; CheckpointError for another folder or a damaged file."""
     open_folder(path).verify()
     return read_model_meta(path)
 
 
 def read_model_meta(path: Path) -> ModelMeta:
-    """Metadata of a model folder, without verifying the weights.
-
-    Raises:
-        CheckpointError: not a model folder, or a damaged ``selfplay.json``.
-    """
+    """As ``read_model``, but the weights are not verified."""
     return open_folder(path).document(MODEL_FILE, ModelMeta)
 
 
 def weights_of(path: Path) -> str:
-    """Hash of the weights of a model folder, computed from its manifest.
-
-    Raises:
-        CheckpointError: not a model folder.
-    """
+    """Hash of the weights of a model folder, computed from its manifest; CheckpointError for another folder."""
     files = open_folder(path).manifest.files
     digests = "".join(f"{name} {entry.sha256}\n" for name, entry in sorted(files.items()) if name.endswith(WEIGHTS))
     return hashlib.sha256(digests.encode()).hexdigest()

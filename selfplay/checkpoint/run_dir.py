@@ -79,11 +79,7 @@ class RunDir:
         write_file(self.run_json, encode_json(document, str(self.run_json)))
 
     def read_best(self) -> str | None:
-        """The promoted generation; None without a gate.
-
-        Raises:
-            CorruptError: the file is invalid.
-        """
+        """The promoted generation; None without a gate. CorruptError for an invalid file."""
         if not self.best_json.exists():
             return None
         best = _read_document(self.best_json).get("best")
@@ -123,11 +119,7 @@ class RunDir:
             os.close(handle)
 
     def trainer(self) -> str | None:
-        """Process id of the running trainer; None if there is none.
-
-        Raises:
-            CheckpointError: the lock file cannot be read.
-        """
+        """Process id of the running trainer; None if there is none. CheckpointError if the lock file cannot be read."""
         with boundary(CheckpointError, f"cannot open {self.lock_file}"):
             try:
                 handle = os.open(self.lock_file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)

@@ -135,11 +135,7 @@ def open_folder(path: Path) -> StoredFolder:
 
 
 def write_folder(path: Path, files: Mapping[str, bytes], replace: bool = False) -> Path:
-    """Write ``files`` by name as the folder ``path``, atomically.
-
-    Raises:
-        ImmutableError, CheckpointError: see ``fill_folder``.
-    """
+    """Write ``files`` by name as the folder ``path``, atomically; errors as of ``fill_folder``."""
 
     def fill(folder: Path) -> None:
         for name, data in files.items():

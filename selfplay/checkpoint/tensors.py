@@ -68,11 +68,7 @@ def encode_arrays(arrays: Arrays, what: str) -> bytes:
 
 
 def decode_arrays(data: bytes, what: str) -> dict[str, Array]:
-    """Decode arrays: writable, sorted by name.
-
-    Raises:
-        CorruptError: anything that ``encode_arrays`` would not write.
-    """
+    """Decode arrays: writable, sorted by name; CorruptError for anything that ``encode_arrays`` would not write."""
     header = _header(data, what)
     records = _records(header.pop(_METADATA, {}), what)
     for name, entry in header.items():

@@ -60,7 +60,7 @@ class DialogueTraining(Training[list[Played], "GRPOStatistics"]):
             max(FIRST_TIMEOUT_S, 2 * session.config.server.timeout),
             patience=patience(park, session.config.run.ray_address),
         )
-        self.session = session
+        self.session: DialogueSession = session
         self._weights = None if cluster is None else PublishedWeights(cluster.put)
         self._actors = None if cluster is None or self._weights is None else Actors(session, cluster, self._weights)
         self._noticed_unknown = False

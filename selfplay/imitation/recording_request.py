@@ -9,11 +9,7 @@ from selfplay.errors import ConfigError
 
 
 def check_recording(players: Sequence[object], games: int) -> None:
-    """Refuse a recording without a player or a game.
-
-    Raises:
-        ConfigError: there is none.
-    """
+    """Refuse a recording without a player or a game (ConfigError)."""
     if not players:
         raise ConfigError(f"at least one player is needed, --bot or --policy (scripted: {', '.join(NAMES)})")
     if games < 1:

@@ -157,14 +157,8 @@ def imitate_scripted(
 ) -> Policy | None:
     """The policy of a recipe, from the cache or made now, which takes ``TAKES`` with the defaults. Blocks.
 
-    Args:
-        recipe: What to imitate, and how.
-        cache: Folder of the policies made before; created when needed.
-        notice: Called with lines for the user.
-        stop: Called often; True ends it.
-
-    Returns:
-        The policy; None where ``stop`` ended it, which leaves nothing behind.
+    The folder ``cache``, of the policies made before, is created when needed. ``stop`` is called often; where it ends
+    the imitation, None is returned, and nothing left behind.
     """
     document = json.loads(json.dumps(recipe.document()))
     if (policy := _shipped(document)) is not None:

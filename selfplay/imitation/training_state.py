@@ -108,11 +108,7 @@ def save(
     run: RunDir, config: ImitationConfig, progress: TrainingProgress, replays: str, imitator: Imitator,
     action_counts: ActionCounts, generator: torch.Generator,
 ) -> None:  # fmt: skip
-    """Write a state to resume from; the newest two are kept.
-
-    Raises:
-        CheckpointError: it cannot be written; older states are unchanged.
-    """
+    """Write a state to resume from, of which the newest two are kept; a CheckpointError leaves older ones unchanged."""
     meta = LearnerMeta(
         iteration=progress.minibatches,
         total_steps=progress.rows,
@@ -129,21 +125,13 @@ def save(
 
 
 def saved_progress(state: LearnerState) -> tuple[TrainingProgress, str]:
-    """Progress of a saved training, and the hash of its replays.
-
-    Raises:
-        IncompatibleError: the state is not one of imitation.
-    """
+    """Progress of a saved training, and the hash of its replays; IncompatibleError for a state of something else."""
     with boundary(IncompatibleError, f"{state.path} is no state of imitation"):
         return TrainingProgress.model_validate(state.meta.extra["standing"]), str(state.meta.extra["replays"])
 
 
 def saved_action_counts(state: LearnerState, heads: Heads) -> ActionCounts:
-    """The action counts from the start of the training.
-
-    Raises:
-        IncompatibleError: the state has none of the right shape.
-    """
+    """The action counts from the start of the training; IncompatibleError if there are none of the right shape."""
     action_counts = ActionCounts.none(heads)
     with boundary(IncompatibleError, f"{state.path} is no state of imitation"):
         for name, array in group(state.arrays, "habits").items():
@@ -152,11 +140,7 @@ def saved_action_counts(state: LearnerState, heads: Heads) -> ActionCounts:
 
 
 def restore(state: LearnerState, imitator: Imitator, generator: torch.Generator) -> None:
-    """Restore network, optimiser, memory and generator.
-
-    Raises:
-        IncompatibleError: the state is of a network of another structure.
-    """
+    """Restore network, optimiser, memory and generator; IncompatibleError if the network's structure is another."""
     restore_learner(imitator.parallel_step, generator, state.arrays)
     if (lanes := state.arrays.get("memory/lanes")) is not None:
         imitator.memory = torch.from_numpy(np.array(lanes)).to(imitator.parallel_step.device)

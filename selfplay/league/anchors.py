@@ -67,11 +67,7 @@ class AnchorTable(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):
 
 
 def read_table(path: Path) -> AnchorTable:
-    """Read and validate a table.
-
-    Raises:
-        LeagueError: the file is missing or invalid.
-    """
+    """Read and validate a table; LeagueError if the file is missing or invalid."""
     with boundary(LeagueError, f"cannot read the anchors {path}"):
         document = parse_json(read_plain(path, MAX_TEXT_BYTES))
     try:

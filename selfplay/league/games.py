@@ -81,13 +81,20 @@ class GameTable:
     @classmethod
     def folded(cls, columns: TableBuilder, *, torn: bool = False) -> Self:
         """The table of all rows added so far."""
-        names = tuple(columns.versions)
+        numbers = np.array(columns.numbers, dtype=np.int64).reshape(-1, _WIDTH)  # a copy: the columns still grow
         return cls(
-            *columns.arrays(),
+            players=tuple(columns.players),
+            groups=tuple(columns.groups),
+            seats=numbers[:, 0:2],
+            versions=numbers[:, 2:4],
+            scores=np.array(columns.scores, dtype=np.float64),
+            pairs=numbers[:, 4],
+            group=numbers[:, 5],
+            finished=numbers[:, 6] == 1 if FINISHED in (columns.facts or ()) else None,
             duplicates=columns.duplicates,
             torn=torn,
             paid=columns.paid(),
-            version_names=names,
+            version_names=tuple(columns.versions),
             by_wins=columns.payoffs.differ,
         )
 
@@ -255,14 +262,6 @@ class TableBuilder:
             return None
         partners = np.array(self.partners, dtype=np.int64)
         return RewardColumns(partners[:, 0], partners[:, 1], np.array(self.rewards, dtype=np.float64))
-
-    def arrays(self) -> tuple[tuple[str, ...], tuple[str, ...], Ints, Ints, Floats, Ints, Ints, Bools | None]:
-        """The first eight fields of ``GameTable``."""
-        table = np.array(self.numbers, dtype=np.int64).reshape(-1, _WIDTH)  # a copy: the columns still grow
-        scores = np.array(self.scores, dtype=np.float64)
-        names = tuple(self.players), tuple(self.groups)
-        finished = table[:, 6] == 1 if FINISHED in (self.facts or ()) else None
-        return *names, table[:, 0:2], table[:, 2:4], scores, table[:, 4], table[:, 5], finished
 
     def _player(self, player: str) -> int:
         return self.players[player] if player in self.players else _number(self.players, check_player(player))

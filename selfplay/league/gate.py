@@ -9,6 +9,7 @@ ordinary rows of the ledger.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, final
 
 import numpy as np
@@ -34,12 +35,12 @@ class GateState(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):
 
 
 @final
+@dataclass(slots=True)
 class Gate:
     """Chooses candidates and decides on their promotion."""
 
-    def __init__(self, bounds: SprtBounds) -> None:
-        self.bounds = bounds
-        self.state = GateState()
+    bounds: SprtBounds
+    state: GateState = field(default_factory=GateState)
 
     def challenge(self, generations: Sequence[str]) -> tuple[str, str] | None:
         """The next pair (candidate, best) to play; None if none of the generations, oldest first, awaits a decision."""

@@ -64,11 +64,7 @@ def read_records(path: Path) -> Iterator[GameRecord]:
 
 
 def check_rows(path: Path, rows: int, written: int) -> None:
-    """Refuse a ledger with fewer rows than were written.
-
-    Raises:
-        LeagueError: names both numbers.
-    """
+    """Refuse a ledger with fewer rows than were written; the LeagueError names both numbers."""
     if written > rows:
         raise LeagueError(f"{path} has {rows} rows, but {written} were written: another program changed it")
 

@@ -28,7 +28,7 @@ from selfplay.league.modes import (
     OpponentPool,
 )
 from selfplay.league.records import generation_number, ladder_key
-from selfplay.league.results import Results, ResultsState, tally
+from selfplay.league.results import Results, ResultsState
 
 IN_PLAY: Final = 2
 """Frozen policies on the bench or in play, as a multiple of the places on the bench."""
@@ -86,9 +86,6 @@ class Matchmaker:
         max_frozen: number of places on the bench.
         outsiders: players of the other seat in every game; the weights must name their category.
 
-    Attributes:
-        results: the learner's scores by opponent.
-
     Raises:
         LeagueError: unknown mode or category, invalid weights, or an empty bench.
     """
@@ -114,7 +111,7 @@ class Matchmaker:
         self._bench: tuple[BenchPlace, ...] = ()  # oldest entry first
         self._chosen: list[Candidate] | None = None  # for the next draws; None: ``Choose`` was not asked
         self._met: dict[str, Counter[str]] = {"category": Counter(), "id": Counter()}
-        self.results = Results()
+        self.results = Results()  # the learner's scores by opponent
 
     @property
     def bench(self) -> tuple[str, ...]:
@@ -142,7 +139,7 @@ class Matchmaker:
 
     def record(self, scores: Mapping[str, Sequence[float]]) -> None:
         """Add the learner's scores in finished games, by opponent, without mirror games."""
-        tally(scores, self.results, self._pool.generations)
+        self.results.tally(scores, self._pool.generations)
 
     def forget(self) -> None:
         """Forget all results, because another policy starts to learn."""
@@ -174,10 +171,8 @@ class Matchmaker:
 
         A policy that leaves the bench stays in play until its last episode ends. As many places are redrawn as keep
         the policies on the bench and in play at ``IN_PLAY * max_frozen`` or less. That number is known before the draw:
-        if it depended on the policies drawn, their shares would be biased.
-
-        Args:
-            in_play: opponents of unfinished episodes; only frozen ones matter.
+        if it depended on the policies drawn, their shares would be biased. ``in_play`` are opponents of unfinished
+        episodes, of which only frozen ones matter.
         """
         if self._chosen is not None:
             return

@@ -74,11 +74,7 @@ class Ratings:
         return np.asarray(self.met.sum(axis=1))
 
     def index(self, player: str) -> int:
-        """Index of a player in the arrays.
-
-        Raises:
-            LeagueError: the player has no rating.
-        """
+        """Index of a player in the arrays; LeagueError if it has no rating."""
         if player not in self.players:
             raise LeagueError(f"{player!r} has no rating (rated: {', '.join(self.players)})")
         return self.players.index(player)

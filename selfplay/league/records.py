@@ -141,16 +141,7 @@ class GameRecord(LeagueRecord):
         round: int = 0,
         **rest: object,
     ) -> Self:
-        """Make a record with its match id.
-
-        Args:
-            seats: the two players.
-            seed: of the game.
-            settings: see ``settings_hash``.
-            place: tells apart the games of these seats on one seed, such as their characters.
-            round: see ``GameRecord``.
-            **rest: the remaining fields.
-        """
+        """Make a record with its match id; arguments as of ``match_id``, and the remaining fields."""
         fields = {"seats": seats, "seed": seed, "settings": settings, "round": round, **rest}
         return cls.model_validate({"match": match_id(seats, seed, settings, place, round), **fields})
 
@@ -159,7 +150,8 @@ def match_id(seats: tuple[Seat, Seat], seed: int, settings: str, place: Iterable
     """The id of a game: ``<pair>-<seating>``, two hashes that are the same on every machine.
 
     All games of two players on one seed (seats or characters swapped) have the same first part. The ratings count them
-    as one observation, since they are correlated.
+    as one observation, since they are correlated. ``place`` tells apart the games of these seats on one seed, such as
+    their characters; for ``settings`` see ``settings_hash``.
     """
     seating = "|".join(map(str, (*seats, *place)))
     return f"{pair_id([(seat.player, seat.version) for seat in seats], seed, settings, round)}-{digest(seating, 4)}"

@@ -47,6 +47,14 @@ class Results:
         self._games[opponent] = self._games.get(opponent, 0.0) * keep + 1.0
         self._points[opponent] = self._points.get(opponent, 0.0) * keep + score
 
+    def tally(self, scores: Mapping[str, Sequence[float]], players: Sequence[str]) -> None:
+        """Add the games of an iteration, by opponent. ``players`` are the opponents with a quality."""
+        for opponent in sorted(scores):
+            for score in scores[opponent]:
+                self.add(opponent, score)
+                if score == 1.0:
+                    self.beaten(opponent, players)
+
     def score(self, opponent: str) -> float:
         """The learner's mean score, shrunk towards 0.5."""
         points = self._points.get(opponent, 0.0) + 0.5 * PRIOR_GAMES
@@ -92,12 +100,3 @@ class Results:
 def _shares(weights: Floats) -> Floats:
     total = float(weights.sum())
     return weights / total if total > 0.0 else np.full(len(weights), 1.0 / max(len(weights), 1))
-
-
-def tally(scores: Mapping[str, Sequence[float]], results: Results, players: Sequence[str]) -> None:
-    """Add the games of an iteration, by opponent. ``players`` are the opponents with a quality."""
-    for opponent in sorted(scores):
-        for score in scores[opponent]:
-            results.add(opponent, score)
-            if score == 1.0:
-                results.beaten(opponent, players)

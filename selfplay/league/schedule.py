@@ -116,16 +116,9 @@ def plan_games(
     *,
     last: bool = False,
 ) -> list[Matchup]:
-    """The most informative matchups, for at most ``budget`` games.
+    """The matchups of ``plan`` by the ratings of the ledger's games; the folder ``run`` may have a table of anchors.
 
-    Args:
-        games: of the ledger.
-        conditions: under which games are rated together.
-        players: generations and anchors.
-        budget: games, at most.
-        rng: breaks ties and draws the seeds.
-        run: folder that may have a table of anchors.
-        last: whether training has ended; then nearly all games are to tell the strength of the newest generation.
+    ``last``: training has ended, and nearly all games are to tell the strength of the newest generation.
     """
     ratings = ratings_of(games, conditions, players, run)
     return plan(ratings, players, budget, rng, conditions.games_each, LAST_WEIGHT if last else NEWEST_WEIGHT)

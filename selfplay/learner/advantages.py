@@ -25,11 +25,7 @@ _TINY: Final = 1e-6  # added to the standard deviation, as in verl
 
 
 def refuse_single_games(games_per_state: int, baseline: Baseline) -> None:
-    """Check that games can be compared.
-
-    Raises:
-        ConfigError: one game per state, and no baseline across states.
-    """
+    """Refuse one game per state without a baseline across states (ConfigError): nothing could be compared."""
     if games_per_state < 2 and baseline == "group":
         raise ConfigError(
             f"--games-per-state {games_per_state}: one game's pair has one reward, and so advantage zero, always; "

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import torch
@@ -20,17 +21,16 @@ if TYPE_CHECKING:
     from selfplay.policy.network import ActorCritic
 
 
+@dataclass(slots=True, eq=False)
 class _Request:
     """The rows of one thread and their answer."""
 
-    __slots__ = ("answer", "error", "memory", "obs", "woken")
-
-    def __init__(self, obs: Tensor, memory: Tensor | None) -> None:
-        self.obs = obs
-        self.memory = memory
-        self.answer: Answer | None = None
-        self.error: BaseException | None = None
-        self.woken = threading.Event()  # set when answered, or when this thread has to compute the queue
+    obs: Tensor
+    memory: Tensor | None
+    answer: Answer | None = None
+    error: BaseException | None = None
+    woken: threading.Event = field(default_factory=threading.Event)
+    """Set when answered, or when this thread has to compute the queue."""
 
 
 class InferenceBatcher:

@@ -28,11 +28,7 @@ Layer = tuple[Tensor, Tensor]
 
 
 class NetworkGroup:
-    """Runs networks with the same action heads on the seats that they play. Their weights must not change.
-
-    Attributes:
-        rows: the seats of all members in the order of the logits, int64 [N].
-    """
+    """Runs networks with the same action heads on the seats that they play. Their weights must not change."""
 
     def __init__(self, members: Sequence[Member], memory: RecurrentState) -> None:
         """Stack at least one network; ``memory``, of all seats, also runs those that are not stacked."""
@@ -58,6 +54,7 @@ class NetworkGroup:
                 self._stacks.append(_Stack(stack[alone:]))
         self._memory = memory
         self.rows = torch.cat([rows for _, rows in self._alone] + [stack.rows for stack in self._stacks])
+        """The seats of all members in the order of the logits, int64 [N]."""
 
     def logits(self, obs: Tensor) -> Tensor:
         """Logits of the members' seats, float32 [N, L], from the observations of all seats, [S, D]."""

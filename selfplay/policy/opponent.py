@@ -14,11 +14,7 @@ from selfplay.policy.recurrent_state import RecurrentState
 
 
 def load_opponent(folder: str | Path) -> Player:
-    """The policy in a folder; it draws its actions, and plays at its own frame skip and delay.
-
-    Raises:
-        CheckpointError, ConfigError: see ``load_fighter``.
-    """
+    """The policy in a folder: it draws its actions at its own frame skip and delay. Errors as of ``load_fighter``."""
     policy = load_fighter(folder)
     generator = torch.Generator()
     memory = RecurrentState(0)

@@ -17,11 +17,7 @@ if TYPE_CHECKING:
 
 
 def check_known(game: str) -> None:
-    """Check a game that a file names.
-
-    Raises:
-        IncompatibleError: it is not found here.
-    """
+    """Refuse a game that a file names and that is not found here (IncompatibleError)."""
     if game not in (*GAMES, *DIALOGUE) and not is_plugin(game):
         raise IncompatibleError(
             f"the game {game!r} is not known here; it was an entry point of an installed package (group {GROUP}): "
@@ -30,11 +26,7 @@ def check_known(game: str) -> None:
 
 
 def game_of(meta: PolicyMeta) -> str:
-    """Name of the game that a policy plays.
-
-    Raises:
-        IncompatibleError: it is not found here.
-    """
+    """Name of the game that a policy plays; IncompatibleError if it is not found here."""
     check_known(meta.game)
     return meta.game
 

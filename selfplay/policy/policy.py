@@ -27,11 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Plays at the frame skip and delay of its ``body``. Weights are never written to.
-
-    Raises:
-        IncompatibleError: see ``body_of``.
-    """
+    """Plays at the frame skip and delay of its ``body`` (errors as of ``body_of``). Weights are never written to."""
 
     meta: PolicyMeta
     network: ActorCritic
@@ -118,11 +114,7 @@ def parameters_of(network: nn.Module, *, trainable: bool = False) -> dict[str, N
 
 
 def set_parameters(network: nn.Module, params: dict[str, NDArray[np.generic]]) -> None:
-    """Write parameters into a network; frozen ones may be missing.
-
-    Raises:
-        IncompatibleError: a name or a shape differs.
-    """
+    """Write parameters into a network; frozen ones may be missing. IncompatibleError if a name or a shape differs."""
     with boundary(IncompatibleError, "the weights do not fit the network that the policy file describes"):
         tensors = {name: torch.from_numpy(np.array(array)) for name, array in params.items()}
         frozen = {name: tensor for name, tensor in network.state_dict().items() if name in _frozen(network)}

@@ -125,11 +125,7 @@ def _start_policy(
 
 
 def _check_encoder(run: RunDir, config: Config) -> None:
-    """Refuse to resume a run whose policies were trained on observations of another version.
-
-    Raises:
-        IncompatibleError: names both versions.
-    """
+    """Refuse to resume with policies for observations of another version; the IncompatibleError names both."""
     here = config.game.entry.encoder_version
     for generation in list_generations(run):
         try:
@@ -168,7 +164,7 @@ def _header(session: Session, preset: str | None, at: str | None) -> list[tuple[
         ("Game type", config.game.type),
         ("Num games", config.run.num_games),
         ("Preset", preset),
-        ("Iterations", session.iterations),
+        ("Iterations", config.iterations),
         ("Seed", str(config.run.seed)),
         ("Device", f"{session.device} ({processor()}, {usable_cores()} cores)"),
         ("Host", f"{config.run.host}, {len(session.blocks)} runner{'' if len(session.blocks) == 1 else 's'}"),

@@ -27,12 +27,7 @@ _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,127}")
 
 
 class Archive:
-    """The pool on disk. Methods that read or write files block.
-
-    Args:
-        run: The run.
-        limit: Maximum number of generations, and of exploiters.
-    """
+    """The pool on disk, of at most ``limit`` generations and as many exploiters. Methods that touch files block."""
 
     def __init__(self, run: RunDir, limit: int) -> None:
         self._run = run

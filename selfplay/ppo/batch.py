@@ -173,7 +173,7 @@ def iteration_report(
     cuda = session.device.startswith("cuda")
     return IterationReport(
         iteration=progress.iteration,
-        iterations=session.iterations,
+        iterations=config.iterations,
         steps=session.config.steps_per_iteration,
         total_steps=progress.total_steps,
         timesteps=config.run.timesteps,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import methodcaller
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -31,30 +31,21 @@ OPENING: Final = max(2, usable_cores())  # emulators that start at once
 TURN_S: Final = 5.0  # after which the next one may start: one that hangs must not keep the others from it
 
 
+@dataclass(eq=False)
 class Blocks:
-    """Opens the blocks of a run.
+    """Opens the blocks of a run."""
 
-    Args:
-        notice: Called with notices, from any thread.
-        unplayable: Runners whose games of the checkpoint cannot continue.
-    """
+    session: Session
+    notice: Callable[[str], object]  # called from any thread
+    progress: Progress
+    unplayable: Callable[[], Collection[str]]  # runners whose games of the checkpoint cannot continue
+    opening: SlowOpening | None = None
+    _reached: Counter[str] = field(default_factory=Counter)  # actors of each runner that were there
 
-    def __init__(
-        self,
-        session: Session,
-        notice: Callable[[str], object],
-        progress: Progress,
-        unplayable: Callable[[], Collection[str]],
-    ) -> None:
-        real_time = session.game.real_time
+    def __post_init__(self) -> None:
+        session, real_time = self.session, self.session.game.real_time
         begins_s = opens_within_s(session.config.emulator) if real_time else 0.0
         self.infer: Infer = InferenceBatcher() if real_time else infer_directly
-        self.opening: SlowOpening | None = None
-        self._session = session
-        self._notice = notice
-        self._progress = progress
-        self._unplayable = unplayable
-        self._reached: Counter[str] = Counter()  # actors of each runner that were there
         self._weights = None if session.cluster is None else WeightStore(session.cluster.put)
         turns = Turns(OPENING, TURN_S)
         if session.cluster is not None:  # an actor begins slowly
@@ -64,8 +55,8 @@ class Blocks:
 
     def open(self, runner: str, incarnation: int) -> GameBlock:
         """Make a block of games, in the runner's thread; the first one of a resumed run continues its games."""
-        cluster, progress = self._session.cluster, self._progress
-        steps = self._session.config.ppo.rollout_length
+        cluster, progress = self.session.cluster, self.progress
+        steps = self.session.config.ppo.rollout_length
         faults = progress.chaos.plan_of(runner, incarnation, progress.iteration, steps)
         on_fault = partial(progress.chaos.injected, runner)
         if cluster is None or self._weights is None:
@@ -75,7 +66,7 @@ class Blocks:
             link,
             self._weights,
             lambda: replace(self._opening_elsewhere(runner), faults=faults),
-            lambda seconds: self._notice(f"{runner}: its node compiles the game rules, {seconds:.0f} s so far"),
+            lambda seconds: self.notice(f"{runner}: its node compiles the game rules, {seconds:.0f} s so far"),
         )
         return block if faults is None else cast("GameBlock", CountedFaults(block, faults, on_fault))
 
@@ -85,10 +76,10 @@ class Blocks:
         return self._opening_of(runner, self._reached[runner])
 
     def _opening_of(self, runner: str, incarnation: int) -> Opening:
-        session = self._session
+        session = self.session
         config, real_time = session.config, session.game.real_time
         snapshot: Any = {}, {}
-        if session.resumed is not None and incarnation == 1 and runner not in self._unplayable():
+        if session.resumed is not None and incarnation == 1 and runner not in self.unplayable():
             document = session.resumed.meta.opponents.get(runner, {})
             snapshot = group(session.resumed.arrays, f"games/{runner}"), document
         return Opening(

@@ -26,11 +26,7 @@ class FightFacts(LeagueRecord):
 
 
 def fight_facts(game: GameRecord) -> FightFacts:
-    """The facts of a fight.
-
-    Raises:
-        LeagueError: the game is no fight, or the facts are invalid.
-    """
+    """The facts of a fight; LeagueError if the game is no fight, or they are invalid."""
     try:
         return FightFacts.model_validate(game.facts)
     except ValidationError as error:

@@ -28,13 +28,7 @@ if TYPE_CHECKING:
 
 
 class Learner:
-    """Owns the network that is trained.
-
-    Args:
-        session: The run.
-        threads: Threads of an update.
-        role: Of the agent, see ``agents.ROLES``.
-    """
+    """Owns the network that is trained; ``role`` is that of the agent, see ``agents.ROLES``."""
 
     def __init__(self, session: Session, threads: int, role: str = MAIN) -> None:
         config = session.config
@@ -65,13 +59,10 @@ class Learner:
         done: float,
         stop: Callable[[], bool] = lambda: False,
     ) -> UpdateMetrics:
-        """Learn from the rollouts of an iteration.
+        """Learn from the rollouts of an iteration; ``stop`` ends the update early, see ``PPO.update``.
 
-        Args:
-            rollouts: of this learner.
-            age: iterations since its weights were those of the pretrained policy, for the burn-in of the critic.
-            done: fraction of the run that is done, for annealing.
-            stop: ends the update early, see ``PPO.update``.
+        ``age`` is the number of iterations since the weights were those of the pretrained policy, for the burn-in of
+        the critic, and ``done`` the fraction of the run that is done, for annealing.
         """
         ppo = self._session.config.ppo
         burn_in = ppo.critic_burn_in or 0
@@ -99,11 +90,7 @@ class Learner:
         self._ppo.begin(network.state_dict())
 
     def policy(self, name: str, iteration: int, total_steps: int, parent: str | None) -> tuple[PolicyMeta, Arrays]:
-        """Metadata and weights of the current policy.
-
-        Raises:
-            LearnerError: a weight is not finite.
-        """
+        """Metadata and weights of the current policy; LearnerError if a weight is not finite."""
         check_finite(self._ppo.network)
         session = self._session
         game = session.config.game
@@ -114,7 +101,7 @@ class Learner:
             total_steps=total_steps,
             network=session.network,
             actions=session.heads,
-            encoder_version=session.encoder_version,
+            encoder_version=session.game.encoder_version,
             game=game.type,
             body=asdict(game.body),
             created=datetime.now(UTC),

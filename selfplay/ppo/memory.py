@@ -65,15 +65,7 @@ class Need:
 
 
 def check_memory(config: Config, *, resumed: bool) -> None:
-    """Refuse a run that needs more memory than there is.
-
-    Args:
-        config: With all defaults filled in.
-        resumed: Whether its sizes cannot change any more.
-
-    Raises:
-        ConfigError: names what is needed, what there is, and the flag to lower.
-    """
+    """Refuse a run that needs more memory than there is; the ConfigError names both, and the flag to lower."""
     left = available_memory()
     if left is None:
         return

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 FRAMES_A_SECOND: Final = 60
 REPLAYS: Final = "replays"  # folder of a run's .slp files
+SAME: Final = (
+    "slippi_port", "headless", "fast_forward", "play_on", "cpu_level", "human_port", "recycle_frames", "recycle_mb",
+)  # fmt: skip
+"""Settings that are options of the same name."""
 
 
 def emulator_options(config: Config, run: RunDir, slot: int) -> dict[str, object]:
@@ -31,17 +35,10 @@ def emulator_options(config: Config, run: RunDir, slot: int) -> dict[str, object
         "iso": config.game.iso,
         "slot": slot,
         "slots": rating_slots(config.run.num_games).stop,
-        "slippi_port": emulator.slippi_port,
-        "headless": emulator.headless,
-        "fast_forward": emulator.fast_forward,
-        "play_on": emulator.play_on,
-        "cpu_level": emulator.cpu_level,
-        "human_port": emulator.human_port,
         "replay_dir": str(run.path.absolute() / REPLAYS) if emulator.save_replays else None,
         "start_timeout_s": emulator.start_timeout,
         "frame_timeout_s": emulator.frame_timeout,
-        "recycle_frames": emulator.recycle_frames,
-        "recycle_mb": emulator.recycle_mb,
+        **{name: getattr(emulator, name) for name in SAME},
     }
 
 

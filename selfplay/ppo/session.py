@@ -65,10 +65,6 @@ class Session:
         return ActionHeads(binary=spec.binary, sizes=spec.sizes)
 
     @property
-    def encoder_version(self) -> int:
-        return self.game.encoder_version
-
-    @property
     def blocks(self) -> dict[str, int]:
         """Games of each runner, by id."""
         games, count = self.config.run.num_games, runners(self.config)
@@ -79,10 +75,6 @@ class Session:
         """Whose games each runner plays: the learner's role by runner id."""
         whose = turns(self.config.league.mode)
         return {runner: whose[i % len(whose)] for i, runner in enumerate(self.blocks)}
-
-    @property
-    def iterations(self) -> int | None:
-        return self.config.iterations
 
     @property
     def training_bots(self) -> tuple[str, ...]:

@@ -20,12 +20,7 @@ if TYPE_CHECKING:
 
 
 def train(call: Invocation[Config], stream: TextIO | None = None, hooks: Hooks | None = None) -> int:
-    """Train a run to its end; the exit code.
-
-    Args:
-        call: What the user asked for.
-        stream: Where a person looks; by default standard output.
-        hooks: Functions of the caller's.
+    """Train a run to its end; the exit code. Output goes to ``stream``, by default standard output.
 
     Raises:
         SelfPlayError: with the message and exit code for the user.

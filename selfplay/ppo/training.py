@@ -61,7 +61,7 @@ class PPOTraining(Training[Segments, "UpdateMetrics"]):
             patience=patience(park, config.run.ray_address),
         )  # fmt: skip
         progress = Progress(chaos_of(config.run, session.resumed), Health(session.game.health))
-        self.session = session
+        self.session: Session = session
         self._population = population = Population(session, progress, feed, queue)
         blocks = Blocks(session, feed.notice, progress, lambda: population.unplayable)
         runners = Runners(tuple(session.blocks), queue, park, blocks.open, blocks.opening)
@@ -69,7 +69,7 @@ class PPOTraining(Training[Segments, "UpdateMetrics"]):
 
     @property
     def iterations(self) -> int | None:
-        return self.session.iterations
+        return self.session.config.iterations
 
     async def collect(self) -> Segments | None:
         await self._population.load_teacher()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Final
 
 from selfplay.errors import CorruptError, DiskError, says_full
@@ -20,17 +21,14 @@ NEEDED: Final = (STATE, GENERATION, EXPLOITER, RATINGS, SUMMARY)  # required at 
 AGAIN: Final = "; training goes on, and it is tried again"
 
 
+@dataclass(slots=True)
 class DiskWatch:
-    """Remembers what could not be saved until it could.
+    """Remembers what could not be saved until it could."""
 
-    Args:
-        notice: Called with a line for what could not be saved, once, and when it is saved after all. A full
-            disk has one line for all that is not saved, and one when all is.
-    """
-
-    def __init__(self, notice: Callable[[str], object]) -> None:
-        self.unsaved: dict[str, str] = {}  # what, and why not
-        self._notice = notice
+    notice: Callable[[str], object]
+    """Called with a line for what could not be saved, once, and when it is saved after all. A full disk has one line
+    for all that is not saved, and one when all is."""
+    unsaved: dict[str, str] = field(default_factory=dict)  # what, and why not
 
     @contextmanager
     def tolerate(self, what: str, then: str = AGAIN, *, settles: bool = True) -> Iterator[None]:
@@ -48,13 +46,13 @@ class DiskWatch:
             known = (full and self._is_full) or (before is not None and says_full(before) == full)
             self.unsaved[what] = str(error)
             if not known:
-                self._notice(f"{DISK}{what} could not be saved: {error}{then}")
+                self.notice(f"{DISK}{what} could not be saved: {error}{then}")
         else:
             why = self.unsaved.pop(what, None) if settles else None
             if why is not None and not says_full(why):
-                self._notice(f"Disk: {what} could be saved again")
+                self.notice(f"Disk: {what} could be saved again")
             elif why is not None and not self._is_full:
-                self._notice(SPACE)
+                self.notice(SPACE)
 
     @property
     def _is_full(self) -> bool:
@@ -73,11 +71,8 @@ class DiskWatch:
     def refuse_to_end(self, newest: int) -> None:
         """Raise if a needed file is still unsaved at the end of a run; there are no more retries.
 
-        Args:
-            newest: Iteration of the newest state that was saved.
-
         Raises:
-            DiskError: names the files, the reasons, and the iteration that the run would resume from.
+            DiskError: names the files, the reasons, and ``newest``, the iteration that the run would resume from.
         """
         if self.missing:
             lost = "; ".join(f"{what} ({why})" for what, why in self.missing.items())

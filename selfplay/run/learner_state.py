@@ -43,11 +43,7 @@ def check_finite(network: nn.Module) -> None:
 
 
 def learner_arrays(learner: Optimised, generator: torch.Generator) -> Arrays:
-    """Everything of the learner that the next update depends on.
-
-    Raises:
-        LearnerError: see ``check_finite``.
-    """
+    """Everything of the learner that the next update depends on; errors as of ``check_finite``."""
     check_finite(learner.network)
     arrays: Arrays = {f"params/{name}": array for name, array in parameters_of(learner.network, trainable=True).items()}
     for name, parameter in learner.network.named_parameters():
@@ -58,11 +54,7 @@ def learner_arrays(learner: Optimised, generator: torch.Generator) -> Arrays:
 
 
 def restore_learner(learner: Optimised, generator: torch.Generator, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Put ``learner_arrays`` back.
-
-    Raises:
-        IncompatibleError: made by a learner of another structure.
-    """
+    """Put ``learner_arrays`` back; IncompatibleError for those of a learner of another structure."""
     params = {n.removeprefix("params/"): a for n, a in arrays.items() if n.startswith("params/")}
     set_parameters(learner.network, params)
     learner.optimizer.state.clear()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -25,25 +26,25 @@ CLOSE_S: Final = 5.0  # timeout for closing the file at the end of the child
 WAITING: Final = 10_000  # games that wait for room on the disk at most
 
 
+@dataclass(eq=False)
 class RunLedger:
     """The one owner of a run's ledger: a supervised child, and what others ask of it."""
 
-    def __init__(self, path: Path, keep_rows: int | None = None) -> None:
-        """``keep_rows`` drops games behind a checkpoint, for runs that play them again bit for bit."""
-        self._path = path
-        self._keep_rows = keep_rows
-        self._worker: Worker | None = None
-        self._ledger: Ledger | None = None
-        self._waiting: list[GameRecord] = []  # played, but the disk did not take them
-        self._open = asyncio.Event()
-        self._fitted: tuple[int, dict[str, float]] = (-1, {})  # number of rows, and the Elo of all players
+    path: Path
+    keep_rows: int | None = None  # drops games behind a checkpoint, for runs that play them again bit for bit
+    _worker: Worker | None = None
+    _ledger: Ledger | None = None
+    _waiting: list[GameRecord] = field(default_factory=list)  # played, but the disk did not take them
+    _open: asyncio.Event = field(default_factory=asyncio.Event)
+    _fitted_rows: int = -1  # of ``_elo``
+    _elo: dict[str, float] = field(default_factory=dict)  # of all players
 
     async def run(self, ctx: Context) -> None:
         """The child: holds the file open until it is stopped."""
         self._worker = worker = Worker(ctx.id)
         try:
-            self._ledger = await worker.submit(Ledger.open, self._path, self._keep_rows)
-            self._keep_rows = None  # once: after a crash of this child nothing is lost
+            self._ledger = await worker.submit(Ledger.open, self.path, self.keep_rows)
+            self.keep_rows = None  # once: after a crash of this child nothing is lost
             self._open.set()
             ctx.ready()
             await asyncio.Event().wait()
@@ -87,9 +88,10 @@ class RunLedger:
         """Elo of those generations that have rating games; refitted only after new games."""
         await self._opened()
         rows = self.rows
-        if self._fitted[0] != rows:
-            self._fitted = rows, await self.work(strengths, await self.games(), conditions, run)
-        return {name: elo for name, elo in self._fitted[1].items() if name in generations}
+        if self._fitted_rows != rows:
+            self._elo = await self.work(strengths, await self.games(), conditions, run)
+            self._fitted_rows = rows
+        return {name: elo for name, elo in self._elo.items() if name in generations}
 
     async def work(self, function: Callable[..., T], *arguments: Any, **named: Any) -> T:  # noqa: ANN401
         """Run a function on the ledger's worker thread and return its result.

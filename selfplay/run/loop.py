@@ -9,6 +9,7 @@ import asyncio
 import math
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from selfplay.checkpoint import LearnerState, RunDir, load_latest_learner, set_aside_newer
@@ -30,44 +31,29 @@ if TYPE_CHECKING:
     from selfplay.supervision import Context
 
 
+@dataclass(eq=False)
 class TrainingLoop:
-    """Makes the learner child.
+    """Makes the learner child."""
 
-    Args:
-        rating_games: Plays rating games; None where nothing is rated.
-        stop: Set when the run shall end after the current iteration.
-        overtime: Limits that iteration.
-        start_runners: Starts missing runners.
+    training: Training[Any, Any]
+    rating_games: RatingGames | None  # None where nothing is rated
+    stop: Stop  # set when the run shall end after the current iteration
+    overtime: Overtime  # limits that iteration
+    start_runners: Callable[[], Coroutine[object, None, None]]  # starts missing ones
+    has_begun: bool = False  # its child was started once
+    refused: SelfPlayError | None = None  # why the state of a resumed run cannot be used
+    _last: Any = None  # the last report
+    _first: int = 0  # iteration at which this session begins
 
-    Attributes:
-        has_begun: whether its child was started once.
-    """
-
-    def __init__(
-        self,
-        training: Training[Any, Any],
-        rating_games: RatingGames | None,
-        stop: Stop,
-        overtime: Overtime,
-        start_runners: Callable[[], Coroutine[object, None, None]],
-    ) -> None:
-        self.disk = DiskWatch(training.feed.notice)
-        self.refused: SelfPlayError | None = None  # why the state of a resumed run cannot be used
-        self._training = training
-        self._rating_games = rating_games
-        self._last: Any = None  # the last report
-        self.has_begun = False
-        self._first = 0  # iteration at which this session begins
-        self._stop = stop
-        self._overtime = overtime
-        self._start_runners = start_runners
+    def __post_init__(self) -> None:
+        self.disk = DiskWatch(self.training.feed.notice)
 
     @property
     def progress(self) -> Progress:
-        return self._training.progress
+        return self.training.progress
 
     async def run(self, ctx: Context) -> None:
-        training, learners, worker = self._training, self._training.learners, Worker(ctx.id)
+        training, learners, worker = self.training, self.training.learners, Worker(ctx.id)
         ctx.ready()
         if not self.has_begun:
             self.has_begun = True
@@ -75,7 +61,7 @@ class TrainingLoop:
         self.progress.phase = START
         training.runners.queue.forget()
         learners.worker = worker
-        saving = Saving(training, self._rating_games, self.disk)
+        saving = Saving(training, self.rating_games, self.disk)
         try:
             await learners.open()
             state = training.resumed if ctx.incarnation == 1 else await worker.submit(_latest, training.run)
@@ -94,20 +80,20 @@ class TrainingLoop:
                     # A restart would only read the same again.
                     self.refused = IncompatibleError(f"{state.path} cannot be used: {error}")
                     return
-            await self._unless_stopped(ctx, self._start_runners())
+            await self._unless_stopped(ctx, self.start_runners())
             await self._train(saving)
         finally:
             learners.close()
             worker.close()
 
     def _begin_time(self) -> None:
-        minutes, resumed = self._training.settings.run.max_minutes, self._training.resumed
+        minutes, resumed = self.training.settings.run.max_minutes, self.training.resumed
         self._first, elapsed_s = (0, 0.0) if resumed is None else (resumed.meta.iteration, resumed.meta.elapsed_s)
-        self._overtime.begin(math.inf if minutes is None else 60 * minutes - elapsed_s)
+        self.overtime.begin(math.inf if minutes is None else 60 * minutes - elapsed_s)
 
     async def _unless_stopped(self, ctx: Context, work: Coroutine[object, None, None]) -> None:
         """Do something that is not worth waiting for once the run is to end."""
-        tasks: list[asyncio.Task[Any]] = [spawn(work, "start"), spawn(self._stop.wait(), "stop")]
+        tasks: list[asyncio.Task[Any]] = [spawn(work, "start"), spawn(self.stop.wait(), "stop")]
         try:
             await wait_any(ctx.clock, tasks)
             if tasks[0].done():
@@ -117,34 +103,34 @@ class TrainingLoop:
                 task.cancel()
 
     async def _train(self, saving: Saving) -> None:
-        if self._done() and not self._stop.is_set():
-            self._training.feed.notice(
+        if self._done() and not self.stop.is_set():
+            self.training.feed.notice(
                 "The run has reached its end; --timesteps, --games or --max-minutes can put it further away"
             )
         while not self._done():
             await self._iterate(saving)
-        if self._overtime.has_cut and self.progress.iteration == self._first:
-            self._training.fail_without_iteration()
+        if self.overtime.has_cut and self.progress.iteration == self._first:
+            self.training.fail_without_iteration()
         await self._finish(saving)
 
     async def _iterate(self, saving: Saving) -> None:
         """One iteration. At its end the rollout buffers are free for the next one."""
-        training, progress = self._training, self.progress
+        training, progress = self.training, self.progress
         phases = Phases(progress)
         progress.phase = COLLECT
         collected = await training.collect()
         phases.end("collect")
-        if collected is None or self._stop.is_cut:
+        if collected is None or self.stop.is_cut:
             return
         progress.phase = UPDATE
         update = await training.update(collected, self.disk)
         phases.end("update")
         progress.iteration += 1
         progress.total_steps += training.count(collected)
-        if self._rating_games is not None:
+        if self.rating_games is not None:
             progress.phase = RATE
             with self.disk.tolerate(RATINGS, settles=False):  # games that wait are written with the next state
-                await self._rating_games.rate_if_due(progress)
+                await self.rating_games.rate_if_due(progress)
             phases.end("rate")
         if saving.is_due:  # last: a checkpoint is of a whole iteration
             progress.phase = SAVE
@@ -158,43 +144,43 @@ class TrainingLoop:
     async def _finish(self, saving: Saving) -> None:
         """Save the last state, whatever the interval, and rate it."""
         progress, progress.phase = self.progress, SAVE
-        if not self._stop.is_set():
-            self._overtime.close()  # all that follows has limits of its own
+        if not self.stop.is_set():
+            self.overtime.close()  # all that follows has limits of its own
         await saving.save_last()
         self._tell(progress.health.end())
-        progress.finished = not self._stop.is_set() and self._training.failure is None
-        if self._rating_games is not None and progress.finished:
+        progress.finished = not self.stop.is_set() and self.training.failure is None
+        if self.rating_games is not None and progress.finished:
             progress.phase = RATE
-            self._training.feed.notice(f"Rating {progress.newest}, the last generation")
+            self.training.feed.notice(f"Rating {progress.newest}, the last generation")
             with self.disk.tolerate(RATINGS, settles=False):  # games that wait are written with the next state
-                await self._rating_games.rate_last(progress)
-            if self._last is not None and self._last.rating is not self._rating_games.rating:
-                self._training.feed.rated(self._last.model_copy(update={"rating": self._rating_games.rating}))
-            if not self._rating_games.plan.deterministic:  # a later end of equal runs makes no difference
+                await self.rating_games.rate_last(progress)
+            if self._last is not None and self._last.rating is not self.rating_games.rating:
+                self.training.feed.rated(self._last.model_copy(update={"rating": self.rating_games.rating}))
+            if not self.rating_games.plan.deterministic:  # a later end of equal runs makes no difference
                 progress.phase = SAVE
                 await saving.checkpoint()
 
     def _done(self) -> bool:
-        run, iterations, progress = self._training.settings.run, self._training.iterations, self.progress
+        run, iterations, progress = self.training.settings.run, self.training.iterations, self.progress
         return (
-            self._stop.is_set()
-            or (self._overtime.is_over and progress.iteration > self._first)  # the first has a while
-            or self._training.failure is not None
+            self.stop.is_set()
+            or (self.overtime.is_over and progress.iteration > self._first)  # the first has a while
+            or self.training.failure is not None
             or (iterations is not None and progress.iteration >= iterations)
             or (run.timesteps is not None and progress.total_steps >= run.timesteps)
             or (run.max_minutes is not None and progress.elapsed_s >= 60 * run.max_minutes)
         )
 
     def _report(self, collected: object, update: object, phases: Mapping[str, float]) -> None:
-        training = self._training
+        training = self.training
         self.progress.tasks = len(asyncio.all_tasks())
-        self._last = report = training.report(collected, update, phases, self._rating_games)
+        self._last = report = training.report(collected, update, phases, self.rating_games)
         training.feed.iteration(report)
         self._tell(self.progress.health.observe(training.observe(report)))
 
     def _tell(self, findings: Iterable[HealthFinding]) -> None:
         for finding in findings:
-            self._training.feed.notice(f"Health: {finding.text}")
+            self.training.feed.notice(f"Health: {finding.text}")
 
 
 def _latest(run: RunDir) -> LearnerState | None:

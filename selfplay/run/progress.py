@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from selfplay.checkpoint import list_generations
@@ -17,30 +18,30 @@ if TYPE_CHECKING:
     from selfplay.config.base import SelfPlaySettings
 
 
+@dataclass(eq=False)
 class Progress:
     """Counters of a run."""
 
-    def __init__(self, chaos: Chaos, health: HealthMonitor | None = None) -> None:
-        self.iteration = 0
-        self.total_steps = 0
-        self.elapsed_s = 0.0
-        self.phase = START  # what the learner does, see ``stopping``
-        self.longest_s = 0.0  # of an iteration, in this session
-        self.generations: list[str] = []  # those that opponents are drawn from
-        self.newest = ""
-        self.saved = 0  # iteration of the newest state on the disk
-        self.finished = False
-        self.ended_by = ""  # cause of an early end, if it was not the user
-        self.games = 0  # finished dialogue games
-        self.lost = 0  # dialogue games that did not finish
-        self.restarts = 0
-        self.first_failure = ""  # of a runner in this session
-        self.tasks: int | None = None  # of the event loop, as the last iteration ended
-        self.late = 0  # segments that came an iteration late and were learned from, in this session
-        self.dropped = 0  # those that came too late for that
-        self.speeds: list[float] = []
-        self.chaos = chaos  # faults on purpose, and what became of them
-        self.health: HealthMonitor = health or Health()
+    chaos: Chaos  # faults on purpose, and what became of them
+    health: HealthMonitor = field(default_factory=Health)
+    iteration: int = 0
+    total_steps: int = 0
+    elapsed_s: float = 0.0
+    phase: str = START  # what the learner does, see ``stopping``
+    longest_s: float = 0.0  # of an iteration, in this session
+    generations: list[str] = field(default_factory=list)  # those that opponents are drawn from
+    newest: str = ""
+    saved: int = 0  # iteration of the newest state on the disk
+    finished: bool = False
+    ended_by: str = ""  # cause of an early end, if it was not the user
+    games: int = 0  # finished dialogue games
+    lost: int = 0  # dialogue games that did not finish
+    restarts: int = 0
+    first_failure: str = ""  # of a runner in this session
+    tasks: int | None = None  # of the event loop, as the last iteration ended
+    late: int = 0  # segments that came an iteration late and were learned from, in this session
+    dropped: int = 0  # those that came too late for that
+    speeds: list[float] = field(default_factory=list)
 
     def restore(self, meta: LearnerMeta, *, resumed: bool) -> None:
         """Set the counters that all runs have from a state.

@@ -81,24 +81,15 @@ class RatingBudget:
                 self._cost = 0.5 * self._cost + 0.5 * seconds / games
 
 
+@dataclass(eq=False)
 class RatingBlock:
-    """Plans and plays rating games in the thread of their runner, and can be stopped.
+    """Plans and plays rating games in the thread of their runner, and can be stopped."""
 
-    Args:
-        run: the run, which may have a table of anchors.
-        conditions: under which games are rated together.
-        play: plays matchups.
-        kill: ends games by force; returns whether that frees a thread that hangs in one.
-    """
-
-    def __init__(
-        self, run: RunDir, conditions: RatingConditions, play: PlayMatchups, kill: Callable[[], bool] = lambda: False
-    ) -> None:
-        self._run = run
-        self._conditions = conditions
-        self._play = play
-        self._kill = kill
-        self._cancelled = False
+    run: RunDir  # may have a table of anchors
+    conditions: RatingConditions
+    play: PlayMatchups
+    end_games: Callable[[], bool] = lambda: False  # by force; whether that frees a thread that hangs in one
+    _cancelled: bool = False
 
     def work(
         self,
@@ -112,27 +103,22 @@ class RatingBlock:
     ) -> Sequence[GameRecord]:
         """Plan and play at most ``budget`` games. Blocks.
 
-        Args:
-            games: of the ledger.
-            players: generations by age, then scripted players by strength.
-            budget: games.
-            iteration: of the training, for the records.
-            test: the two policies under test, which get their share.
-            last: whether the training has ended.
+        ``players`` are generations by age, then scripted players by strength; ``test`` are the two policies under test,
+        which get their share. ``last``: the training has ended.
         """
-        each = self._conditions.games_each
-        rng = np.random.default_rng(derive(self._conditions.seed, "rating", iteration, len(games)))
+        each = self.conditions.games_each
+        rng = np.random.default_rng(derive(self.conditions.seed, "rating", iteration, len(games)))
         matchups = [] if test is None else repeat(*test, int(SHARE * budget), rng, each)
         left = budget - len(matchups) * each
-        matchups += plan_games(games, self._conditions, players, left, rng, self._run.path, last=last)
-        return self._play(matchups, iteration, lambda: self._cancelled) if matchups else []
+        matchups += plan_games(games, self.conditions, players, left, rng, self.run.path, last=last)
+        return self.play(matchups, iteration, lambda: self._cancelled) if matchups else []
 
     def cancel(self) -> None:
         self.kill()
 
     def kill(self) -> bool:
         self._cancelled = True
-        return self._kill()
+        return self.end_games()
 
     def close(self) -> None: ...
 
@@ -153,35 +139,22 @@ class RatingPlan:
     gate: Gate | None = None
 
 
+@dataclass(eq=False)
 class RatingGames:
-    """Plays and records games of the generations while training goes on, and rates them.
+    """Plays and records games of the generations while training goes on, and rates them."""
 
-    Args:
-        queue: Where the runner of rating games takes jobs.
-        notice: Called with notices.
-    """
+    run: RunDir
+    plan: RatingPlan
+    ledger: RunLedger
+    queue: WorkQueue[RatingBlock]  # where the runner of rating games takes jobs
+    notice: Callable[[str], None]
+    rating: RatingReport | None = None
+    _rated_at: float = 0.0  # seconds of the run
 
-    def __init__(
-        self,
-        run: RunDir,
-        plan: RatingPlan,
-        ledger: RunLedger,
-        queue: WorkQueue[RatingBlock],
-        notice: Callable[[str], None],
-    ) -> None:
-        self.plan = plan
+    def __post_init__(self) -> None:
+        plan = self.plan
         self.gate = plan.gate
         self.budget = RatingBudget(plan.share, plan.cap_frames, by_frames=plan.deterministic, cost_s=plan.cost_s)
-        self.rating: RatingReport | None = None
-        self._run = run
-        self._ledger = ledger
-        self._queue = queue
-        self._notice = notice
-        self._rated_at = 0.0  # seconds of the run
-
-    @property
-    def rows(self) -> int:
-        return self._ledger.rows
 
     def state(self) -> dict[str, JsonValue]:
         """For the checkpoint; the ledger has the rest."""
@@ -209,17 +182,13 @@ class RatingGames:
 
     async def strengths(self, generations: Sequence[str]) -> dict[str, float]:
         """Elo of those generations that have rating games."""
-        return await self._ledger.strengths(self.plan.conditions, generations, self._run.path)
+        return await self.ledger.strengths(self.plan.conditions, generations, self.run.path)
 
     async def best(self, generations: Sequence[str]) -> str | None:
         """The generation that passed the gate, or else the highest rated, the newer of equals; None without games."""
         if self.gate is not None:
             return self.gate.state.best
         return highest(await self.strengths(generations))
-
-    async def write_rest(self) -> None:
-        """See ``RunLedger.write_rest``."""
-        await self._ledger.write_rest()
 
     async def rate_if_due(self, progress: Progress) -> None:
         """Play a block of games when it is time for one and the budget allows it."""
@@ -262,7 +231,7 @@ class RatingGames:
         test = None if self.gate is None else self.gate.challenge(generations)
         work = partial(RatingBlock.work, players=players, iteration=progress.iteration, test=test, last=last)
         started = time.monotonic()
-        table = await self._ledger.games()
+        table = await self.ledger.games()
         self.budget.pay(0, time.monotonic() - started)
         while True:
             table, played = await self._round(table, min(games, GAMES_PER_ROUND), work)
@@ -271,11 +240,11 @@ class RatingGames:
                 break
         started = time.monotonic()
         try:
-            board, decided, scores = await self._ledger.work(self._judge, table)
+            board, decided, scores = await self.ledger.work(self._judge, table)
             if decided is not None:
-                self._notice(decided)
+                self.notice(decided)
             self.rating = _rating(board, scores, progress) or self.rating
-            await self._ledger.work(self._publish, board, progress.total_steps)
+            await self.ledger.work(self._publish, board, progress.total_steps)
         finally:  # tables take the longer the more games there are
             self.budget.pay(0, time.monotonic() - started)
 
@@ -287,9 +256,9 @@ class RatingGames:
         records: Sequence[GameRecord] = ()
         try:
             job: Job[RatingBlock] = Job(lambda block: work(block, table, budget=games), timed=False)
-            records = (await self._queue.ask({RATER: job})).get(RATER, [])
+            records = (await self.queue.ask({RATER: job})).get(RATER, [])
             if records:
-                table = await self._ledger.record(records)
+                table = await self.ledger.record(records)
         finally:
             self.budget.pay(max(len(records), 1), time.monotonic() - started)
         return table, len(records)
@@ -297,7 +266,7 @@ class RatingGames:
     def _judge(self, games: GameTable) -> tuple[Leaderboard, str | None, tuple[ScoreAgainst, ...]]:
         """The leaderboard, the gate's decision, and the results against scripted players. Blocks."""
         decided = None if self.gate is None else self._decide(self.gate, games)
-        board, conditions = build(games, run=self._run.path), self.plan.conditions
+        board, conditions = build(games, run=self.run.path), self.plan.conditions
         if board.newest is None:
             return board, decided, ()
         found = scores_against(comparable(games, conditions, find_table(conditions.settings)), conditions.anchors)
@@ -309,7 +278,7 @@ class RatingGames:
 
     def _publish(self, board: Leaderboard, total_steps: int) -> None:
         """Write which generation is best, and the table of TensorBoard. Blocks."""
-        run = self._run
+        run = self.run
         if self.gate is not None:
             run.write_best(self.gate.state.model_dump(mode="json"))
         with writing(f"cannot write {run.rating_events}"):

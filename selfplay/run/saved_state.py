@@ -91,11 +91,7 @@ class DialogueState(_Saved):
 
 
 def check_state(state: LearnerState, kind: type[PPOState | DialogueState]) -> None:
-    """Refuse a state from which the parts of a run could not be restored.
-
-    Raises:
-        IncompatibleError: a value has another type; names it.
-    """
+    """Refuse a state from which a run could not go on; the IncompatibleError names a value of another type."""
     document = state.meta.model_dump(include=set(kind.model_fields))
     parse(kind, document, str(state.path / LEARNER_FILE), IncompatibleError)
 
@@ -103,9 +99,7 @@ def check_state(state: LearnerState, kind: type[PPOState | DialogueState]) -> No
 def check_ratings(run: RunDir, written: int = 0) -> None:
     """Refuse games or ratings with which the run could not go on: a second for each 100,000 games.
 
-    Args:
-        run: That is resumed.
-        written: Rating games that it must have.
+    ``written`` is the number of rating games that it must have.
 
     Raises:
         LeagueError: a file is invalid, or has fewer games; names it.

@@ -6,6 +6,7 @@ point. Nothing is removed before a newer state is verified.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -20,24 +21,17 @@ if TYPE_CHECKING:
     from selfplay.run.training import Training
 
 
+@dataclass(slots=True)
 class SavePoints:
-    """Counts the iterations between tries.
+    """Counts the iterations between tries: a disk may have room again soon, and a try costs as much as a save."""
 
-    A state that could not be saved is tried again after 1, 2, 4, ... iterations: a disk may have room again soon, and
-    a try costs as much as a save.
-
-    Args:
-        interval: Iterations between save points.
-    """
-
-    def __init__(self, interval: int) -> None:
-        self._interval = interval
-        self._tried = 0  # iteration of the last try
-        self._pause = 0  # iterations from there to the next; 0: it went well
+    interval: int  # iterations between save points
+    _tried: int = 0  # iteration of the last try
+    _pause: int = 0  # iterations from there to the next; 0: it went well
 
     def is_point(self, iteration: int) -> bool:
         """Return True if a generation and a state are saved after this iteration, regardless of earlier failures."""
-        return iteration % self._interval == 0
+        return iteration % self.interval == 0
 
     def is_due(self, iteration: int) -> bool:
         return self.is_point(iteration) or 0 < self._pause <= iteration - self._tried
@@ -45,7 +39,7 @@ class SavePoints:
     def tried(self, iteration: int, *, saved: bool) -> None:
         """A state was saved, or could not be."""
         self._tried = iteration
-        self._pause = 0 if saved else min(max(1, 2 * self._pause), self._interval)
+        self._pause = 0 if saved else min(max(1, 2 * self._pause), self.interval)
 
 
 class Saving:
@@ -93,7 +87,7 @@ class Saving:
         """Write the state that training continues from; then remove what nothing needs any more."""
         if self._rating_games is not None:
             with self._disk.tolerate(RATINGS):
-                await self._rating_games.write_rest()
+                await self._rating_games.ledger.write_rest()
         with self._disk.tolerate(STATE):
             await self.write_state()
         await self._training.worker.submit(give_back_memory)
@@ -104,11 +98,7 @@ class Saving:
                 await self._remove_old()
 
     async def write_state(self) -> None:
-        """Write the current state.
-
-        Raises:
-            DiskError: it cannot be written.
-        """
+        """Write the current state; DiskError if it cannot be written."""
         training, progress = self._training, self._training.progress
         fields, arrays = await training.learners.state()
         rating = self._unrated if self._rating_games is None else self._rating_games.state()
@@ -121,7 +111,7 @@ class Saving:
             elapsed_s=progress.elapsed_s,
             created=datetime.now(UTC),
             config=training.settings.model_dump(mode="json"),
-            ledger_position=self._ledger_position if self._rating_games is None else self._rating_games.rows,
+            ledger_position=self._ledger_position if self._rating_games is None else self._rating_games.ledger.rows,
             generations=tuple(progress.generations),
             **fields,
         )

@@ -143,36 +143,24 @@ class Learners(ABC):
     def close(self) -> None: ...
 
 
+@dataclass(eq=False)
 class Training(ABC, Generic[C, U]):
     """How the iterations of a run go. One object per call of the trainer.
 
     Methods are called from the event loop; blocking work goes to the ``worker`` of the learners.
-
-    Args:
-        stop: Set when the run shall end after the current iteration.
-        rating: None where nothing is rated.
     """
 
-    def __init__(
-        self,
-        session: RunSession,
-        feed: Feed,
-        stop: Stop,
-        progress: Progress,
-        learners: Learners,
-        runners: Runners,
-        rating: RatingPlan | None,
-    ) -> None:
-        self.run = session.run
-        self.resumed = session.resumed
-        self.settings = session.config
-        self.feed = feed
-        self.stop = stop
-        self.progress = progress
-        self.learners = learners
-        self.runners = runners
-        self.rating = rating
-        self.failure: Exception | None = None  # ends the run before its planned end
+    session: RunSession
+    feed: Feed
+    stop: Stop  # set when the run shall end after the current iteration
+    progress: Progress
+    learners: Learners
+    runners: Runners
+    rating: RatingPlan | None  # None where nothing is rated
+    failure: Exception | None = None  # ends the run before its planned end
+
+    def __post_init__(self) -> None:
+        self.run, self.resumed, self.settings = self.session.run, self.session.resumed, self.session.config
 
     @property
     def worker(self) -> Worker:

@@ -100,10 +100,10 @@ class Tree:
         runner = GameRunner(runners.queue, runners.open, runners.opening)
         for name in runners.names:
             if name not in there:
-                await pool.start_child(ChildSpec(name, runner.child(), start_timeout_s=FIRST_TIMEOUT_S))
+                await pool.start_child(ChildSpec(name, runner.run, start_timeout_s=FIRST_TIMEOUT_S))
         if rating is not None and RATER not in there:
             rating_runner = GameRunner(self._rating_queue, lambda *_: rating.open())
-            await pool.start_child(ChildSpec(RATER, rating_runner.child()))
+            await pool.start_child(ChildSpec(RATER, rating_runner.run))
 
     async def _deliver(self, ctx: Context) -> None:
         ctx.ready()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from envs.errors import GameError
@@ -59,31 +60,19 @@ class _Tasks:
             self._left.clear()
 
 
+@dataclass(slots=True, eq=False)
 class Arena:
-    """Plays matchups in several games at once, each in a thread that opens it (``match.Play``).
+    """Plays matchups in several games at once, each in a thread that opens it (``match.Play``)."""
 
-    Args:
-        open_game: Makes a game of one, from its place and the options that follow from a matchup.
-        places: As many games at once; what ``open_game`` is given.
-        limit_s: Seconds after which a game counts as hung and is killed.
-        notice: Called with failures and with notes of games; from any thread.
-    """
-
-    def __init__(
-        self,
-        open_game: Callable[[int, Options], ScriptedGame],
-        places: Sequence[int],
-        limit_s: float,
-        infer: Infer = infer_directly,
-        notice: Callable[[str], object] = lambda _: None,
-    ) -> None:
-        self._open = open_game
-        self._places = places
-        self._limit_s = limit_s
-        self._infer = infer
-        self._notice = notice
-        self._games: dict[int, ScriptedGame] = {}  # open ones, by place
-        self._options: dict[int, Options] = {}  # that they were opened with
+    open_game: Callable[[int, Options], ScriptedGame]
+    """Makes a game of one, from its place and the options that follow from a matchup."""
+    places: Sequence[int]  # as many games at once
+    limit_s: float  # seconds after which a game counts as hung and is killed
+    infer: Infer = infer_directly
+    notice: Callable[[str], object] = lambda _: None
+    """Called with failures and with notes of games; from any thread."""
+    _games: dict[int, ScriptedGame] = field(default_factory=dict, init=False)  # open ones, by place
+    _options: dict[int, Options] = field(default_factory=dict, init=False)  # that they were opened with
 
     def play(
         self,
@@ -111,15 +100,15 @@ class Arena:
                             raise
                         again = tasks.failed(task, error)
                         names = " against ".join(matchups[task].players)
-                        self._notice(f"rating game {names}: {error}; it is {'played again' if again else 'given up'}")
+                        self.notice(f"rating game {names}: {error}; it is {'played again' if again else 'given up'}")
             except BaseException:
                 tasks.stop()
                 raise
             finally:
                 self._close(place)
 
-        with ThreadPool(len(self._places), "rating") as pool:
-            for done in [pool.submit(serve, place) for place in self._places[: len(matchups)]]:
+        with ThreadPool(len(self.places), "rating") as pool:
+            for done in [pool.submit(serve, place) for place in self.places[: len(matchups)]]:
                 done.result()
         if tasks.error is not None and all(result is None for result in tasks.results):
             raise tasks.error
@@ -134,7 +123,7 @@ class Arena:
         """The game at a place, made with these options."""
         if self._options.get(place) != options:
             self._close(place)
-            self._games[place] = self._open(place, options)
+            self._games[place] = self.open_game(place, options)
             self._options[place] = options
         return self._games[place]
 
@@ -146,10 +135,10 @@ class Arena:
         rules: Rules,
         stop: Callable[[], bool],
     ) -> MatchResult:
-        with _killed_after(self._limit_s, game):
-            result = play_in(game, [matchup], contenders, rules, stop, self._infer)[0]
+        with _killed_after(self.limit_s, game):
+            result = play_in(game, [matchup], contenders, rules, stop, self.infer)[0]
         for note in game.notes:
-            self._notice(f"rating games: {note}")
+            self.notice(f"rating games: {note}")
         game.notes.clear()
         return result
 

@@ -70,11 +70,7 @@ class Block:
         self._obs = self.game.reset(self._seeds[1:])
 
     def collect(self, order: SegmentOrder) -> Collected:
-        """Play one segment. Blocks for its duration.
-
-        Raises:
-            RunnerError: the game gave numbers that are not finite.
-        """
+        """Play one segment. Blocks for its duration; RunnerError if the game gave numbers that are not finite."""
         torch.set_num_threads(1)
         with torch.inference_mode():
             return self._collect(order)

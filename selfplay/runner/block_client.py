@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, fields
 from itertools import count
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary
@@ -31,11 +31,7 @@ class Link(Protocol):
     """Calls one object in another process, which serves this link alone."""
 
     def ready(self) -> None:
-        """Wait until the object is there.
-
-        Raises:
-            RunnerError: it cannot be.
-        """
+        """Wait until the object is there; RunnerError if it cannot be."""
 
     def call(self, method: str, *arguments: object) -> Any:  # noqa: ANN401
         """Call a method of the object and return its result; stored arguments arrive as their values. Blocks.
@@ -54,8 +50,7 @@ class Link(Protocol):
 class WeightStore:
     """Stores each network once for all blocks on other links. Networks that are garbage here are dropped.
 
-    Args:
-        put: Stores packed arrays; gives what links take as an argument in its place.
+    ``put`` stores packed arrays, and gives what links take as an argument in their place.
     """
 
     def __init__(self, put: Callable[[Packed], object]) -> None:
@@ -72,50 +67,39 @@ class WeightStore:
             return self._there[network]
 
 
+@dataclass(eq=False)
 class LinkClient:
     """Base of resources at the other end of a link (``Resource``)."""
 
-    def __init__(self, link: Link) -> None:
-        self._link = link
+    link: Link
 
     def _reach(self) -> None:
         """Wait for the other end; RunnerError where it cannot be there, or is of other code."""
-        self._link.ready()
-        refuse_other_code(self._link.call("code"))
+        self.link.ready()
+        refuse_other_code(self.link.call("code"))
 
     def cancel(self) -> None:
-        self._link.sever()
+        self.link.sever()
 
     def kill(self) -> bool:
         """See ``Resource``: closing ends the other end, and it never hangs."""
-        self._link.sever()
+        self.link.sever()
         return True
 
     def close(self) -> None:
-        self._link.close()
+        self.link.close()
 
 
+@dataclass(eq=False)
 class BlockClient(LinkClient):
-    """A block of games on the other end of a link (``GameBlock``), served by a ``BlockServer``.
+    """A block of games on the other end of a link (``GameBlock``), served by a ``BlockServer``."""
 
-    Args:
-        opening: How the games are made; called once the other end is there.
-        compiling: Called now and then while the other end compiles the rules, with the seconds so far.
-    """
-
-    def __init__(
-        self,
-        link: Link,
-        weights: WeightStore,
-        opening: Callable[[], Opening],
-        compiling: Callable[[float], object] = lambda _: None,
-    ) -> None:
-        super().__init__(link)
-        self._weights = weights
-        self._ask_opening = opening
-        self._compiling = compiling
-        self._opening: Opening | None = None
-        self._sent: frozenset[str] = frozenset()  # networks of the last order, which the other end still has
+    weights: WeightStore
+    opening: Callable[[], Opening]  # how the games are made; called once the other end is there
+    compiling: Callable[[float], object] = lambda _: None
+    """Called now and then while the other end compiles the rules, with the seconds so far."""
+    _opening: Opening | None = None
+    _sent: frozenset[str] = frozenset()  # networks of the last order, which the other end still has
 
     def open(self) -> bool:
         """Make and begin the games, where there is room for them. Blocks.
@@ -128,25 +112,25 @@ class BlockClient(LinkClient):
         """
         if self._opening is None:
             self._reach()
-            self._opening = self._ask_opening()
+            self._opening = self.opening()
         opening = self._opening
         arrays, opponents = opening.snapshot
         document = {field.name: getattr(opening, field.name) for field in fields(opening)}
         faults = None if opening.faults is None else asdict(opening.faults)
-        seconds = self._link.call("open", document | {"snapshot": opponents, "faults": faults}, dict(arrays))
+        seconds = self.link.call("open", document | {"snapshot": opponents, "faults": faults}, dict(arrays))
         if seconds is not None:
-            self._compiling(seconds)
+            self.compiling(seconds)
         return seconds is None
 
     def collect(self, order: SegmentOrder) -> Collected:
-        found = {network: self._weights.find(network) for network in networks_of(order)}
+        found = {network: self.weights.find(network) for network in networks_of(order)}
         named = dict(found.values())
         new = [key for key in named if key not in self._sent]
         packed = pack_order(order, lambda network: found[network][0])
-        segment = self._link.call("collect", packed, new, *(named[key] for key in new))
+        segment = self.link.call("collect", packed, new, *(named[key] for key in new))
         self._sent = frozenset(named)
         return unpack_segment(segment)
 
     def snapshot(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        arrays, document = self._link.call("snapshot")
+        arrays, document = self.link.call("snapshot")
         return copied(arrays), document

@@ -134,11 +134,7 @@ class BlockServer:
 
     @property
     def block(self) -> Block:
-        """The games.
-
-        Raises:
-            RunnerError: they were not opened.
-        """
+        """The games; RunnerError if they were not opened."""
         if self._block is None:
             raise RunnerError("a block of games was asked before it was opened")
         return self._block

@@ -226,33 +226,31 @@ class FaultyGame:
         self._steps += 1
         if self._fault is None or step != self._fault.step(self._plan.steps):
             return self._game.step(actions, acts)
-        return self._strike(self._fault, actions, acts)
+        strike(self._fault, self._on_fault, self._pid, "the game", self._end.wait)
+        batch = self._game.step(actions, acts)
+        if self._fault.kind == "nan":
+            _poison(batch, self._fault)
+        return batch
 
     def kill(self) -> bool:
         """See ``ScriptedGame.kill``; a slow step continues at once."""
         self._end.set()
         return self._game.kill()
 
-    def _strike(self, fault: Fault, actions: Actions, acts: Bool | None) -> StepBatch:
-        self._on_fault(fault.kind)
-        if fault.kind == "crash":
-            raise InjectedFaultError(f"the game crashed {ON_PURPOSE}")
-        if fault.kind in FORCED:
-            send_signal(fault.kind, self._pid)
-        elif fault.kind == "slow":
-            self._end.wait(SLOW_S)
-        batch = self._game.step(actions, acts)
-        if fault.kind == "nan":
-            _poison(batch, fault)
-        return batch
+
+def strike(fault: Fault, on_fault: OnFault, pid: int | None, what: str, wait: Callable[[float], object]) -> None:
+    """Report a fault and carry it out, but for one of kind ``nan``; ``what`` is said to crash, ``wait`` is slow."""
+    on_fault(fault.kind)
+    if fault.kind == "crash":
+        raise InjectedFaultError(f"{what} crashed {ON_PURPOSE}")
+    if fault.kind in FORCED:
+        send_signal(fault.kind, pid)
+    elif fault.kind == "slow":
+        wait(SLOW_S)
 
 
 def send_signal(kind: Kind, pid: int | None) -> None:
-    """Stop or kill a process.
-
-    Raises:
-        RunnerError: there is no process of the game's own.
-    """
+    """Stop or kill a process; RunnerError if there is none of the game's own."""
     if pid is None:
         raise RunnerError(f"{kind} needs a game in a process of its own")
     os.kill(pid, signal.SIGSTOP if kind == "hang" else signal.SIGKILL)

@@ -203,32 +203,32 @@ def game_specs(
     ]
 
 
+@dataclass(slots=True, eq=False)
 class DialogueCollector:
     """Plays orders with one writer in both seats (``Resource``)."""
 
-    def __init__(self, entry: DialogueEntry, rules: Rules, writer: Writer) -> None:
-        self._entry = entry
-        self._rules = rules
-        self._writer = writer
-        self._cancelled = False
+    entry: DialogueEntry
+    rules: Rules
+    writer: Writer
+    _cancelled: bool = False
 
     @property
     def progress(self) -> int:
-        return self._writer.progress
+        return self.writer.progress
 
     def collect(self, order: DialogueOrder) -> list[Played | Lost]:
         """Play an order to its end. Blocks."""
-        games = game_specs(self._entry, self._rules, order, (self._writer, self._writer))
+        games = game_specs(self.entry, self.rules, order, (self.writer, self.writer))
         return play_games(games, lambda: self._cancelled)
 
     def cancel(self) -> None:
         self._cancelled = True
-        self._writer.cancel()
+        self.writer.cancel()
 
     def kill(self) -> bool:
         """A thread cannot be killed: it stops at its next round, or at once if it waits for a server."""
         self.cancel()
-        return self._writer.interruptible
+        return self.writer.interruptible
 
     def close(self) -> None:
-        self._writer.disconnect()
+        self.writer.disconnect()

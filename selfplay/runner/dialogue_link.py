@@ -9,9 +9,9 @@ import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import asdict, astuple
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 import torch
@@ -31,9 +31,6 @@ from selfplay.runner.dialogue import DialogueCollector, DialogueOrder, Lost, Pla
 from selfplay.runner.faulty_dialogue import faulty
 from selfplay.runner.game_runner import Resource
 from selfplay.runner.serialization import Arrays, Document, Packed, code_hash
-
-if TYPE_CHECKING:
-    from selfplay.runner.block_client import Link
 
 Result = Played | Lost
 Files = Mapping[str, bytes]
@@ -55,51 +52,46 @@ def files_of(folder: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in sorted(folder.iterdir()) if file.is_file()}
 
 
+@dataclass(slots=True)
 class PublishedWeights:
-    """The current weights, stored once per version for all links.
+    """The current weights, stored once per version for all links."""
 
-    Args:
-        put: stores arrays; returns a reference that links accept as an argument.
-    """
-
-    def __init__(self, put: Callable[[Arrays], object]) -> None:
-        self._put = put
-        self.version = 0
-        self.arrays: object = None  # reference to them
+    put: Callable[[Arrays], object]  # stores arrays; returns a reference that links accept as an argument
+    version: int = 0
+    arrays: object = None  # reference to them
 
     def publish(self, arrays: Arrays) -> None:
         """Store new weights, while no games are played. Blocks."""
-        self.arrays = self._put(arrays)
+        self.arrays = self.put(arrays)
         self.version += 1
 
 
+@dataclass(eq=False)
 class DialogueClient(LinkClient):
     """Plays on the other end of a link (``DialogueGames``), served by a ``DialogueServer``.
 
     The weights must be published before the first order; ``document`` and ``files`` are for ``DialogueServer.open``.
     """
 
-    def __init__(self, link: Link, weights: PublishedWeights, document: Document, files: object) -> None:
-        super().__init__(link)
-        self._weights = weights
-        self._document = document
-        self._files = files
-        self._sent = 0
-        self.progress = 0  # see ``DialogueGames``
+    weights: PublishedWeights
+    document: Document
+    files: object
+    progress: int = 0  # see ``DialogueGames``
+    _sent: int = 0  # version of the weights
 
     def open(self) -> None:
         """Load the model there. Blocks."""
         self._reach()
-        self._link.call("open", self._document, self._files)
+        self.link.call("open", self.document, self.files)
 
     def collect(self, order: DialogueOrder) -> list[Result]:
-        version = self._weights.version
-        new = () if version == self._sent else (self._weights.arrays,)
-        found = self._link.call("collect", asdict(order), *new)
+        version = self.weights.version
+        new = () if version == self._sent else (self.weights.arrays,)
+        found = self.link.call("collect", asdict(order), *new)
         self._sent = version
         while isinstance(found, int):
             self.progress = found
-            found = self._link.call("more")
+            found = self.link.call("more")
         return unpack_games(found)
 
 

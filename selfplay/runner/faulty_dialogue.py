@@ -9,8 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from envs.dialogue.contract import GameOutcome
-from selfplay.errors import InjectedFaultError
-from selfplay.runner.chaos import FORCED, ON_PURPOSE, SLOW_S, Fault, FaultPlan, OnFault, send_signal
+from selfplay.runner.chaos import Fault, FaultPlan, OnFault, strike
 
 if TYPE_CHECKING:
     from envs.dialogue.contract import DialogueEntry, DialogueGame, Rules, State
@@ -21,7 +20,7 @@ def faulty(entry: DialogueEntry, plan: FaultPlan, on_fault: OnFault, pid: int | 
 
     ``on_fault`` is called when a fault strikes. ``hang`` stops the process ``pid``, ``kill`` kills it.
     """
-    orders = _Orders(entry, plan, lambda fault: _strike(fault, on_fault, pid))
+    orders = _Orders(entry, plan, lambda fault: strike(fault, on_fault, pid, "the games", time.sleep))
     return replace(entry, states=orders.states, start=orders.start)
 
 
@@ -82,13 +81,3 @@ class _FaultyDialogue:
         if not self._struck:
             self._struck = True
             self._strike(self._fault)
-
-
-def _strike(fault: Fault, on_fault: OnFault, pid: int | None) -> None:
-    on_fault(fault.kind)
-    if fault.kind == "crash":
-        raise InjectedFaultError(f"the games crashed {ON_PURPOSE}")
-    if fault.kind in FORCED:
-        send_signal(fault.kind, pid)
-    elif fault.kind == "slow":
-        time.sleep(SLOW_S)

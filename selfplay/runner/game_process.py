@@ -218,11 +218,7 @@ class _GameServer:
         }
 
     def run(self, line: bytes) -> None:
-        """Run one command.
-
-        Raises:
-            GameError: the game refuses it.
-        """
+        """Run one command; GameError if the game refuses it."""
         self._game.bots[:] = self._shared["bots"]  # the parent may have seated others since the last command
         if line in (STEP, STEP_SOME):
             self._step(line)

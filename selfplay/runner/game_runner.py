@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
@@ -73,30 +73,20 @@ class SlowOpening:
     within_s: float  # deadline of a call
 
 
+@dataclass(frozen=True, slots=True)
 class GameRunner(Generic[R]):
-    """Makes the child function of runners that share a work queue.
+    """Its ``run`` is the child function of runners that share a work queue."""
 
-    Args:
-        open_resource: Called in the runner's thread with (id, incarnation).
-        opening: How, where that takes long; by default the runner is ready once it is done.
-    """
+    queue: WorkQueue[R]
+    open_resource: Callable[[str, int], R]  # called in the runner's thread with (id, incarnation)
+    opening: SlowOpening | None = None  # how, where that takes long; None: the runner is ready once it is done
 
-    def __init__(
-        self, queue: WorkQueue[R], open_resource: Callable[[str, int], R], opening: SlowOpening | None = None
-    ) -> None:
-        self._queue = queue
-        self._open = open_resource
-        self._opening = opening
-
-    def child(self) -> Callable[[Context], Awaitable[None]]:
-        return self._run
-
-    async def _run(self, ctx: Context) -> None:
+    async def run(self, ctx: Context) -> None:
         worker = Worker(ctx.id)
         opened: list[R] = []  # filled in the thread: what opens after we were stopped is closed too
 
         def open_resource() -> R:
-            opened.append(self._open(ctx.id, ctx.incarnation))
+            opened.append(self.open_resource(ctx.id, ctx.incarnation))
             return opened[0]
 
         def close_resource() -> None:
@@ -104,22 +94,22 @@ class GameRunner(Generic[R]):
                 resource.close()
 
         try:
-            if self._opening is None:
+            if self.opening is None:
                 resource = await worker.submit(open_resource)
                 ctx.ready()
             else:
                 ctx.ready()
-                async with self._opening.turns.turn():
+                async with self.opening.turns.turn():
                     resource = await worker.submit(open_resource)
-                    limit = self._opening.within_s
+                    limit = self.opening.within_s
                     late = f"{ctx.id} did not open within {limit:g} s"
-                    while await _in_time(ctx.clock, worker, resource, self._opening.prepare, limit, late) is False:
+                    while await _in_time(ctx.clock, worker, resource, self.opening.prepare, limit, late) is False:
                         pass
             while True:
                 await self._work(ctx, worker, resource)
                 ctx.prove()
         finally:
-            self._queue.leave(ctx.id)
+            self.queue.leave(ctx.id)
             for resource in opened:
                 resource.cancel()
             worker.submit(close_resource)
@@ -127,14 +117,14 @@ class GameRunner(Generic[R]):
 
     async def _work(self, ctx: Context, worker: Worker, resource: R) -> None:
         runner = ctx.id
-        job = await self._queue.next_job(runner)
+        job = await self.queue.next_job(runner)
         started = time.monotonic()
-        timeout = self._queue.timeout_s
+        timeout = self.queue.timeout_s
         late = f"{runner} gave no segment within {timeout:g} s and is replaced (--collect-timeout sets the limit)"
         if job.progress is not None:
             late = f"no reply came to {runner} within {timeout:g} s; it is replaced"
         result = await _in_time(ctx.clock, worker, resource, job.function, timeout, late, job.progress or (lambda _: 0))
-        self._queue.deliver(runner, job, result, time.monotonic() - started)
+        self.queue.deliver(runner, job, result, time.monotonic() - started)
 
 
 async def _in_time(

@@ -51,11 +51,7 @@ class Cluster:
         return self._ray.put(value)
 
     def refuse_if_too_small(self, actors: int) -> None:
-        """Check that the cluster has a free CPU for each actor.
-
-        Raises:
-            ConfigError: names the CPUs wanted, in the cluster, and free.
-        """
+        """Refuse fewer free CPUs than actors; the ConfigError names the CPUs wanted, in the cluster, and free."""
         resources = self._ray.cluster_resources(), self._ray.available_resources()
         there, free = (found.get("CPU", 0.0) for found in resources)
         if free < actors:
@@ -247,10 +243,7 @@ _EXPLANATIONS: Final = {
 class RayLink:
     """An actor of its own in a cluster (``block_client.Link``), as long-lived: Ray restarts none, supervision does.
 
-    Args:
-        ray: The module, connected.
-        kind: Class of the actor; made without arguments, which must not fail.
-        name: What it is for, in messages.
+    Its class ``kind`` is made without arguments, which must not fail; ``name`` says in messages what it is for.
     """
 
     def __init__(self, ray: Any, kind: type, name: str) -> None:  # noqa: ANN401

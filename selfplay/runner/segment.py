@@ -69,11 +69,7 @@ class GameBlock(Resource, Protocol):
     """A block of games, wherever it lives."""
 
     def collect(self, order: SegmentOrder) -> Collected:
-        """Play one segment. Blocks for its duration.
-
-        Raises:
-            RunnerError: the games failed; there is no segment.
-        """
+        """Play one segment, for whose duration it blocks; RunnerError if the games failed and there is no segment."""
 
     def snapshot(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Everything the next segment depends on: arrays, and a JSON document."""

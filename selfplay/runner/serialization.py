@@ -41,11 +41,7 @@ def pack_network(network: ActorCritic) -> Packed:
 
 
 def unpack_network(packed: Packed) -> ActorCritic:
-    """A frozen network of the same bits.
-
-    Raises:
-        IncompatibleError: the weights are not those of such a network.
-    """
+    """A frozen network of the same bits; IncompatibleError for weights of another one."""
     arrays, document = packed
     allow(document["network"]["kind"])  # the trainer was told to
     network = ActorCritic(NetworkSpec(**document["network"]), ActionHeads(**document["actions"]))
@@ -123,11 +119,7 @@ def code_hash() -> str:
 
 
 def refuse_other_code(theirs: str) -> None:
-    """Compare the ``code_hash`` of the other end with that of this one.
-
-    Raises:
-        RunnerError: they differ, so that messages might be misread.
-    """
+    """Refuse another ``code_hash`` of the other end (RunnerError): messages might be misread."""
     if theirs != code_hash():
         raise RunnerError(
             f"a node of the cluster has another version of this project, or of {', '.join(ARITHMETIC)}: install the "

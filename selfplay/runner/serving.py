@@ -60,11 +60,7 @@ class ServerProgram:
 
 
 def refuse_reserved(arguments: Sequence[str]) -> None:
-    """Refuse reserved flags and their abbreviations.
-
-    Raises:
-        ConfigError: names the first.
-    """
+    """Refuse reserved flags and their abbreviations; the ConfigError names the first."""
     for word in arguments:
         flag = word.partition("=")[0].replace("_", "-")
         if any(own.startswith(flag) for own in RESERVED if len(flag) > len("--p")):
@@ -75,11 +71,7 @@ def refuse_reserved(arguments: Sequence[str]) -> None:
 
 
 def find_program(name: str) -> ServerProgram:
-    """The program of ``--server``.
-
-    Raises:
-        ConfigError: it is not installed; names the command that installs it.
-    """
+    """The program of ``--server``; ConfigError with the command that installs it if it is not installed."""
     place = ("--host", "{host}", "--port", "{port}", "--served-model-name", "{name}")
     if name == "sglang":
         if find_spec("sglang") is None:
@@ -265,22 +257,14 @@ class _Process:
             raise _Ended(f"signal {-code}" if code < 0 else f"exit code {code}")
 
     async def healthy(self) -> bool:
-        """Return True if the server is ready.
-
-        Raises:
-            _Ended: the process has ended.
-        """
+        """Return True if the server is ready; ``_Ended`` if its process has ended."""
         self.check()
         with suppress(RequestError):
             return (await exchange(self.client, "GET", self.url + HEALTH, within_s=HEALTH_S))[0] == httpx.codes.OK
         return False
 
     async def load(self, path: str, folder: Path) -> None:
-        """Load another folder.
-
-        Raises:
-            RequestError: it failed.
-        """
+        """Load another folder; RequestError if that failed."""
         answer = await post(self.client, self.url + path, {"model_path": str(folder)})
         if answer.get("success") is not True:
             raise RequestError(str(answer.get("message")))

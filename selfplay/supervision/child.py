@@ -24,20 +24,14 @@ logger = logging.getLogger(__name__)
 
 
 class Context:
-    """The argument of a child function. Call `ready` in the event loop's thread; `prove` and `on_kill` are thread-safe.
-
-    Attributes:
-        id: id of the child's specification.
-        incarnation: number of attempts to start this id in the tree, including this one.
-        clock: the tree's clock; use `clock.sleep(ctx.clock, seconds)` to wait.
-    """
+    """The argument of a child function. `prove` and `on_kill` are thread-safe; call `ready` on the event loop."""
 
     __slots__ = ("_kills", "_on_ready", "_proven", "_ready", "_thread", "clock", "id", "incarnation")
 
     def __init__(self, ref: ChildRef, clock: Clock, on_ready: Callable[[], None]) -> None:
-        self.id = ref.id
-        self.incarnation = ref.incarnation
-        self.clock = clock
+        self.id = ref.id  # id of the child's specification
+        self.incarnation = ref.incarnation  # number of attempts to start this id in the tree, including this one
+        self.clock = clock  # the tree's clock; use `clock.sleep(ctx.clock, seconds)` to wait
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._on_ready = on_ready
         self._kills: list[Callable[[], None]] = []
@@ -83,17 +77,10 @@ class Child:
     """A running or ended incarnation; compared by identity.
 
     Attributes:
-        ref: id and incarnation.
-        spec: its specification.
-        restarts: number of earlier restarts of the child.
         task: never raises; its end is the end of the incarnation.
-        reason: how it ended; None while it runs.
         ignored: it declined to start.
         asked: its supervisor has requested its end. An end without a request is a crash.
         abandoned: it did not end in time and is no longer waited for.
-        began: start time by the tree's clock.
-        ended: end time; None while it runs.
-        down_since: end time of the previous incarnation; None for the first.
     """
 
     def __init__(
@@ -108,12 +95,12 @@ class Child:
     ) -> None:
         self.spec = spec
         self.ref = ref
-        self.restarts = restarts
-        self.reason: ExitReason | None = None
+        self.restarts = restarts  # number of earlier restarts of the child
+        self.reason: ExitReason | None = None  # how it ended; None while it runs
         self.ignored = self.asked = self.killed = self.abandoned = False
-        self.began = clock.time()
-        self.ended: float | None = None
-        self.down_since: float | None = None
+        self.began = clock.time()  # start time by the tree's clock
+        self.ended: float | None = None  # end time; None while it runs
+        self.down_since: float | None = None  # end time of the previous incarnation; None for the first
         self._clock = clock
         self._watcher = watcher
         self._ask = ask

@@ -85,25 +85,16 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class ExitReason:
-    """Reason for the end of an incarnation.
+    """Reason for the end of an incarnation."""
 
-    Attributes:
-        kind: normal, shutdown, killed or error.
-        message: one line.
-        trace: the exception, if any; `traceback` is its text.
-        detail: argument of Shutdown or Refuse.
-        cause: first cause, if a supervisor gave up or failed to start because of a child.
-        origin: first error of the exception's chain, if any.
-        fatal: memory ran out, and a restart would only allocate the same again: supervisors give up, up to the root.
-    """
-
-    kind: ExitKind
-    message: str = ""
-    trace: Trace | None = field(default=None, compare=False)
-    detail: object = None
-    cause: Cause | None = None
-    origin: Origin | None = None
+    kind: ExitKind  # normal, shutdown, killed or error
+    message: str = ""  # one line
+    trace: Trace | None = field(default=None, compare=False)  # the exception, if any; `traceback` is its text
+    detail: object = None  # argument of Shutdown or Refuse
+    cause: Cause | None = None  # first cause, if a supervisor gave up or failed to start because of a child
+    origin: Origin | None = None  # first error of the exception's chain, if any
     fatal: bool = False
+    """Memory ran out, and a restart would only allocate the same again: supervisors give up, up to the root."""
 
     @property
     def traceback(self) -> str:

@@ -38,12 +38,7 @@ class TreeOptions(TypedDict, total=False):
 
 
 class Node(ABC):
-    """A supervisor. One task owns all its state and handles messages one at a time.
-
-    Attributes:
-        path: path in the tree, such as "root/runners".
-        host: this supervisor as a child of the one above; None before the start.
-    """
+    """A supervisor. One task owns all its state and handles messages one at a time."""
 
     def __init__(
         self,
@@ -54,8 +49,8 @@ class Node(ABC):
         on_report: Callable[[reports.Report], None] | None = None,
         tree: TreeState | None = None,
     ) -> None:
-        self.path = name
-        self.host: Child | None = None
+        self.path = name  # path in the tree, such as "root/runners"
+        self.host: Child | None = None  # this supervisor as a child of the one above; None before the start
         self._node_spec = spec
         self._tree = TreeState(clock, on_report) if tree is None else tree
         self._nursery = Nursery(self.path, self._tree, self._child_exited)

@@ -45,22 +45,16 @@ class RestartIntensity:
 
 
 class FailureRecord:
-    """Failures of one child since it last ran for a whole period or proved itself.
-
-    Attributes:
-        policy: limits and back-off.
-        times_parked: number of times it was parked in this streak of failures.
-        timer: ends the parking; None while the child is not parked.
-    """
+    """Failures of one child since it last ran for a whole period or proved itself."""
 
     def __init__(self, policy: ParkPolicy) -> None:
-        self.policy = policy
-        self.timer: Timer | None = None
+        self.policy = policy  # limits and back-off
+        self.timer: Timer | None = None  # ends the parking; None while the child is not parked
         self._forgive()
         self._up_since: float | None = None
 
     def _forgive(self) -> None:
-        self.times_parked = 0
+        self.times_parked = 0  # in this streak of failures
         self._window = RestartIntensity(self.policy.max_restarts, self.policy.period_s)
         self._first_cause: Cause | None = None
 

@@ -15,13 +15,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stamped:
-    """Base of all reports.
+    """Base of all reports."""
 
-    Attributes:
-        at_s: time by the tree's monotonic clock, in seconds.
-    """
-
-    at_s: float = 0.0
+    at_s: float = 0.0  # time by the tree's monotonic clock, in seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +38,12 @@ class SupervisorReport(Stamped):
 
 @dataclass(frozen=True, slots=True)
 class ChildStarted(ChildReport):
-    """A child is ready.
+    """A child is ready."""
 
-    Attributes:
-        restarts: number of earlier restarts.
-        down_s: seconds since the end of the previous incarnation, including failed attempts and parking; None at the
-            first start.
-    """
-
-    restarts: int
+    restarts: int  # number of earlier restarts
     down_s: float | None = None
+    """Seconds since the end of the previous incarnation, including failed attempts and parking; None at the first
+    start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,32 +62,21 @@ class ChildIgnored(ChildReport):
 
 @dataclass(frozen=True, slots=True)
 class ChildExited(ChildReport):
-    """A child that had started has ended.
-
-    Attributes:
-        asked: its supervisor requested the end; an error then happened during clean-up.
-        abandoned: it was abandoned earlier, see ChildAbandoned.
-        lived_s: seconds since its start, by the tree's clock.
-    """
+    """A child that had started has ended."""
 
     reason: ExitReason
     restarts: int
-    asked: bool
-    abandoned: bool
-    lived_s: float
+    asked: bool  # its supervisor requested the end; an error then happened during clean-up
+    abandoned: bool  # it was abandoned earlier, see ChildAbandoned
+    lived_s: float  # seconds since its start, by the tree's clock
 
 
 @dataclass(frozen=True, slots=True)
 class ChildAbandoned(ChildReport):
-    """A child suppressed its cancellation and could not be killed; it may keep running unsupervised.
+    """A child suppressed its cancellation and could not be killed; it may keep running unsupervised."""
 
-    Attributes:
-        alive: abandoned children of the whole tree that still run.
-        total: abandoned children of the whole tree so far.
-    """
-
-    alive: int
-    total: int
+    alive: int  # abandoned children of the whole tree that still run
+    total: int  # abandoned children of the whole tree so far
     restarts: int
     lived_s: float
 

@@ -26,29 +26,23 @@ WORKER_SHUTDOWN_S = 5.0
 class ChildSpec:
     """Specification of a child.
 
-    Attributes:
-        id: unique within a static supervisor; a label in a pool.
-        start: a coroutine function (bound methods, `functools.partial` and objects with an async `__call__` included),
-            or the specification of a nested supervisor or pool.
-        restart: permanent (always), transient (after a crash only) or temporary (never).
-        shutdown_s: seconds from a stop request until the child is killed or abandoned. "brutal_kill" or 0: killed
-            without a request. None: 5 s for a worker, no limit for a supervisor.
-        significant: its end can end the supervisor, see `SupervisorSpec.auto_shutdown`.
-        start_timeout_s: seconds within which it must become ready; None: no limit.
-        kill: called for brutal_kill and after a missed deadline, for instance to kill a process group. It must not
-            block. Use `ctx.on_kill` for resources of a single incarnation.
-
     Raises:
         SpecError: invalid_id, invalid_mfa, invalid_restart_type, invalid_shutdown or invalid_start_timeout.
     """
 
-    id: str
+    id: str  # unique within a static supervisor; a label in a pool
     start: Start
-    restart: Restart = "permanent"
+    """A coroutine function (bound methods, `functools.partial` and objects with an async `__call__` included), or the
+    specification of a nested supervisor or pool."""
+    restart: Restart = "permanent"  # permanent (always), transient (after a crash only) or temporary (never)
     shutdown_s: float | BrutalKill | None = None
-    significant: bool = False
-    start_timeout_s: float | None = None
+    """Seconds from a stop request until the child is killed or abandoned. "brutal_kill" or 0: killed without a request.
+    None: 5 s for a worker, no limit for a supervisor."""
+    significant: bool = False  # its end can end the supervisor, see `SupervisorSpec.auto_shutdown`
+    start_timeout_s: float | None = None  # seconds within which it must become ready; None: no limit
     kill: Callable[[], None] | None = None
+    """Called for brutal_kill and after a missed deadline, for instance to kill a process group. It must not block. Use
+    `ctx.on_kill` for resources of a single incarnation."""
 
     def __post_init__(self) -> None:
         if not self.id or "/" in self.id:
@@ -81,25 +75,20 @@ class ChildSpec:
 class SupervisorSpec:
     """Specification of a static supervisor.
 
-    Attributes:
-        children: started in this order, stopped in reverse.
-        strategy: children that restart with a crashed one: one_for_one (none), one_for_all, rest_for_one (later ones).
-        intensity: restarts allowed within the period, before the supervisor gives up. A group restart counts once.
-        period_s: length of the inclusive window.
-        auto_shutdown: end when any, or the last, significant child has ended without a request and is not restarted.
-        park: policy for children in a crash loop; None: the supervisor gives up, as in OTP.
-
     Raises:
         SpecError: invalid_strategy, invalid_intensity, invalid_period, invalid_auto_shutdown, duplicate_child_name,
             bad_combination.
     """
 
-    children: tuple[ChildSpec, ...] = ()
+    children: tuple[ChildSpec, ...] = ()  # started in this order, stopped in reverse
     strategy: Strategy = "one_for_one"
+    """Children that restart with a crashed one: one_for_one (none), one_for_all, rest_for_one (later ones)."""
     intensity: int = 1
-    period_s: float = 5.0
+    """Restarts allowed within the period, before the supervisor gives up. A group restart counts once."""
+    period_s: float = 5.0  # length of the inclusive window
     auto_shutdown: AutoShutdown = "never"
-    park: ParkPolicy | None = None
+    """End when any, or the last, significant child has ended without a request and is not restarted."""
+    park: ParkPolicy | None = None  # policy for children in a crash loop; None: the supervisor gives up, as in OTP
 
     def __post_init__(self) -> None:
         _one_of("invalid_strategy", self.strategy, get_args(Strategy))
@@ -123,24 +112,17 @@ class ParkPolicy:
     itself, do not count towards the supervisor's intensity. So crash loops alone cannot end a supervisor whose
     `intensity` is at least `max_restarts` times the number of its children.
 
-    Attributes:
-        max_restarts: restarts of one child within the period before it is parked.
-        period_s: length of the child's own inclusive window.
-        backoff_s: duration of the first parking.
-        max_backoff_s: longest duration.
-        max_parked: limit of parked children; one more ends the supervisor with the first cause. None: no limit.
-        max_times: limit of parkings per child; one more failure ends the supervisor. None: no limit.
-
     Raises:
         SpecError: invalid_intensity, invalid_period, invalid_backoff, invalid_max_parked, invalid_max_times.
     """
 
-    max_restarts: int = 3
-    period_s: float = 60.0
-    backoff_s: float = 1.0
-    max_backoff_s: float = 60.0
+    max_restarts: int = 3  # restarts of one child within the period before it is parked
+    period_s: float = 60.0  # length of the child's own inclusive window
+    backoff_s: float = 1.0  # duration of the first parking
+    max_backoff_s: float = 60.0  # longest duration
     max_parked: int | None = None
-    max_times: int | None = None
+    """Limit of parked children; one more ends the supervisor with the first cause. None: no limit."""
+    max_times: int | None = None  # limit of parkings per child; one more failure ends the supervisor. None: no limit.
 
     def __post_init__(self) -> None:
         _check_window(self.max_restarts, self.period_s)
@@ -160,20 +142,14 @@ class ParkPolicy:
 class PoolSpec:
     """Specification of a pool: independent children with one shared restart budget.
 
-    Attributes:
-        max_children: limit, including restarting and parked children; None: no limit.
-        intensity: restarts allowed within the period over all children; scale it with their number.
-        period_s: length of the inclusive window.
-        park: policy for children in a crash loop; None: the pool gives up, as in OTP.
-
     Raises:
         SpecError: invalid_max_children, invalid_intensity, invalid_period.
     """
 
-    max_children: int | None = None
-    intensity: int = 3
-    period_s: float = 5.0
-    park: ParkPolicy | None = None
+    max_children: int | None = None  # limit, including restarting and parked children; None: no limit
+    intensity: int = 3  # restarts allowed within the period over all children; scale it with their number
+    period_s: float = 5.0  # length of the inclusive window
+    park: ParkPolicy | None = None  # policy for children in a crash loop; None: the pool gives up, as in OTP
 
     def __post_init__(self) -> None:
         _check_window(self.intensity, self.period_s)

@@ -25,20 +25,13 @@ logger = logging.getLogger(__name__)
 
 
 class TreeState:
-    """Clock, report listener and counters of a tree.
-
-    Attributes:
-        clock: source of time.
-        abandoned: abandoned children that still run, with the path of their supervisor.
-        abandoned_total: number of children ever abandoned.
-        empty: set while every child has ended or was abandoned.
-    """
+    """Clock, report listener and counters of a tree."""
 
     def __init__(self, clock: Clock | None = None, on_report: Callable[[Report], None] | None = None) -> None:
-        self.clock: Clock = MonotonicClock() if clock is None else clock
-        self.abandoned: dict[Child, str] = {}
-        self.abandoned_total = 0
-        self.empty = asyncio.Event()
+        self.clock: Clock = MonotonicClock() if clock is None else clock  # source of time
+        self.abandoned: dict[Child, str] = {}  # abandoned children that still run, with the path of their supervisor
+        self.abandoned_total = 0  # number of children ever abandoned
+        self.empty = asyncio.Event()  # set while every child has ended or was abandoned
         self.empty.set()
         self._living: set[Child] = set()
         self._on_report = on_report
@@ -95,17 +88,12 @@ def walk_tree(root: Node) -> Iterator[tuple[str, ChildInfo]]:
 
 @dataclass(frozen=True, slots=True)
 class HangingChild:
-    """A worker that is not ready yet, or that was asked to end and still runs.
+    """A worker that is not ready yet, or that was asked to end and still runs."""
 
-    Attributes:
-        path: path from the root, such as "root/runners/runner-000".
-        stack: one line per coroutine, outermost first.
-    """
-
-    path: str
+    path: str  # path from the root, such as "root/runners/runner-000"
     child: ChildRef
     state: HangingState
-    stack: str
+    stack: str  # one line per coroutine, outermost first
 
 
 def hanging(root: Node) -> Iterator[HangingChild]:

@@ -6,12 +6,12 @@ import pytest
 
 from selfplay.cli.dialogue import parse
 from selfplay.errors import ConfigError
-from selfplay.runner import faulty_dialogue
+from selfplay.runner import chaos
 from tests.dialogue.test_app import run
 
 
 def test_each_is_noticed_and_mended(kuhn_start, tmp_path, monkeypatch):
-    monkeypatch.setattr(faulty_dialogue, "SLOW_S", 0.1)
+    monkeypatch.setattr(chaos, "SLOW_S", 0.1)
     folder = tmp_path / "run"
     plan = ("--chaos", "crash=0.25,nan=0.3,slow=0.2")
     code, text = run(folder, kuhn_start, "--games", 320, "--evaluation-states", 0, *plan)

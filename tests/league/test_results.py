@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from selfplay.league.results import MEMORY, Results, ResultsState, tally
+from selfplay.league.results import MEMORY, Results, ResultsState
 
 
 def test_scores_are_shrunk_towards_one_half():
@@ -45,6 +45,6 @@ def test_the_chances_are_the_papers():
 def test_only_wins_move_the_quality():
     results = Results()
     results.admit(["gen_0", "gen_1"])
-    tally({"gen_0": [0.5, 0.0], "rusher": [1.0]}, results, ["gen_0", "gen_1"])
+    results.tally({"gen_0": [0.5, 0.0], "rusher": [1.0]}, ["gen_0", "gen_1"])
     assert results.state().quality == {"gen_0": 0.0, "gen_1": 0.0}
     assert results.score("rusher") > 0.5

@@ -36,11 +36,11 @@ def test_games_are_dealt_out_evenly(monkeypatch, cores, games, runners, expected
 def test_iterations_are_whole_and_reach_the_steps(timesteps, iterations):
     made = session("--timesteps", timesteps)
     assert made.config.steps_per_iteration == 4 * 128
-    assert made.iterations == iterations
+    assert made.config.iterations == iterations
 
 
 def test_time_alone_plans_no_iterations():
-    assert session("--max-minutes", 3).iterations is None
+    assert session("--max-minutes", 3).config.iterations is None
 
 
 def test_who_is_met_and_who_is_rated():

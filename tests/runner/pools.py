@@ -77,7 +77,7 @@ async def runners(queue, resources, names=("a",), wrap=lambda child: child, open
     try:
         async with running(pool):
             for name in names:
-                await pool.start_child(ChildSpec(name, wrap(GameRunner(queue, resources.open, opening).child())))
+                await pool.start_child(ChildSpec(name, wrap(GameRunner(queue, resources.open, opening).run)))
             try:
                 yield pool, reports
             finally:

@@ -31,11 +31,7 @@ class BrowserPolicy:
 
 
 def browser_policy(policy: Policy) -> BrowserPolicy:
-    """Description and weights of a policy.
-
-    Raises:
-        ConfigError: its backbone is not one of ``PLAYED``.
-    """
+    """Description and weights of a policy; ConfigError if its backbone is not one of ``PLAYED``."""
     meta, network = policy.meta, policy.network
     if network.spec.kind not in PLAYED:
         raise ConfigError(

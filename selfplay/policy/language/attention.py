@@ -165,11 +165,7 @@ class _ShapeRecorder(Cache):
 
 @torch.no_grad()
 def check_cache(model: LanguageModel) -> tuple[CacheShape, ...]:
-    """Shapes of keys and values of each layer in turn.
-
-    Raises:
-        ConfigError: the model does not work with a ``ColumnCache``.
-    """
+    """Shapes of keys and values of each layer in turn; ConfigError for a model that cannot use a ``ColumnCache``."""
     what = f"models of the type {model.config.model_type} cannot be played here"
     rows = [
         [7 * place % min(model.vocabulary, 97) + number for place in range(length + 1)]

@@ -89,11 +89,7 @@ class Chat:
         return list(self.tokenizer.backend_tokenizer.decode_batch(cut, skip_special_tokens=False))
 
     def refuse_unknown(self, ids: Sequence[int]) -> None:
-        """Refuse ids with the unknown token.
-
-        Raises:
-            ConfigError: shows the text.
-        """
+        """Refuse ids with the unknown token; the ConfigError shows the text."""
         unknown = self.tokenizer.unk_token_id
         if unknown is not None and unknown in ids:
             place = list(ids).index(unknown)

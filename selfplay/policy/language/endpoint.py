@@ -129,11 +129,7 @@ async def exchange(
 
 
 async def post(client: httpx.AsyncClient, url: str, body: Json, limit: int = MAX_BYTES) -> Json:
-    """Post JSON once.
-
-    Raises:
-        RequestError: no valid response.
-    """
+    """Post JSON once; RequestError without a valid response."""
     code, data = await exchange(client, "POST", url, body, limit=limit)
     if code != httpx.codes.OK:
         said = " ".join(data[: 4 * _SHOWN].decode(errors="replace").split())[:_SHOWN]
@@ -145,11 +141,7 @@ async def post(client: httpx.AsyncClient, url: str, body: Json, limit: int = MAX
 
 
 def base_of(url: str) -> str:
-    """The base of a URL that is given with or without ``/v1``.
-
-    Raises:
-        ConfigError: invalid URL.
-    """
+    """The base of a URL that is given with or without ``/v1``; ConfigError for an invalid one."""
     try:
         parts = urlsplit(url)
         valid = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0

@@ -76,11 +76,7 @@ def check_folder(folder: Path, where: str) -> None:
 
 
 def base_name(folder: Path) -> str:
-    """Name or folder of the base model of an adapter.
-
-    Raises:
-        ConfigError: the adapter does not name it.
-    """
+    """Name or folder of the base model of an adapter; ConfigError if the adapter does not name it."""
     base = _document(folder / ADAPTER).get("base_model_name_or_path")
     if not isinstance(base, str) or not base:
         raise ConfigError(f"{folder / ADAPTER}: does not say which model the adapter belongs to")

@@ -78,11 +78,7 @@ def load_model(
 
 
 def open_tokenizer(where: str) -> Any:  # noqa: ANN401
-    """The tokenizer of a model by name or folder.
-
-    Raises:
-        ConfigError: as of ``load_model``.
-    """
+    """The tokenizer of a model by name or folder; errors as of ``load_model``."""
     folder = find(where)
     with boundary(ConfigError, f"tokenizer of {where}"):
         opener: Any = AutoTokenizer

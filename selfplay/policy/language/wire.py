@@ -59,11 +59,7 @@ class ApiFormat(Protocol):
         """Body of a request."""
 
     def read(self, answer: Json, sampling: Sampling, chat: Chat) -> Reply:
-        """The reply in a response.
-
-        Raises:
-            InvalidResponse: the response is invalid.
-        """
+        """The reply in a response; InvalidResponse for an invalid one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,11 +198,7 @@ def text_reply(text: str, reason: str, sampling: Sampling, chat: Chat) -> Reply:
 
 
 def decode(data: bytes) -> Json:
-    """A response as JSON.
-
-    Raises:
-        InvalidResponse: not a JSON object.
-    """
+    """A response as JSON; InvalidResponse if it is no JSON object."""
     try:
         document = parse_json(data, MAX_BYTES)
     except ValueError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from selfplay.errors import HangingError
@@ -18,24 +19,18 @@ if TYPE_CHECKING:
 LEARNER: Final = "learner"  # the child that ends the run when it is stopped
 
 
+@dataclass(eq=False)
 class AbandonedLimit:
-    """Counts abandoned threads of runners and abandoned children that still run, in the whole process.
+    """Counts abandoned threads of runners and abandoned children that still run, in the whole process."""
 
-    Args:
-        root: The tree, which is stopped where the learner cannot end the run.
-        stop: Is set to end the run after the iteration in progress, with a checkpoint.
+    limit: int
+    root: Node  # is stopped where the learner cannot end the run
+    stop: asyncio.Event  # is set to end the run after the iteration in progress, with a checkpoint
+    notice: Callable[[str], object]
+    error: HangingError | None = None  # that the run ends with
+    _first: str = ""  # why the first of those was left behind
 
-    Attributes:
-        error: that the run ends with; None while there is none.
-    """
-
-    def __init__(self, limit: int, root: Node, stop: asyncio.Event, notice: Callable[[str], object]) -> None:
-        self.error: HangingError | None = None
-        self._limit = limit
-        self._root = root
-        self._stop = stop
-        self._notice = notice
-        self._first = ""  # why the first of those was left behind
+    def __post_init__(self) -> None:
         self._before = self._count()
 
     def on_report(self, report: Report) -> None:
@@ -49,25 +44,25 @@ class AbandonedLimit:
         elif not count:
             self._first = ""
         self._before = count
-        if count > self._limit:
+        if count > self.limit:
             self._end(count)
 
     def _end(self, count: int) -> None:
         self.error = HangingError(
-            f"{self._counted(count)} (guard.max_abandoned is {self._limit}), and only the end of the process frees "
+            f"{self._counted(count)} (guard.max_abandoned is {self.limit}), and only the end of the process frees "
             f"that; --resume goes on from the last checkpoint; first cause: {self._first or 'an earlier run'}"
         )
-        self._stop.set()
-        learner = next((info for path, info in walk_tree(self._root) if path == f"{self._root.path}/{LEARNER}"), None)
+        self.stop.set()
+        learner = next((info for path, info in walk_tree(self.root) if path == f"{self.root.path}/{LEARNER}"), None)
         if learner is None or learner.state != "running":
-            self._notice(f"{self._counted(count)}: stopping at once, at the last checkpoint")
-            self._root.finish(SHUTDOWN)
+            self.notice(f"{self._counted(count)}: stopping at once, at the last checkpoint")
+            self.root.finish(SHUTDOWN)
         else:
-            self._notice(f"{self._counted(count)}: stopping after this iteration, with a checkpoint")
+            self.notice(f"{self._counted(count)}: stopping after this iteration, with a checkpoint")
 
     @staticmethod
     def _counted(count: int) -> str:
         return f"Too much hangs, {count} threads and children in all"
 
     def _count(self) -> int:
-        return Worker.hanging() + len(self._root.abandoned)
+        return Worker.hanging() + len(self.root.abandoned)

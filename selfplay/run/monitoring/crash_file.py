@@ -19,11 +19,7 @@ LIMIT: Final = 4 * FULL  # bytes read at most; this program writes no more
 
 
 def append_crash(path: Path, crash: Crash) -> None:
-    """Add a line; one that a kill or a full disk tore stays alone. Blocks.
-
-    Raises:
-        CheckpointError: it cannot be written.
-    """
+    """Add a line; one that a kill or a full disk tore stays alone. Blocks; CheckpointError if it cannot be written."""
     line = crash.model_dump_json().encode() + b"\n"
     with boundary(CheckpointError, f"cannot write {path}"):
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK

@@ -28,12 +28,7 @@ LAST_S: Final = 5.0  # for what is left at the end; a disk that hangs must not k
 
 
 class CrashLog:
-    """Begins to write at once; all methods are called from the loop.
-
-    Args:
-        notice: Shows a line, once, when something cannot be written.
-        now: The wall clock.
-    """
+    """Begins to write at once; all methods are called from the loop. What cannot be written has one ``notice``."""
 
     def __init__(
         self,

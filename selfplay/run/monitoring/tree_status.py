@@ -40,7 +40,7 @@ STACKS: Final = 16  # of hanging children at a time: each costs the loop some te
 
 @dataclass
 class _Known:
-    """The state of one child, from the reports."""
+    """The state of one child, from the reports: all of ``ChildStatus`` but its path."""
 
     since: datetime
     kind: ChildKind = "worker"
@@ -55,11 +55,7 @@ class _Known:
 
 
 class TreeObserver:
-    """Keeps the state of one tree, from its reports.
-
-    Args:
-        now: The wall clock, for people; nothing is measured by it.
-    """
+    """Keeps the state of one tree, from its reports. Nothing is measured by ``now``, the wall clock for people."""
 
     def __init__(self, root: Node, now: Callable[[], datetime]) -> None:
         self.crashes = 0
@@ -101,14 +97,7 @@ class TreeObserver:
             given_up = known.state == "abandoned" and info.state == "stopped"
             if info.state != known.state and not given_up and path not in hangs:
                 self._change(path, info.state, known.incarnation)
-        rows = [
-            ChildStatus(
-                id=cut(path, LINE), kind=known.kind, state=known.state, incarnation=known.incarnation,
-                restarts=known.restarts, since=known.since, until=known.until, abandoned=known.abandoned,
-                crash=known.crash, down_s=known.down_s, stack=known.stack,
-            )
-            for path, known in self._known.items()
-        ]  # fmt: skip
+        rows = [ChildStatus(id=cut(path, LINE), **vars(known)) for path, known in self._known.items()]
         return TreeStatus(
             written=self._now(), began=self._began, pid=os.getpid(), ended=None if ended is None else _line(ended),
             hanging=Worker.hanging(), crashes=self.crashes, unwritten=unwritten, rows=tuple(rows[:ROWS]),

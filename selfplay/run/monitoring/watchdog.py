@@ -12,6 +12,7 @@ import sys
 import threading
 import traceback
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
@@ -33,18 +34,14 @@ LAST_S: Final = 10.0  # for writing down what blocks; after it the process ends 
 ROOT: Final = Path(__file__).resolve().parents[3]
 
 
+@dataclass(slots=True, eq=False)
 class Silence:
-    """Checks whether a loop still runs callbacks.
+    """Checks whether a loop still runs callbacks."""
 
-    Args:
-        looks: Number of looks in a row without an answer after which it counts as blocked.
-    """
-
-    def __init__(self, loop: AbstractEventLoop, looks: int) -> None:
-        self._loop = loop
-        self._looks = looks
-        self._missed = 0
-        self._answered = True
+    loop: AbstractEventLoop
+    looks: int  # so many in a row without an answer, and it counts as blocked
+    _missed: int = 0
+    _answered: bool = True
 
     def look(self) -> bool:
         """Return True if the loop has not answered for too many checks. Call at even intervals, from one thread.
@@ -54,22 +51,17 @@ class Silence:
         """
         if self._answered:
             self._missed, self._answered = 0, False
-            self._loop.call_soon_threadsafe(self._answer)
+            self.loop.call_soon_threadsafe(self._answer)
         else:
             self._missed += 1
-        return self._missed >= self._looks
+        return self._missed >= self.looks
 
     def _answer(self) -> None:
         self._answered = True
 
 
 class Watchdog:
-    """Watches the loop of the thread that enters it, for as long as the block lasts.
-
-    Args:
-        timeout_s: How long the loop may be blocked; 0: for ever.
-        run: Where stacks and a crash report go.
-    """
+    """Watches the loop of the thread that enters it, which may be blocked for ``timeout_s``, or with 0 for ever."""
 
     def __init__(self, loop: AbstractEventLoop, timeout_s: float, run: RunDir) -> None:
         looks = max(LOOKS, int(timeout_s / LONGEST_S))

@@ -76,8 +76,8 @@ def test_looks_are_even_and_make_up_the_time_limit():
         dog._watch()
         assert len(set(waits)) == 1
         assert waits[0] <= 1.0
-        assert timeout_s / waits[0] == pytest.approx(dog._silence._looks)
-        assert dog._silence._looks >= 20
+        assert timeout_s / waits[0] == pytest.approx(dog._silence.looks)
+        assert dog._silence.looks >= 20
 
 
 def test_a_limit_of_0_watches_nobody():
