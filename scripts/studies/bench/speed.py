@@ -35,11 +35,11 @@ ROWS = 2 * GAMES * ROLLOUT  # agent-steps of an iteration
 PHYSICS_GAMES, PHYSICS_FRAMES = 1024, 300
 
 
-def fixed_config(checkpoint: str, *, iterations: int, games: int = GAMES) -> Config:
-    """256 games, rollout 128, both seats newest weights, frame skip 1, 2x128 tanh, 4 epochs, minibatch 8192."""
+def fixed_config(checkpoint: str, *, iterations: int, games: int = GAMES, frame_skip: int = 4) -> Config:
+    """256 games, rollout 128, both seats newest weights, 2x128 tanh, 4 epochs, minibatch 8192."""
     return Config.model_validate(
         {
-            "game": {"frame_skip": 1},
+            "game": {"frame_skip": frame_skip},
             "ppo": {"rollout_length": ROLLOUT, "batch_size": MINIBATCH, "epochs": EPOCHS},
             "net": {"hidden": (128, 128), "activation": "tanh"},
             "league": {"mode": "latest", "track_elo": False},

@@ -25,7 +25,7 @@ def iterations_of(games: int) -> int:
 
 def session_of(games: int) -> Session:
     """The run of all systems."""
-    return Session(fixed_config("unused", iterations=1, games=games), RunDir(Path("unused")), "cpu")
+    return Session(fixed_config("unused", iterations=1, games=games, frame_skip=1), RunDir(Path("unused")), "cpu")
 
 
 def write_first_weights(session: Session, path: Path) -> None:
