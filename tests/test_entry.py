@@ -1,4 +1,4 @@
-"""A Python that is too old or lacks packages is told in one line what to type, by every script and the command."""
+"""Scripts and the command print one line with the command to type if Python is too old or packages are missing."""
 
 import ast
 import re

@@ -54,7 +54,7 @@ class RatingBudget:
     Time is measured in seconds or, in deterministic runs, in frames, with each game counted at its longest.
     """
 
-    def __init__(self, share: float, cap_frames: int, *, by_frames: bool, cost_s: float = 0.05) -> None:
+    def __init__(self, share: float, cap_frames: int, *, by_frames: bool, cost_s: float = COST_S) -> None:
         """``cost_s``: seconds that a game is thought to take before any was played."""
         self._share = share
         self._cap_frames = cap_frames
