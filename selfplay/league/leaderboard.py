@@ -60,9 +60,9 @@ class Leaderboard(BaseModel, frozen=True, extra="forbid"):
     warnings: tuple[str, ...]
 
     def stronger(self) -> tuple[LeaderboardRow, ...]:
-        """Scripted players and shipped policies above all generations; none without a generation."""
+        """Scripted players and shipped policies above all generations, except the anchor; none without a generation."""
         best = next((row.rank for row in self.rows if row.trained), 0)
-        return tuple(row for row in self.rows if row.scripted and row.rank < best)
+        return tuple(row for row in self.rows if row.scripted and row.rank < best and row.policy != self.anchor)
 
     def top(self, count: int = TOP) -> tuple[LeaderboardRow, ...]:
         """The run first: without ``stronger`` players, and without scripted ones that met no generation.

@@ -69,6 +69,13 @@ def test_the_run_comes_first_and_stronger_players_are_one_line():
     assert {row["Policy"].split()[0] for row in cells(to_text(board, True))} == set(study.ratings.players)
 
 
+def test_the_anchor_has_a_row_above_all_generations_too():
+    board = build(GameTable.of(series([("random", "gen_1", "win")] * 8 + [("gen_1", "random", "win")])))
+    assert board.stronger() == ()
+    assert [row["Policy"].split()[0] for row in cells(to_text(board))] == ["random", "gen_1"]
+    assert "stronger than every generation" not in to_text(board)
+
+
 def test_nobody_is_beaten_whose_rating_is_not_clearly_lower_or_who_won_the_games_of_the_two():
     even = [("gen_1", "random", outcome) for outcome in ("win", "win", "win", "loss")]
     assert build(GameTable.of(series(even))).beats == ()

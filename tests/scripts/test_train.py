@@ -102,7 +102,7 @@ def test_experiences_are_those_of_the_learner(path):
 
 def test_it_ends_with_the_leaderboard_and_what_to_do_next(first, path):
     table, _, after = first.stdout.partition("═══ Elo Leaderboard ═══")[2].partition("What next:")
-    assert re.search(r"\| *\d+ \| random \(bot\) *\| 1500 \| fixed|stronger than every .* random \(1500", table)
+    assert re.search(r"\| *\d+ \| random \(bot\) *\| 1500 \| fixed", table)
     assert "gen_8" in table
     assert "gen_0" in table
     for verb in ("evaluate", "watch", "play", "train --resume"):
