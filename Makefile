@@ -116,7 +116,7 @@ test-extras: $(TESTS)
 	command -v npm >/dev/null && npm install --prefix tests/extras --no-package-lock --no-audit --no-fund || \
 		echo "no npm: the tests beside slippi-js will skip"
 	$(PYTEST) -m extras tests/extras $(ARGS)
-	$(PYTEST) tests/envs/test_rendering.py
+	$(PYTEST) tests/melee/test_rendering.py
 
 check: $(TESTS)
 	$(BIN)/ruff check .

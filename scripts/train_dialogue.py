@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "envs"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from selfplay.entry import run

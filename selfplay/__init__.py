@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     __version__: str
 
-    from envs.plugins import allow as allow
     from selfplay.api import Run as Run
     from selfplay.api import evaluate as evaluate
     from selfplay.api import train as train
     from selfplay.checkpoint import Checkpoint as Checkpoint
     from selfplay.checkpoint import load_checkpoint as load_checkpoint
     from selfplay.config.ppo import Config as Config
+    from selfplay.games.plugins import allow as allow
     from selfplay.league.matchmaker import Candidate as Candidate
     from selfplay.policy.policy import Policy as Policy
     from selfplay.policy.policy import load_policy as load_policy
@@ -21,7 +21,7 @@ _HOMES = {
     "Candidate": "selfplay.league.matchmaker",
     "Config": "selfplay.config.ppo",
     "Run": "selfplay.api",
-    "allow": "envs.plugins",
+    "allow": "selfplay.games.plugins",
     "evaluate": "selfplay.api",
     "train": "selfplay.api",
     "Checkpoint": "selfplay.checkpoint",
@@ -34,7 +34,7 @@ __all__ = list(_HOMES)
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401
     if name == "__version__":
-        from envs.distribution import version
+        from selfplay.distribution import version
 
         return version()
     if name not in _HOMES:

@@ -15,23 +15,23 @@ def main() -> int:
 
 
 def _main() -> int:
-    from envs.distribution import version
-    from selfplay.verbs import COMMANDS, VERBS
+    from selfplay.distribution import version
+    from selfplay.verbs import COMMANDS, verbs
 
     command = COMMANDS[Path(sys.argv[0]).name == "__main__.py"]
     verb, *arguments = sys.argv[1:] or ["--help"]
     if verb == "help":
         verb, arguments = (arguments[0], ["--help"]) if arguments else ("--help", [])
     if verb in ("--help", "-h"):
-        width = max(map(len, VERBS))
-        verbs = "\n".join(f"  {name:<{width}}  {text}" for name, text in VERBS.items())
+        width = max(map(len, verbs()))
+        listed = "\n".join(f"  {name:<{width}}  {text}" for name, (_, text) in verbs().items())
         more = f"{command} VERB --help lists the flags of a verb, {command} --version the version."
-        sys.stdout.write(f"usage: {command} VERB ...\n\n{verbs}\n\n{more}\n")
+        sys.stdout.write(f"usage: {command} VERB ...\n\n{listed}\n\n{more}\n")
         return 0
     if verb in ("--version", "version"):
         sys.stdout.write(f"selfplay {version()}\n")
         return 0
-    if verb not in VERBS:
+    if verb not in verbs():
         sys.stderr.write(f"{command}: {verb!r} is no verb{_nearest(verb, command)}\n")
         return 2
     sys.argv = [f"{command} {verb}", *arguments]
@@ -40,13 +40,13 @@ def _main() -> int:
 
 def _nearest(name: str, command: str) -> str:
     """End of the error message for an unknown verb: the verb for that word or script, or the nearest verb."""
-    from envs.spelling import nearest
-    from selfplay.verbs import LISTS, VERBS, WORDS
+    from selfplay.games.spelling import nearest
+    from selfplay.verbs import LISTS, WORDS, verbs
 
     if name in ("list", "ls"):
         return f": {LISTS.format(command)}"
     stem = Path(name).stem
-    near = WORDS.get(stem) or nearest(stem.replace("_", "-"), VERBS)
+    near = WORDS.get(stem) or nearest(stem.replace("_", "-"), verbs())
     return f", did you mean {near}?" if near else "; see --help"
 
 

@@ -18,8 +18,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from envs.errors import GameError
-from envs.plugins import refuse_in_import
 from selfplay.config.ppo import OPTIONS, Config
 from selfplay.config.program import NO_PRESET, flatten
 from selfplay.config.programs import PPO, check_game, invoke_ppo
@@ -27,6 +25,8 @@ from selfplay.errors import ConfigError, SelfPlayError
 from selfplay.evaluation import evaluate as evaluation
 from selfplay.evaluation.named_players import game_for, home_game
 from selfplay.evaluation.players import contender, home_rules
+from selfplay.games.errors import GameError
+from selfplay.games.plugins import refuse_in_import
 from selfplay.policy.played_game import can_play, game_of
 from selfplay.policy.policy import Policy, load_policy
 from selfplay.ppo.session import Hooks

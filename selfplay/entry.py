@@ -33,7 +33,9 @@ def run(verb: str) -> int:
     require_python()
     if verb != "doctor":  # it lists what is missing
         _require_packages()
-    code: int = import_module("selfplay.commands.cli." + verb.replace("-", "_")).main()
+    from selfplay.verbs import verbs
+
+    code: int = import_module(verbs()[verb].module).main()
     return code
 
 
@@ -51,7 +53,7 @@ def _require_packages() -> None:
     missing = [name for name, module in PACKAGES.items() if find_spec(module) is None]
     if not missing:
         return
-    from envs.distribution import CHECKOUT, install_command
+    from selfplay.distribution import CHECKOUT, install_command
 
     is_active = Path(sys.prefix).resolve() == (ROOT / ".venv").resolve()
     remedy = install_command() if is_active or not CHECKOUT.is_file() else _activate()

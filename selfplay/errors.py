@@ -17,7 +17,8 @@ SelfPlayError             base class
 │   └── HangingError      too many abandoned threads and children (exit code 4)
 └── LearnerError          an update failed or is not finite
 
-Games have their own tree, ``envs.errors.GameError``. ``boundary`` converts errors of other libraries at the call.
+Games have their own tree, ``selfplay.games.errors.GameError``. ``boundary`` converts errors of other libraries at the
+call.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from envs.errors import shortened
+from selfplay.games.errors import shortened
 
 if TYPE_CHECKING:
     from pydantic import ValidationError

@@ -1,4 +1,4 @@
-"""``envs.files`` with ``SelfPlayError`` exceptions that name the file."""
+"""``selfplay.games.files`` with ``SelfPlayError`` exceptions that name the file."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from envs import files
 from selfplay.errors import CorruptError, DiskError, SelfPlayError, boundary, describe
+from selfplay.games import files
 
 PASSING: Final = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 """Temporary errors, which do not mean that the file is damaged."""
@@ -18,7 +18,7 @@ PASSING: Final = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 
 @contextmanager
 def opened(path: Path, kind: type[SelfPlayError] = CorruptError, *, follow: bool = False) -> Iterator[int]:
-    """See ``envs.files.opened``; errors are of type ``kind``."""
+    """See ``selfplay.games.files.opened``; errors are of type ``kind``."""
     with _named(path, kind), files.opened(path, follow=follow) as handle:
         yield handle
 

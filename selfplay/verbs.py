@@ -8,33 +8,52 @@ from __future__ import annotations
 import re
 import shlex
 import sys
+from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-VERBS: Final = {
-    "train": "train a policy by self-play",
-    "imitate": "train a policy to imitate the players of replays or recorded games",
-    "evaluate": "play two players against each other",
-    "rate": "play more rating games for a run",
-    "leaderboard": "show the ratings of a run, or write them as a page",
-    "exploit": "train policies against one policy: a lower bound on its exploitability",
-    "export": "write a policy as ONNX or as a graph of torch.export",
-    "watch": "watch a fight or a replay: page, GIF or terminal",
-    "play": "play against a policy yourself: fights on a page for the browser, other games in the terminal",
-    "record": "record games for imitation: of the mock as replays, of others as one file",
-    "behaviour": "compare statistics of play: players of replays and a policy",
-    "replay-info": "print the content of replay files",
-    "tree": "show the supervision tree and the crashes of a run",
-    "doctor": "check this machine",
-    "check-game": "check a game of your own, and measure it",
-    "selfcheck": "check training on games with known solutions",
-    "inspect-dialogue": "print one dialogue game with its masks",
-    "generate-games": "let a language model play dialogue games with itself",
-    "convert-games": "convert these games to tables for verl",
-    "train-dialogue": "train the model on these tables",
-    "initial-states": "write initial states of the matching game as tables",
+from selfplay.distribution import entry_points
+
+GROUP: Final = "selfplay.verbs"
+"""Entry points of packages that bring verbs of their own: each is a table like ``OWN``."""
+
+
+class Verb(NamedTuple):
+    """A verb: the module whose ``main`` runs it, and its description."""
+
+    module: str
+    text: str
+
+
+OWN: Final = {
+    "train": Verb("selfplay.commands.cli.train", "train a policy by self-play"),
+    "imitate": Verb(
+        "selfplay.commands.cli.imitate", "train a policy to imitate the players of replays or recorded games"
+    ),
+    "evaluate": Verb("selfplay.commands.cli.evaluate", "play two players against each other"),
+    "rate": Verb("selfplay.commands.cli.rate", "play more rating games for a run"),
+    "leaderboard": Verb("selfplay.commands.cli.leaderboard", "show the ratings of a run, or write them as a page"),
+    "exploit": Verb(
+        "selfplay.commands.cli.exploit", "train policies against one policy: a lower bound on its exploitability"
+    ),
+    "export": Verb("selfplay.commands.cli.export", "write a policy as ONNX or as a graph of torch.export"),
+    "play": Verb(
+        "selfplay.commands.cli.play",
+        "play against a policy yourself: fights on a page for the browser, other games in the terminal",
+    ),
+    "tree": Verb("selfplay.commands.cli.tree", "show the supervision tree and the crashes of a run"),
+    "doctor": Verb("selfplay.commands.cli.doctor", "check this machine"),
+    "check-game": Verb("selfplay.commands.cli.check_game", "check a game of your own, and measure it"),
+    "selfcheck": Verb("selfplay.commands.cli.selfcheck", "check training on games with known solutions"),
 }
-"""Verbs with their descriptions. The module of a verb is ``selfplay.commands.cli.VERB``, with underscores."""
+
+
+@cache
+def verbs() -> dict[str, Verb]:
+    """All verbs, with those of installed packages."""
+    brought = [point.load() for point in entry_points(GROUP).values()]
+    return OWN | {name: verb for table in brought for name, verb in table.items() if name not in OWN}
+
 
 WORDS: Final = {
     "eval": "evaluate",
@@ -61,7 +80,6 @@ LISTS: Final = (
 )
 """What to type in place of a verb ``list``; {0} is the command."""
 COMMANDS: Final = ("selfplay", "python -m selfplay")
-_IN_TEXT: Final = re.compile(rf"(?<![\w/-])(?<!python -m )selfplay (?=(?:{'|'.join(VERBS)})\b)")
 
 
 def program() -> str:
@@ -80,4 +98,7 @@ def respelled(text: str) -> str:
     ``selfplay watch`` stays where the user typed ``selfplay``. It becomes ``python -m selfplay watch`` in programs that
     were started by ``python -m selfplay`` or by a script, since the command is then perhaps not on the path.
     """
-    return text if program().startswith("selfplay ") else _IN_TEXT.sub("python -m selfplay ", text)
+    if program().startswith("selfplay "):
+        return text
+    command = rf"(?<![\w/-])(?<!python -m )selfplay (?=(?:{'|'.join(verbs())})\b)"
+    return re.sub(command, "python -m selfplay ", text)

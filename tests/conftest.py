@@ -32,8 +32,8 @@ SETUP_S = 540.0  # limit for fixtures: the first that compiles the rules may tak
 PLAYS_GAMES = tuple(  # whose tests run the rules
     Path(__file__).parent / name
     for name in (
-        "commands", "dialogue", "envs", "evaluation", "hostile", "imitation", "policy/browser", "ppo",
-        "report/play_page", "report/test_wasm_page.py", "run", "runner", "scripts", "studies", "support",
+        "commands", "compilation", "dialogue", "evaluation", "games", "hostile", "imitation", "melee", "policy/browser",
+        "ppo", "run", "runner", "scripts", "studies", "support",
     )
 )  # fmt: skip
 COVERS = tuple(Path(__file__).parent / name for name in ("league", "learner", "rollout", "supervision"))
@@ -117,8 +117,8 @@ def compiled_rules() -> None:
     """Compile the mock fighter, or load it from Numba's cache."""
     import numpy as np
 
-    from envs.melee import controller
-    from envs.melee.mock import MockMelee
+    from selfplay_melee import controller
+    from selfplay_melee.mock import MockMelee
 
     game = MockMelee(num_games=2)
     game.reset(np.arange(2, dtype=np.uint64))

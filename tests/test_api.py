@@ -11,10 +11,10 @@ import threading
 import pytest
 
 import selfplay
-from envs.errors import GameError
 from selfplay import Config, api
 from selfplay.errors import CheckpointError, ConfigError, IncompatibleError, LeagueError
-from tests.envs.games import Duel, Nim
+from selfplay.games.errors import GameError
+from tests.games.games import Duel, Nim
 from tests.policy import bodies
 from tests.policy.bodies import TwoLayers, wide
 from tests.run.runs import assert_equal_runs
@@ -48,7 +48,7 @@ def test_a_run_of_a_game_and_a_network_of_ones_own(nim):
     assert nim.newest == nim.path / "generations" / "gen_2"
     policy = nim.policy()
     assert policy.meta.network.kind == "tests.policy.bodies:TwoLayers"
-    assert policy.meta.config["game"]["type"] == "tests.envs.games:Nim"
+    assert policy.meta.config["game"]["type"] == "tests.games.games:Nim"
     assert [row["charts/iteration"] for row in metrics(nim)] == [1, 2]
 
 
@@ -127,11 +127,11 @@ def test_what_lies_in_no_module_is_refused(monkeypatch):
 NAMING = """
 import contextlib, io, json, os, sys
 import selfplay
-from envs.errors import GameError
+from selfplay.games.errors import GameError
 from selfplay.commands.cli import evaluate
 
 policy = sys.argv[1]
-flags = [policy, "random", "--game-type", "tests.envs.games:Nim", "--games", "2"]
+flags = [policy, "random", "--game-type", "tests.games.games:Nim", "--games", "2"]
 
 
 def refusal():
@@ -150,7 +150,7 @@ def told(stream, *more):
 
 first = refusal()
 if not (child := os.fork()):  # what is allowed here is allowed in no other process
-    for name in ("tests.envs.games:Nim", "tests.policy.bodies:TwoLayers"):
+    for name in ("tests.games.games:Nim", "tests.policy.bodies:TwoLayers"):
         selfplay.allow(name)
     selfplay.load_policy(policy)
     os._exit(0)
@@ -165,10 +165,10 @@ def test_code_that_a_policy_names_is_run_only_where_a_person_names_it(nim):
     done = finish([sys.executable, "-c", NAMING, str(nim.newest)], cwd=os.getcwd())
     assert done.returncode == 0, done.stderr
     no_game, no_network, code, games = json.loads(done.stdout.splitlines()[-1])
-    assert "add --game-type tests.envs.games:Nim" in no_game
+    assert "add --game-type tests.games.games:Nim" in no_game
     assert "add --backbone tests.policy.bodies:TwoLayers" in no_network
     assert code == 2
-    assert "2 games of tests.envs.games:Nim" in games
+    assert "2 games of tests.games.games:Nim" in games
 
 
 def test_a_run_whose_network_has_changed_is_not_resumed(nim, monkeypatch):
@@ -341,7 +341,7 @@ def test_it_trains_on_after_the_main_thread_has_ended(tmp_path, monkeypatch):
 @pytest.mark.parametrize("call", ["selfplay.train(game=GAME)", "selfplay.evaluate('random', 'random', game=GAME)"])
 def test_a_module_that_starts_training_where_it_is_imported_is_refused(tmp_path, monkeypatch, call):
     name = f"unguarded_{call[9]}"
-    text = f"import selfplay\nfrom tests.envs.games import Nim\nGAME = '{name}:Nim'\n{call}\n"
+    text = f"import selfplay\nfrom tests.games.games import Nim\nGAME = '{name}:Nim'\n{call}\n"
     (tmp_path / f"{name}.py").write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(GameError, match=f"{name} calls {call.partition('(')[0]} while it is imported; put"):
@@ -386,5 +386,5 @@ def test_mistakes_in_an_evaluation(players, options, kind, words):
 
 
 def test_a_policy_of_another_game_is_refused(nim):
-    with pytest.raises(ConfigError, match=r"gen_2 plays tests\.envs\.games:Nim, not tests\.envs\.games:Duel"):
+    with pytest.raises(ConfigError, match=r"gen_2 plays tests\.games\.games:Nim, not tests\.games\.games:Duel"):
         selfplay.evaluate(nim.policy(), "random", game=Duel)

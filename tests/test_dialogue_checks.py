@@ -12,19 +12,19 @@ def test_one_line_a_check_and_one_game(monkeypatch):
     monkeypatch.setattr(checks, "_found", found)
     monkeypatch.setattr(checks, "_games", games)
     for name, when, outcome, properties in (
-        ("tests/rollout/test_token_columns.py::test_a", "setup", "passed", []),
-        ("tests/rollout/test_token_columns.py::test_a", "call", "passed", [(GAME, "a game"), ("other", "x")]),
-        ("tests/envs/dialogue/test_b.py::test_b", "call", "failed", []),
-        ("tests/envs/dialogue/test_c.py::test_c", "setup", "skipped", []),
+        ("tests/dialogue/test_token_columns.py::test_a", "setup", "passed", []),
+        ("tests/dialogue/test_token_columns.py::test_a", "call", "passed", [(GAME, "a game"), ("other", "x")]),
+        ("tests/dialogue/games/test_b.py::test_b", "call", "failed", []),
+        ("tests/dialogue/games/test_c.py::test_c", "setup", "skipped", []),
         ("tests/league/test_d.py::test_d", "call", "passed", []),
     ):
         pytest_runtest_logreport(SimpleNamespace(nodeid=name, when=when, outcome=outcome, user_properties=properties))
     assert text_of(found, games).splitlines() == [
         "3 checks of dialogue games, 1 failed",
         "",
-        "game     failed   envs/dialogue/test_b.py::test_b",
-        "game     skipped  envs/dialogue/test_c.py::test_c",
-        "masks    passed   rollout/test_token_columns.py::test_a",
+        "game     failed   dialogue/games/test_b.py::test_b",
+        "game     skipped  dialogue/games/test_c.py::test_c",
+        "masks    passed   dialogue/test_token_columns.py::test_a",
         "",
         "a game",
     ]

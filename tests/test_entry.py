@@ -7,8 +7,7 @@ import tomllib
 
 import pytest
 
-from envs import distribution
-from selfplay import entry
+from selfplay import distribution, entry
 from tests.scripts.commands import ROOT, mistake
 from tests.support.cases import first_alone
 from tests.support.processes import finish
@@ -25,7 +24,7 @@ try:
         runpy.run_module("selfplay", run_name="__main__", alter_sys=True)
     runpy.run_path(start, run_name="__main__")
 finally:
-    print(*sorted(name for name in sys.modules if name.split(".")[0] in ("selfplay", "envs", "numpy")))
+    print(*sorted(name for name in sys.modules if name.split(".")[0] in ("selfplay", "selfplay_melee", "numpy")))
 """
 
 

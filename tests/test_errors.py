@@ -11,7 +11,6 @@ import pytest
 import torch
 from pydantic import BaseModel
 
-from envs.errors import LONGEST_LINE, LONGEST_MESSAGE, GameError
 from selfplay import errors
 from selfplay.cli.parser import Parser
 from selfplay.cli.running import exit_code
@@ -25,6 +24,7 @@ from selfplay.errors import (
     describe,
     out_of_memory,
 )
+from selfplay.games.errors import LONGEST_LINE, LONGEST_MESSAGE, GameError
 
 
 def test_the_tree_is_as_drawn():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from selfplay.verbs import VERBS
+from selfplay.verbs import verbs
 from tests.support.processes import finish
 
 ROOT = Path(__file__).parent.parent
@@ -26,20 +26,25 @@ for module in modules:
     ("absent", "modules"),
     [
         ("matplotlib", ["scripts.studies.charts"]),
-        ("scipy.optimize", ["envs.dialogue.contract", "envs.registry"]),
-        ("pettingzoo", ["envs.registry", "envs.pettingzoo_games"]),
-        ("selfplay", ["envs.melee.controller"]),
+        ("scipy.optimize", ["selfplay.dialogue.contract", "selfplay.games.registry"]),
+        ("pettingzoo", ["selfplay.games.registry", "selfplay.games.pettingzoo_games"]),
         (
             "torch",
             [
-                *("envs", "selfplay", "selfplay.checkpoint", "selfplay.league", "selfplay.replays.batches"),
+                *(
+                    "selfplay_melee",
+                    "selfplay",
+                    "selfplay.checkpoint",
+                    "selfplay.league",
+                    "selfplay_melee.replays.batches",
+                ),
                 *("selfplay.report", "selfplay.cli.ppo", "selfplay.ppo.train", "selfplay.dialogue.train"),
                 "selfplay.imitation.train",
             ],
         ),
         ("selfplay.cli", ["selfplay.api"]),
         ("selfplay.commands", ["selfplay.api"]),
-        ("numpy", ["selfplay.supervision", *(f"selfplay.commands.cli.{verb.replace('-', '_')}" for verb in VERBS)]),
+        ("numpy", ["selfplay.supervision", *(verb.module for verb in verbs().values())]),
     ],
 )
 def test_imports_leave_out(absent, modules):
@@ -64,7 +69,7 @@ def test_the_trainer_loads_the_fighting_game_only_where_scripted_players_are_imi
     """The tables of all characters take a second to read."""
     top = ast.parse((ROOT / "selfplay" / "ppo" / "app.py").read_text()).body
     loaded = {node.module for node in top if isinstance(node, ast.ImportFrom)}
-    assert not {"selfplay.imitation.scripted", "selfplay.replays.games", "envs.melee.tables"} & loaded
+    assert not {"selfplay_melee.imitation.scripted", "selfplay_melee.replays.games", "selfplay_melee.tables"} & loaded
 
 
 def test_supervision_imports_only_the_standard_library():

@@ -8,9 +8,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from envs.compilation import RANGE
-from envs.errors import ReplayError
-from envs.melee.replay import read_replay
 from scripts.studies.charts import Curve, Plot, lines
 from scripts.studies.command_line import Command, tell_error
 from scripts.studies.fidelity.figures import of_file
@@ -20,10 +17,13 @@ from scripts.studies.fidelity.reconstruct import read_scored
 from scripts.studies.fidelity.report import report
 from scripts.studies.fidelity.table import character_text, closeness, text
 from scripts.studies.pages import put_between
+from selfplay.compilation.progress import RANGE
 from selfplay.errors import ConfigError
-from selfplay.replays.folder import replay_files
-from selfplay.report.fight.saving import check_writable
+from selfplay.games.errors import ReplayError
 from selfplay.report.ticker import time_left
+from selfplay_melee.replay import read_replay
+from selfplay_melee.replays.folder import replay_files
+from selfplay_melee.show.saving import check_writable
 
 if TYPE_CHECKING:
     import argparse

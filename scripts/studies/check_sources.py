@@ -21,7 +21,7 @@ from typing import Final
 ROOT: Final = Path(__file__).resolve().parents[2]
 FOLDERS: Final = ("envs", "selfplay", "scripts", "tests")
 
-SAFE: Final = "safetensors and JSON (selfplay.checkpoint, envs.files)"
+SAFE: Final = "safetensors and JSON (selfplay.checkpoint, selfplay.games.files)"
 MODULES: Final[dict[str, str]] = dict.fromkeys(
     ("pickle", "cPickle", "_pickle", "dill", "cloudpickle", "shelve", "marshal", "joblib", "jsonpickle"), SAFE
 )
@@ -38,7 +38,7 @@ CALLS: Final[dict[str, str]] = {
         ),
         SAFE,
     ),
-    **dict.fromkeys(("yaml.load", "yaml.load_all", "yaml.unsafe_load", "yaml.full_load"), "JSON or TOML (envs.files)"),
+    **dict.fromkeys(("yaml.load", "yaml.load_all", "yaml.unsafe_load", "yaml.full_load"), "JSON or TOML"),
     **dict.fromkeys(
         (
             "os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput",
@@ -53,7 +53,7 @@ OPEN_FLAG: Final = re.compile("--bind[_-]all")  # of command lines
 MOST_LETTERS: Final = 120  # of a line of JavaScript; ruff holds the same limit for Python
 ALLOWED: Final[dict[tuple[str, str], str]] = {
     ("selfplay/policy/formats.py", "torch.export.load"): "reads what it wrote a moment ago, to check it",
-    ("selfplay/policy/language/loading.py", "from_pretrained without use_safetensors=True"): "PEFT takes safetensors "
+    ("selfplay/dialogue/language/loading.py", "from_pretrained without use_safetensors=True"): "PEFT takes safetensors "
     "where they are, and the folder was refused where they are not",
     ("tests/checkpoint/test_generations.py", "import of pickle"): "makes a file that must not be read",
     ("tests/scripts/commands.py", "runpy.run_path"): "runs the scripts of this project",
@@ -184,7 +184,7 @@ def _call(node: ast.Call, names: _Names) -> Iterator[Fault]:
     if "trust_remote_code" in words and not _is(words["trust_remote_code"], False):
         yield Fault(node.lineno, "trust_remote_code", "trust_remote_code=False")
     if last == "from_pretrained" and not _reads_weights_safely(name, words):
-        yield Fault(node.lineno, "from_pretrained without use_safetensors=True", "selfplay.policy.language.loading")
+        yield Fault(node.lineno, "from_pretrained without use_safetensors=True", "selfplay.dialogue.language.loading")
     if last in ("extractall", "unpack_archive") and not _is(words.get("filter"), "data"):
         yield Fault(node.lineno, f"{last} without filter", 'filter="data"')
     yield from _listening(node, last, words)

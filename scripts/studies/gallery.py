@@ -42,10 +42,10 @@ def build(name: str | None, out: Path) -> list[Path]:
     """Write the pages and ``index.html``; their paths, the index last."""
     from selfplay.checkpoint import RunDir, read_policy_meta
     from selfplay.checkpoint.run_dir import named_run
-    from selfplay.commands.play.content import write_play_pages
-    from selfplay.commands.play.home import home_of
-    from selfplay.report.fight.saving import save_text
     from selfplay.report.standalone_page import standalone_page
+    from selfplay_melee.play.content import write_play_pages
+    from selfplay_melee.play.home import home_of
+    from selfplay_melee.show.saving import save_text
 
     run = RunDir(named_run(name))
     chosen = home_of(run.path, generations=GENERATIONS).policies
@@ -57,7 +57,7 @@ def build(name: str | None, out: Path) -> list[Path]:
         items.append(
             f'<li><a href="{escape(page.name)}">{escape(generation)}</a><br><small>{escape(about)}</small></li>'
         )
-    theme = files("selfplay.report.fight").joinpath("player/theme.css").read_text("utf-8")
+    theme = files("selfplay_melee.show").joinpath("player/theme.css").read_text("utf-8")
     title, made = f"Play against {run.path.resolve().name}", f"{datetime.now(UTC):%Y-%m-%d}"
     about = f"Made {made} with selfplay."
     text = standalone_page(INDEX, theme + STYLE, "", {}, title=escape(title), pages="".join(items), about=about)

@@ -11,13 +11,13 @@ import sys
 from importlib.resources import files
 from pathlib import Path
 
-from envs.files import MAX_TEXT_BYTES, parse_json, read_plain
-from envs.melee.tables import importer
 from scripts.studies import ROOT
 from scripts.studies.command_line import Command
 from selfplay.errors import ConfigError, boundary
+from selfplay.games.files import MAX_TEXT_BYTES, parse_json, read_plain
+from selfplay_melee.tables import importer
 
-FOLDER = ROOT / "envs" / "melee" / "tables" / "characters"
+FOLDER = ROOT / "envs" / "selfplay_melee" / "tables" / "characters"
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from envs.melee import bots
 from scripts.studies import ROOT, shipped
 from scripts.studies.cells import PRESET, Cell, Cells, train_if_missing
 from scripts.studies.charts import Curve, Plot, lines
@@ -30,6 +29,7 @@ from selfplay.league.ledger import read_games
 from selfplay.league.modes import MODES
 from selfplay.league.records import START, generation_number
 from selfplay.league.render import to_text
+from selfplay_melee import bots
 
 if TYPE_CHECKING:
     import argparse

@@ -8,12 +8,12 @@ import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from envs.melee import bots
-from envs.melee.physics import RULES_VERSION
-from envs.registry import find_game
 from selfplay.checkpoint.store import write_file
 from selfplay.errors import ConfigError
+from selfplay.games.registry import find_game
 from selfplay.machine import processor, usable_cores
+from selfplay_melee import bots
+from selfplay_melee.physics import RULES_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -19,18 +19,18 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from envs.errors import GameError
-from envs.pettingzoo_games import AecGame
-from envs.plugins import PETTINGZOO, allow, find_single
-from envs.spaces import MASK
-from envs.vector import RANDOM, SyncVectorGame
 from scripts.studies.command_line import Command
 from scripts.studies.pages import table
+from selfplay.games.errors import GameError
+from selfplay.games.pettingzoo_games import AecGame
+from selfplay.games.plugins import PETTINGZOO, allow, find_single
+from selfplay.games.spaces import MASK
+from selfplay.games.vector import RANDOM, SyncVectorGame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from envs.game import Game
+    from selfplay.games.game import Game
 
 FAMILIES: Final = ("pettingzoo.classic", "pettingzoo.butterfly", "pettingzoo.sisl", "pettingzoo.atari", "mpe2")
 HEADER: Final = ("environment", "kind", "games", "over", "truncated", "with rewards", "rewards from", "mask from")

@@ -8,13 +8,13 @@ from dataclasses import asdict
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any, Final
 
-from envs.melee import bots
 from scripts.studies import ROOT
 from scripts.studies.command_line import Command
 from scripts.studies.pages import measured_here, put_between, this_command, write_json
 from scripts.studies.pages import table as markdown
 from selfplay.evaluation.evaluate import evaluate
 from selfplay.runner.match import Contender, Rules
+from selfplay_melee import bots
 
 if TYPE_CHECKING:
     import argparse

@@ -13,7 +13,7 @@ from shutil import copytree, rmtree
 from scripts.studies.command_line import Command, notify
 from selfplay.cli.ppo import parse
 from selfplay.config.resolve import resolve_ppo
-from selfplay.imitation import scripted
+from selfplay_melee.imitation import scripted
 
 
 def main() -> int:

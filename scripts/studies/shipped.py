@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from envs.melee import bots
 from scripts.studies import ROOT
 from scripts.studies.cells import PRESET, Cell, Cells, train_if_missing
 from scripts.studies.combat.measure import mirror, scores
@@ -39,6 +38,7 @@ from selfplay.league.statistics import Z95
 from selfplay.policy.policy import load_policy
 from selfplay.ppo.rating import RatingSettings, play_matchups, settings_of
 from selfplay.runner.match import Contender
+from selfplay_melee import bots
 
 if TYPE_CHECKING:
     import argparse

@@ -23,11 +23,11 @@ from importlib.metadata import distribution
 from pathlib import Path
 from typing import Final
 
-from envs.code_cache import SHIPPED
-from envs.melee.browser.assets import PROGRAM
-from envs.wasm.build import file_name
 from scripts.studies import ROOT
 from scripts.studies.command_line import notify
+from selfplay.compilation.code_cache import SHIPPED
+from selfplay_melee.browser.assets import PROGRAM
+from selfplay_melee.wasm.build import file_name
 
 SOURCES: Final = ("LICENSE", "README.md", "pyproject.toml", "envs", "scripts", "selfplay", "tests")
 X86_64_V3: Final = (
@@ -44,8 +44,8 @@ USES: Final = (  # commands that call every compiled function of a run, with the
     ("train", "--preset", "laptop", "--num-games", "16", "--timesteps", "2048", "--track-elo", "--checkpoint", "run"),
 )
 SAME: Final = (
-    "tests/envs/melee/browser/test_rules.py::test_games_are_equal_in_every_byte_at_every_frame",
-    "tests/envs/melee/test_playthrough.py::test_compiled_and_uncompiled_rules_agree_bit_for_bit",
+    "tests/melee/browser/test_rules.py::test_games_are_equal_in_every_byte_at_every_frame",
+    "tests/melee/test_playthrough.py::test_compiled_and_uncompiled_rules_agree_bit_for_bit",
 )
 
 
@@ -70,7 +70,7 @@ def _build(folder: Path, out: Path) -> None:
     shutil.rmtree(shipped, ignore_errors=True)
     shipped.mkdir()
     notify("the rules as WebAssembly")
-    _run(tree, "-m", "envs.wasm", PROGRAM, str(shipped / file_name(PROGRAM)))
+    _run(tree, "-m", "selfplay_melee.wasm", PROGRAM, str(shipped / file_name(PROGRAM)))
     target = TARGETS.get(platform.machine())
     code = _compiled(tree, folder, *target) if target else None
     if code:

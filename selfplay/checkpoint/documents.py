@@ -9,8 +9,8 @@ from typing import Annotated, Final, Self, TypeVar, cast
 
 from pydantic import AwareDatetime, BaseModel, Field, JsonValue, StringConstraints, ValidationError, model_validator
 
-from envs.files import MAX_TEXT_BYTES, parse_json
 from selfplay.errors import CheckpointError, CorruptError, IncompatibleError, boundary, first_problem
+from selfplay.games.files import MAX_TEXT_BYTES, parse_json
 
 JsonObject = dict[str, JsonValue]
 Model = TypeVar("Model", bound=BaseModel)

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from envs.files import is_writable
 from selfplay.checkpoint.documents import GENERATION_ID, MAX_JSON_BYTES, JsonObject, decode_json, encode_json
 from selfplay.checkpoint.store import make_folder, recover, write_file
 from selfplay.errors import (
@@ -25,6 +24,7 @@ from selfplay.errors import (
     boundary,
 )
 from selfplay.files import read_file
+from selfplay.games.files import is_writable
 from selfplay.verbs import quoted
 
 CHECKPOINTS: Final = Path("checkpoints")

@@ -21,7 +21,6 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from envs.files import chunks
 from selfplay.checkpoint.documents import (
     MAX_JSON_BYTES,
     Model,
@@ -43,6 +42,7 @@ from selfplay.errors import (
     describe,
 )
 from selfplay.files import opened, read_file, sync
+from selfplay.games.files import chunks
 
 MANIFEST: Final = "MANIFEST.json"
 MANIFEST_VERSION: Final = 1

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, get_args, get_origin
 
-from envs.files import MAX_TEXT_BYTES, parse_toml, read_plain
 from selfplay import verbs
 from selfplay.cli.parser import Parser
 from selfplay.config.base import Group
 from selfplay.config.options import field_of, shown, without_flag
 from selfplay.config.program import NO_PRESET, Invocation, Program, flatten, known
 from selfplay.errors import ConfigError
+from selfplay.games.files import MAX_TEXT_BYTES, parse_toml, read_plain
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo

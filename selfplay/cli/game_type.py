@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from envs.files import MAX_TEXT_BYTES, parse_toml, read_plain
-from envs.registry import DIALOGUE
 from selfplay.checkpoint import RunDir, resolve_run
 from selfplay.errors import SelfPlayError
+from selfplay.games.files import MAX_TEXT_BYTES, parse_toml, read_plain
+from selfplay.games.registry import DIALOGUE
 
 
 def is_dialogue(arguments: Sequence[str]) -> bool:

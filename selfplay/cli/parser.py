@@ -8,13 +8,13 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
-from envs.distribution import version
-from envs.errors import LONGEST_LINE, shortened
-from envs.files import printable
-from envs.plugins import allow
 from selfplay import verbs
 from selfplay.config.words import by_word, meant, unknown_name
+from selfplay.distribution import version
 from selfplay.errors import ConfigError
+from selfplay.games.errors import LONGEST_LINE, shortened
+from selfplay.games.files import printable
+from selfplay.games.plugins import allow
 
 
 class Parser(argparse.ArgumentParser):

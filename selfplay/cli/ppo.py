@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from envs.plugins import is_plugin
-from envs.registry import DIALOGUE, GAMES, find_game
 from selfplay.cli import flags
 from selfplay.cli.flags import CommandLine
 from selfplay.cli.game_type import named_game
 from selfplay.config import programs
 from selfplay.config.ppo import OPTIONS, Config
 from selfplay.config.programs import MELEE, PPO, check_game, invoke_ppo
+from selfplay.games.plugins import is_plugin
+from selfplay.games.registry import DIALOGUE, GAMES, find_game
 from selfplay.league.modes import MODES
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ import gc
 import sys
 from collections.abc import Callable
 
-from envs.distribution import missing_extra
-from envs.errors import LONGEST_LINE, GameError, shortened
-from envs.files import printable
 from selfplay import console, verbs
+from selfplay.distribution import missing_extra
 from selfplay.errors import SelfPlayError, out_of_memory
+from selfplay.games.errors import LONGEST_LINE, GameError, shortened
+from selfplay.games.files import printable
 
 
 @console.command

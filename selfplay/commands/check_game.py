@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from envs.check import check_game, random_step
-from envs.errors import ActionError, ContractError, GameError
-from envs.registry import find_game, make_game
-from envs.vector import SyncVectorGame
 from selfplay.commands.time_limit import SECONDS, TimeIsUp, TimeLimit
 from selfplay.config.ppo import Config
 from selfplay.config.program import Invocation
+from selfplay.games.check import check_game, random_step
+from selfplay.games.errors import ActionError, ContractError, GameError
+from selfplay.games.registry import find_game, make_game
+from selfplay.games.vector import SyncVectorGame
 from selfplay.league.rewards import BY_WINS, PaidByScore
 
 if TYPE_CHECKING:
-    from envs.api import ScriptedGame, StepBatch
-    from envs.game import Game
-    from envs.plugins import MakeSingle
+    from selfplay.games.api import ScriptedGame, StepBatch
+    from selfplay.games.game import Game
+    from selfplay.games.plugins import MakeSingle
     from selfplay.report.metrics import IterationReport
 
 GAMES: Final = 64

@@ -13,21 +13,21 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from envs.compilation import compile_rules
-from envs.registry import GameEntry, find_game, make_game
-from envs.vector import RANDOM
 from selfplay.checkpoint.store import write_file
+from selfplay.compilation.progress import compile_rules
 from selfplay.config.defaults import trained_on
 from selfplay.errors import CheckpointError, boundary
 from selfplay.evaluation.named_players import check_export
+from selfplay.games.registry import GameEntry, find_game, make_game
+from selfplay.games.vector import RANDOM
 from selfplay.policy.formats import FORMATS
 from selfplay.policy.played_game import game_of
 from selfplay.policy.policy import load_policy
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
-    from envs.api import ScriptedGame
     from selfplay.checkpoint import PolicyMeta
+    from selfplay.games.api import ScriptedGame
     from selfplay.policy.formats import Decide
     from selfplay.policy.network import ActorCritic
     from selfplay.policy.policy import Policy
@@ -147,8 +147,8 @@ def seen_in_games(meta: PolicyMeta, observations: int) -> Seen:
 
 
 def _fights(meta: PolicyMeta, observations: int) -> ScriptedGame:
-    from envs.melee import bots  # takes a while to load
-    from envs.melee.mock import MockMelee
+    from selfplay_melee import bots  # takes a while to load
+    from selfplay_melee.mock import MockMelee
 
     compile_rules(find_game("mock"))
     steps, home = -(-observations // (2 * len(PLAYERS))), trained_on(meta)

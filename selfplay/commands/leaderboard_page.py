@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-from envs.errors import GameError
 from selfplay.checkpoint import RunDir, list_generations
-from selfplay.commands.notable_games import Notable, notable, rated
-from selfplay.commands.replay import Replayer, StepReplayer
+from selfplay.dialogue.report.transcripts import read_transcripts
 from selfplay.errors import ConfigError, IncompatibleError
+from selfplay.games.errors import GameError
 from selfplay.league.ledger import read_records
-from selfplay.report.fight.page import end_document
 from selfplay.report.leaderboard_page.page import LONGEST_S, PageContent, PageReplay, write_page
 from selfplay.report.leaderboard_page.records import RunRecords
 from selfplay.report.ticker import time_left
-from selfplay.report.transcripts import read_transcripts
 from selfplay.report.tree import counted
 from selfplay.verbs import quoted, respelled
+from selfplay_melee.commands.notable_games import Notable, notable, rated
+from selfplay_melee.commands.replay import Replayer, StepReplayer
+from selfplay_melee.show.page import end_document
 
 if TYPE_CHECKING:
     from selfplay.league.leaderboard import LeaderboardAnalysis
@@ -88,7 +88,7 @@ def _play_pages(
     run: RunDir, study: LeaderboardAnalysis, folder: Path, notice: Callable[[str], None]
 ) -> dict[str, Path]:
     """Play pages of the generations that the table shows and the run keeps, by player."""
-    from selfplay.commands.play.content import write_play_pages  # the rules for browsers take a while to load
+    from selfplay_melee.play.content import write_play_pages  # the rules for browsers take a while to load
 
     kept = {generation.id for generation in list_generations(run)}
     shown = [row.policy for row in study.board.top() if row.policy in kept]

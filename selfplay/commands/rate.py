@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from envs.compilation import compile_rules
 from selfplay.checkpoint import shipped_policies
 from selfplay.checkpoint.store import write_file
+from selfplay.compilation.progress import compile_rules
 from selfplay.config.base import Mark
-from selfplay.config.dolphin_paths import with_dolphin_paths
 from selfplay.config.options import marked
 from selfplay.config.ppo import OPTIONS, Config
 from selfplay.config.resume import change, refuse_unnamed
@@ -32,6 +31,7 @@ from selfplay.ppo.realtime import arena, rating_slots
 from selfplay.report.ticker import time_left
 from selfplay.runner.match import Contender, play_in_threads
 from selfplay.seeding import derive
+from selfplay_melee.dolphin.paths import with_dolphin_paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

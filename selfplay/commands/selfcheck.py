@@ -17,19 +17,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from envs.registry import find_game
-from envs.solved.exact import Floats, nash_conv, payoffs
 from selfplay.checkpoint import RunDir, list_generations
 from selfplay.commands.train_or_resume import followed
 from selfplay.config.ppo import Config
 from selfplay.config.program import Invocation
 from selfplay.errors import ConfigError
+from selfplay.games.registry import find_game
+from selfplay.games.solved.exact import Floats, nash_conv, payoffs
 from selfplay.league.nash import equilibrium
 from selfplay.policy.policy import Policy, load_policy
 from selfplay.ppo.train import train
 
 if TYPE_CHECKING:
-    from envs.solved.table import Table
+    from selfplay.games.solved.table import Table
 
 
 @dataclass(frozen=True, slots=True)

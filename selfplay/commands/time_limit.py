@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from envs.api import ScriptedGame
+    from selfplay.games.api import ScriptedGame
 
 SECONDS: Final = 60.0  # in which a game is checked
 EVERY: Final = 5.0  # seconds between two lines

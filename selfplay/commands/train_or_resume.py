@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from envs.files import last_line
 from selfplay.config.program import Invocation
 from selfplay.errors import ConfigError
+from selfplay.games.files import last_line
 from selfplay.ppo.rating import config_of
 from selfplay.ppo.train import train
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from envs.registry import GAMES, find_game
 from selfplay.config.options import flag_of
 from selfplay.config.ppo import OPTIONS, Config, LeagueConfig
 from selfplay.errors import ConfigError
+from selfplay.games.registry import GAMES, find_game
 from selfplay.runner.chaos import check_plan
 
 if TYPE_CHECKING:

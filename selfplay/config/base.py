@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Type
 
 from pydantic import BaseModel, Field
 
-from envs.plugins import is_code
+from selfplay.games.plugins import is_code
 
 if TYPE_CHECKING:
-    from envs.registry import GameEntry
     from selfplay.checkpoint import NetworkSpec
+    from selfplay.games.registry import GameEntry
 
 MOST: Final = 2**53
 """Above it no float holds every whole number, and products of settings would overflow."""

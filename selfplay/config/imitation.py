@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import Field, field_validator, model_serializer, model_validator
 
-from envs.melee.short_names import full_name
-from envs.rated import MAX_DELAY
-from envs.registry import find_game
 from selfplay.config.base import Changeable, Group, Minutes, Natural, Positive, RunSettings, StructureConfig, applicable
 from selfplay.config.options import flags, options
+from selfplay.games.rated import MAX_DELAY
+from selfplay.games.registry import find_game
+from selfplay_melee.short_names import full_name
 
 if TYPE_CHECKING:
     from pydantic import SerializationInfo, SerializerFunctionWrapHandler

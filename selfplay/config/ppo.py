@@ -7,13 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_type_hints
 
 from pydantic import Field, create_model, field_validator, model_serializer, model_validator
 
-from envs.errors import UnknownNameError
-from envs.melee.dolphin.install import FIRST_PORT, LAST_PORT, SLIPPI_PORT
-from envs.melee.reward_weights import RewardWeights
-from envs.melee.short_names import full_name
-from envs.plugins import is_plugin
-from envs.rated import LEDGE_GRAB_LIMIT, MAX_DELAY
-from envs.registry import GAMES, SOLVED, GameEntry, find_game
 from selfplay.config.base import (
     MOST,
     Changeable,
@@ -29,12 +22,19 @@ from selfplay.config.base import (
     applicable,
 )
 from selfplay.config.options import FAULT_FLAGS, LENGTH_FLAGS, PLACE_FLAGS, RATING_FLAGS, flags, options
+from selfplay.games.errors import UnknownNameError
+from selfplay.games.plugins import is_plugin
+from selfplay.games.rated import LEDGE_GRAB_LIMIT, MAX_DELAY
+from selfplay.games.registry import GAMES, SOLVED, GameEntry, find_game
 from selfplay.runner import PROCESS_MB
+from selfplay_melee.dolphin.install import FIRST_PORT, LAST_PORT, SLIPPI_PORT
+from selfplay_melee.reward_weights import RewardWeights
+from selfplay_melee.short_names import full_name
 
 if TYPE_CHECKING:
     from pydantic import SerializationInfo, SerializerFunctionWrapHandler
 
-    from envs.rated import Body
+    from selfplay.games.rated import Body
 
 CHAOS: Final = (
     "Fault injection, such as `crash=1e-3,nan=1e-3`; probabilities per segment of `crash`, `nan` and `slow`, "

@@ -7,21 +7,22 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from envs.errors import GameError, UnknownNameError
-from envs.melee.tables import check_readable, names_of
-from envs.plugins import PETTINGZOO, allow, is_plugin, meant_environment, meant_module
-from envs.registry import GAMES, GameEntry, find_character, find_game, known_games
-from envs.spelling import nearest
-from selfplay.config import dialogue, imitation, presets, program
-from selfplay.config.dialogue import DialogueConfig
+from selfplay.config import imitation, presets, program
 from selfplay.config.imitation import ImitationConfig
 from selfplay.config.options import flag_of
 from selfplay.config.ppo import OPTIONS, RANDOM, Config, RunConfig
 from selfplay.config.program import Invocation, Program
 from selfplay.config.words import check_name
+from selfplay.dialogue import settings as dialogue
+from selfplay.dialogue.settings import DialogueConfig
 from selfplay.errors import ConfigError
+from selfplay.games.errors import GameError, UnknownNameError
+from selfplay.games.plugins import PETTINGZOO, allow, is_plugin, meant_environment, meant_module
+from selfplay.games.registry import GAMES, GameEntry, find_character, find_game, known_games
+from selfplay.games.spelling import nearest
 from selfplay.league.modes import MODES
 from selfplay.runner.chaos import FORCED, parse_plan
+from selfplay_melee.tables import check_readable, names_of
 
 FIGHTS_PRESET: Final = "laptop"
 MELEE: Final = "--game-type mock, or dolphin for the real game"

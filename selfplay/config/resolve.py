@@ -11,21 +11,22 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from envs.registry import find_game
 from selfplay.checkpoint import resolve_policy
 from selfplay.checkpoint.run_dir import check_writable_folder
-from selfplay.config import dialogue, imitation
+from selfplay.config import imitation
 from selfplay.config.applicable import check_agreement, check_applicable, check_host, check_settings
 from selfplay.config.defaults import with_defaults
-from selfplay.config.dialogue import DialogueConfig
-from selfplay.config.dolphin_paths import with_dolphin_paths
 from selfplay.config.imitation import ImitationConfig
 from selfplay.config.ppo import SCRIPTED
 from selfplay.config.resume import resumed_ppo, saved_config, with_changes
+from selfplay.dialogue import settings as dialogue
+from selfplay.dialogue.settings import DialogueConfig
 from selfplay.errors import ConfigError
+from selfplay.games.registry import find_game
 from selfplay.learner.advantages import refuse_single_games
 from selfplay.machine import check_device
-from selfplay.replays.folder import replay_files
+from selfplay_melee.dolphin.paths import with_dolphin_paths
+from selfplay_melee.replays.folder import replay_files
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import LearnerState

@@ -6,11 +6,11 @@ import shlex
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from envs.plugins import is_code
 from selfplay.config.base import Group, Mark
 from selfplay.config.options import changed, flag_of, marked, shown, value_of
 from selfplay.config.ppo import OPTIONS, Config
 from selfplay.errors import ConfigError, IncompatibleError, boundary
+from selfplay.games.plugins import is_code
 from selfplay.policy.played_game import check_known
 
 if TYPE_CHECKING:

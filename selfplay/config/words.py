@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-from envs.spelling import nearest, plain
 from selfplay.errors import ConfigError
+from selfplay.games.spelling import nearest, plain
 
 FOLDERS: Final = ("--checkpoint", "--out", "--folder")
 WORDS: Final[Mapping[str, tuple[str, ...]]] = {

@@ -7,10 +7,10 @@ from operator import methodcaller
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from selfplay.dialogue.link import DialogueClient, DialogueServer, PublishedWeights, files_of
 from selfplay.dialogue.rules import is_embedded
 from selfplay.league.records import generation_id
 from selfplay.machine import usable_cores
-from selfplay.runner.dialogue_link import DialogueClient, DialogueServer, PublishedWeights, files_of
 from selfplay.runner.game_runner import SlowOpening, Turns
 from selfplay.runner.work_queue import FIRST_TIMEOUT_S
 

@@ -12,25 +12,25 @@ from selfplay.checkpoint import create_run
 from selfplay.config.options import listed
 from selfplay.dialogue.memory import check_dialogue_memory
 from selfplay.dialogue.players import check_opening, endpoint_of, open_model, reopen, sampling_of, server_of
+from selfplay.dialogue.report.plain import DialogueDashboard, DialogueLines
 from selfplay.dialogue.rules import game_of, with_embedded_folder
+from selfplay.dialogue.serving import find_program
 from selfplay.dialogue.session import DialogueSession, runners
 from selfplay.dialogue.training import DialogueTraining
 from selfplay.errors import IncompatibleError
 from selfplay.machine import pick_device, processor, usable_cores
 from selfplay.report import header
-from selfplay.report.dialogue import DialogueDashboard, DialogueLines
 from selfplay.report.outputs import reporters
 from selfplay.report.plain import PlainReporter, StreamSink
 from selfplay.report.reporter import Tee
 from selfplay.run.lifecycle import cluster_for, run_to_end
 from selfplay.run.progress import resumed_at
 from selfplay.run.saved_state import check_ratings
-from selfplay.runner.serving import find_program
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import LearnerState, RunDir
-    from selfplay.config.dialogue import DialogueConfig
-    from selfplay.policy.language.model import LanguageModel
+    from selfplay.dialogue.language.model import LanguageModel
+    from selfplay.dialogue.settings import DialogueConfig
     from selfplay.runner.ray_cluster import Cluster
 
 HIDDEN: Final = ("game.type", "model.name", "run.num_games", "run.seed", "run.device", "run.host", "run.checkpoint")

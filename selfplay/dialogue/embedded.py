@@ -20,33 +20,33 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from envs.dialogue.contract import AGREED
-from envs.registry import find_dialogue
 from selfplay.checkpoint.models import ModelMeta, is_model, read_model, save_model
+from selfplay.dialogue.contract import AGREED
+from selfplay.dialogue.language.conversation import demonstration
+from selfplay.dialogue.language.loading import load_model
+from selfplay.dialogue.language.tiny import TinySpec, make_tiny
+from selfplay.dialogue.language.writer import LocalWriter
 from selfplay.dialogue.partial import Partial, Snapshot, load_partial, remove_partial, save_partial
+from selfplay.dialogue.runner import GameSpec, Played, Player, play_games
+from selfplay.dialogue.supervised import SupervisedLearner, SupervisedSettings
 from selfplay.errors import CheckpointError
+from selfplay.games.registry import find_dialogue
 from selfplay.league.records import settings_hash
-from selfplay.learner.supervised import SupervisedLearner, SupervisedSettings
-from selfplay.policy.language.conversation import demonstration
-from selfplay.policy.language.loading import load_model
-from selfplay.policy.language.sampling import Sampling
-from selfplay.policy.language.tiny import TinySpec, make_tiny
-from selfplay.policy.language.writer import LocalWriter
+from selfplay.learner.sampling import Sampling
 from selfplay.report import header
 from selfplay.report.plain import duration
 from selfplay.run.lifecycle import stop_signal
-from selfplay.runner.dialogue import GameSpec, Played, Player, play_games
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
     import torch
     from pydantic import JsonValue
 
-    from envs.dialogue.contract import DialogueEntry, Rules
-    from selfplay.config.dialogue import StartConfig
-    from selfplay.policy.language.chat import Chat
-    from selfplay.policy.language.model import LanguageModel
-    from selfplay.rollout.dialogue import Instance
+    from selfplay.dialogue.contract import DialogueEntry, Rules
+    from selfplay.dialogue.instances import Instance
+    from selfplay.dialogue.language.chat import Chat
+    from selfplay.dialogue.language.model import LanguageModel
+    from selfplay.dialogue.settings import StartConfig
 
 VERSION: Final = 1  # of the recipe
 BUFFER: Final = 16  # batches that are shuffled together

@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.dialogue.contract import AGREED, CONTEXT, CUT_OFF, FAILED, REFUSED
-from selfplay.policy.language.sampling import Sampling
-from selfplay.policy.language.writer import LocalWriter
-from selfplay.runner.dialogue import DialogueOrder, Played, Player, game_specs, play_games
+from selfplay.dialogue.contract import AGREED, CONTEXT, CUT_OFF, FAILED, REFUSED
+from selfplay.dialogue.language.writer import LocalWriter
+from selfplay.dialogue.runner import DialogueOrder, Played, Player, game_specs, play_games
+from selfplay.learner.sampling import Sampling
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from envs.dialogue.contract import DialogueEntry, Rules
-    from selfplay.policy.language.model import LanguageModel
+    from selfplay.dialogue.contract import DialogueEntry, Rules
+    from selfplay.dialogue.language.model import LanguageModel
 
 Floats = NDArray[np.float64]
 Z95: Final = 1.96

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from selfplay.learner.dialogue_batch import padded, row_of
-from selfplay.policy.language.conversation import demonstration
+from selfplay.dialogue.language.conversation import demonstration
+from selfplay.learner.token_batch import padded, row_of
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from envs.dialogue.contract import Chances, Exact
-    from selfplay.policy.language.model import LanguageModel
-    from selfplay.rollout.dialogue import Instance
+    from selfplay.dialogue.contract import Chances, Exact
+    from selfplay.dialogue.instances import Instance
+    from selfplay.dialogue.language.model import LanguageModel
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, Final
 import torch
 
 from selfplay.checkpoint.models import ModelMeta, is_model, read_model, save_model
-from selfplay.config.dialogue import TINY
+from selfplay.dialogue.grpo import GRPOLearner
+from selfplay.dialogue.language.model import FrozenReference
 from selfplay.dialogue.players import reopen
 from selfplay.dialogue.rules import default_rate_and_kl, is_embedded
+from selfplay.dialogue.settings import TINY
 from selfplay.dialogue.transcripts import keep_transcripts
 from selfplay.errors import IncompatibleError, RunnerError
 from selfplay.league.records import generation_id
-from selfplay.learner.grpo import GRPOLearner
 from selfplay.learner.grpo_loss import GRPOSettings
-from selfplay.policy.language.model import FrozenReference
 from selfplay.run.disk import GENERATION
 from selfplay.run.learner_state import check_finite, learner_arrays, restore_learner
 from selfplay.run.training import Learners
@@ -26,14 +26,14 @@ from selfplay.seeding import derive
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import LearnerState
+    from selfplay.dialogue.grpo import TokenModel
+    from selfplay.dialogue.runner import Played
     from selfplay.dialogue.session import DialogueSession
-    from selfplay.learner.grpo import TokenModel
     from selfplay.run.disk import DiskWatch
     from selfplay.run.learner_state import Arrays
     from selfplay.run.progress import Progress
     from selfplay.run.rating_games import RatingGames
     from selfplay.run.training import Best
-    from selfplay.runner.dialogue import Played
 
 TRANSCRIPTS: Final = "transcripts"
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 import tracemalloc
 from typing import TYPE_CHECKING, Any, Final
 
-from envs.dialogue.contract import SEATS
+from selfplay.dialogue.contract import SEATS
 from selfplay.dialogue.rules import is_embedded
+from selfplay.dialogue.runner import GameSpec, play_games
 from selfplay.errors import ConfigError
 from selfplay.memory_limits import as_size, available_memory, resident_memory
-from selfplay.runner.dialogue import GameSpec, play_games
 
 if TYPE_CHECKING:
-    from envs.dialogue.contract import DialogueEntry
-    from selfplay.config.dialogue import DialogueConfig
+    from selfplay.dialogue.contract import DialogueEntry
+    from selfplay.dialogue.settings import DialogueConfig
 
 BASE_MB: Final = 600  # libraries and the embedded model: a peak (VmHWM) of 615 MB while it is taught
 SAMPLE: Final = 4  # games
@@ -51,8 +51,8 @@ def dialogue_estimate(config: DialogueConfig, entry: DialogueEntry, rules: Any) 
 
 def _kept_keys_and_values(conversations: int) -> int:
     """Bytes of keys and values that the embedded model keeps for so many conversations, at their initial size."""
-    from selfplay.policy.language.decoding import FIRST_COLUMNS, STORE_BYTES  # here: they need an extra
-    from selfplay.policy.language.tiny import TinySpec
+    from selfplay.dialogue.language.decoding import FIRST_COLUMNS, STORE_BYTES  # here: they need an extra
+    from selfplay.dialogue.language.tiny import TinySpec
 
     spec = TinySpec()
     column = 2 * spec.layers * spec.shared * (spec.width // spec.heads) * 4

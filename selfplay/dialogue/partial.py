@@ -19,7 +19,7 @@ from selfplay.run.learner_state import Arrays, learner_arrays, restore_learner
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from selfplay.learner.supervised import SupervisedLearner
+    from selfplay.dialogue.supervised import SupervisedLearner
 
 _DOCUMENT, _ARRAYS, _BEST = "state.json", "state.safetensors", "best"
 _MAX_BYTES: Final = 2**20  # of the document

@@ -11,19 +11,19 @@ from selfplay.checkpoint.models import is_model, read_model
 from selfplay.checkpoint.run_dir import CHECKPOINTS
 from selfplay.checkpoint.store import fill_folder
 from selfplay.dialogue.embedded import Recipe, embedded_model
+from selfplay.dialogue.language.endpoint import Endpoint, find_endpoint
+from selfplay.dialogue.language.loading import Lora, find, load_model
+from selfplay.dialogue.language.remote import RemoteWriter, RequestLimits
+from selfplay.dialogue.language.writer import LocalWriter
 from selfplay.dialogue.rules import game_of, is_embedded
+from selfplay.dialogue.serving import ReplyServer, find_program, refuse_reserved
 from selfplay.errors import ConfigError
-from selfplay.policy.language.endpoint import Endpoint, find_endpoint
-from selfplay.policy.language.loading import Lora, find, load_model
-from selfplay.policy.language.remote import RemoteWriter, RequestLimits
-from selfplay.policy.language.sampling import Sampling
-from selfplay.policy.language.writer import LocalWriter
-from selfplay.runner.serving import ReplyServer, find_program, refuse_reserved
+from selfplay.learner.sampling import Sampling
 
 if TYPE_CHECKING:
-    from selfplay.config.dialogue import DialogueConfig
-    from selfplay.policy.language.chat import Chat
-    from selfplay.policy.language.model import LanguageModel
+    from selfplay.dialogue.language.chat import Chat
+    from selfplay.dialogue.language.model import LanguageModel
+    from selfplay.dialogue.settings import DialogueConfig
 
 EMBEDDED_REPLY: Final = 24  # default tokens per reply with the embedded model
 REPLY: Final = 512  # with other models

@@ -13,25 +13,25 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from envs.dialogue.registry import PLAYERS_VERSION
 from selfplay.checkpoint.models import weights_of
+from selfplay.dialogue.language.writer import LocalWriter
 from selfplay.dialogue.players import reopen, sampling_of
 from selfplay.dialogue.rules import game_of, is_embedded
+from selfplay.dialogue.runner import GameSpec, Played, play_games
 from selfplay.league.records import ANCHOR, GameRecord, Seat, settings_hash
 from selfplay.league.rewards import score_of
-from selfplay.policy.language.sampling import Sampling
-from selfplay.policy.language.writer import LocalWriter
-from selfplay.runner.dialogue import GameSpec, Played, play_games
+from selfplay.learner.sampling import Sampling
 from selfplay.seeding import derive
+from selfplay_dialogue.registry import PLAYERS_VERSION
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from envs.dialogue.contract import DialogueEntry, Rules
     from selfplay.checkpoint import RunDir
-    from selfplay.config.dialogue import DialogueConfig
+    from selfplay.dialogue.contract import DialogueEntry, Rules
+    from selfplay.dialogue.runner import Player
+    from selfplay.dialogue.settings import DialogueConfig
     from selfplay.league.schedule import Matchup
-    from selfplay.runner.dialogue import Player
 
 SMALL: Final = 64  # maximum number of embedded models in memory
 LARGE: Final = 3  # maximum number of other models: two players and their partner

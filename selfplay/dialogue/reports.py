@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from envs.dialogue.contract import AGREED
 from selfplay.checkpoint.models import is_model, read_model
+from selfplay.dialogue.contract import AGREED
 from selfplay.dialogue.evaluation import anchors, compare, evaluate_model, held_out
 from selfplay.dialogue.exact import exact_summary, legal_replies
 from selfplay.dialogue.players import reopen
+from selfplay.dialogue.report.plain import DialogueReport
 from selfplay.machine import processor, usable_cores
-from selfplay.report.dialogue import DialogueReport
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from envs.dialogue.contract import Exact
+    from selfplay.dialogue.contract import Exact
+    from selfplay.dialogue.grpo import GRPOStatistics
+    from selfplay.dialogue.runner import Played
     from selfplay.dialogue.session import DialogueSession
-    from selfplay.learner.grpo import GRPOStatistics
     from selfplay.report.metrics import RatingReport
     from selfplay.report.reporter import Feed
     from selfplay.run.progress import Progress
-    from selfplay.runner.dialogue import Played
 
 
 _COUNTS: Final = frozenset({"rows", "groups", "singletons", "zero_variance", "tokens"})  # have fields of their own

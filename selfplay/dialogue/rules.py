@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from envs.errors import GameError
-from envs.registry import find_dialogue
 from selfplay.checkpoint.models import is_model, read_model_meta
-from selfplay.config.dialogue import TINY
+from selfplay.dialogue.settings import TINY
 from selfplay.errors import ConfigError, boundary
+from selfplay.games.errors import GameError
+from selfplay.games.registry import find_dialogue
 
 if TYPE_CHECKING:
-    from envs.dialogue.contract import DialogueEntry
-    from selfplay.config.dialogue import DialogueConfig
+    from selfplay.dialogue.contract import DialogueEntry
+    from selfplay.dialogue.settings import DialogueConfig
 
 
 def game_of(config: DialogueConfig) -> tuple[DialogueEntry, Any]:

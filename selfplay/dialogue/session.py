@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from selfplay.config.defaults import update_threads
 from selfplay.dialogue.rating import DialogueRating
+from selfplay.dialogue.runner import DialogueOrder
+from selfplay.learner.sampling import Sampling
 from selfplay.machine import usable_cores
-from selfplay.policy.language.sampling import Sampling
-from selfplay.runner.dialogue import DialogueOrder
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
-    from envs.dialogue.contract import DialogueEntry, Rules
     from selfplay.checkpoint import LearnerState, RunDir
-    from selfplay.config.dialogue import DialogueConfig
-    from selfplay.policy.language.endpoint import Endpoint
-    from selfplay.policy.language.model import LanguageModel
+    from selfplay.dialogue.contract import DialogueEntry, Rules
+    from selfplay.dialogue.language.endpoint import Endpoint
+    from selfplay.dialogue.language.model import LanguageModel
+    from selfplay.dialogue.serving import ReplyServer
+    from selfplay.dialogue.settings import DialogueConfig
     from selfplay.runner.ray_cluster import Cluster
-    from selfplay.runner.serving import ReplyServer
 
 
 def runners(config: DialogueConfig, device: str) -> int:

@@ -13,8 +13,8 @@ from selfplay.memory_limits import check_address_space
 from selfplay.run.saved_state import DialogueState, check_state
 
 if TYPE_CHECKING:
-    from selfplay.config.dialogue import DialogueConfig
     from selfplay.config.program import Invocation
+    from selfplay.dialogue.settings import DialogueConfig
 
 
 def train(call: Invocation[DialogueConfig], stream: TextIO | None = None) -> int:

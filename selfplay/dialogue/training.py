@@ -15,35 +15,35 @@ import torch
 
 from selfplay.checkpoint.store import fill_folder
 from selfplay.dialogue.actors import Actors
+from selfplay.dialogue.faulty import faulty
+from selfplay.dialogue.instances import grouped, scored
 from selfplay.dialogue.learning import DialogueLearner
+from selfplay.dialogue.link import DialogueGames, PublishedWeights
 from selfplay.dialogue.players import SERVED, writer_of
 from selfplay.dialogue.rating import FrozenPlayers, play_dialogues
+from selfplay.dialogue.report.health import DialogueHealth
 from selfplay.dialogue.reports import dialogue_summary, iteration_report
+from selfplay.dialogue.runner import NOT_FINITE, DialogueCollector, Lost, Played
 from selfplay.errors import RunnerError, ServerError
 from selfplay.policy.policy import parameters_of
-from selfplay.report.dialogue_health import DialogueHealth
-from selfplay.rollout.dialogue import grouped, scored
 from selfplay.run.progress import Progress, chaos_of
 from selfplay.run.rating_games import RatingBlock, RatingPlan
 from selfplay.run.training import PARK, PARK_ELSEWHERE, Runners, Training, patience
 from selfplay.runner.chaos import CountedFaults
-from selfplay.runner.dialogue import NOT_FINITE, DialogueCollector, Lost, Played
-from selfplay.runner.dialogue_link import DialogueGames, PublishedWeights
-from selfplay.runner.faulty_dialogue import faulty
 from selfplay.runner.work_queue import FIRST_TIMEOUT_S, Job, Limits, WorkQueue
 
 if TYPE_CHECKING:
+    from selfplay.dialogue.grpo import GRPOStatistics
+    from selfplay.dialogue.report.plain import DialogueReport
+    from selfplay.dialogue.runner import DialogueOrder
     from selfplay.dialogue.session import DialogueSession
     from selfplay.league.records import GameRecord
     from selfplay.league.schedule import Matchup
-    from selfplay.learner.grpo import GRPOStatistics
-    from selfplay.report.dialogue import DialogueReport
     from selfplay.report.reporter import Feed
     from selfplay.run.disk import DiskWatch
     from selfplay.run.rating_games import RatingGames
     from selfplay.run.stopping import Stop
     from selfplay.runner.chaos import Chaos
-    from selfplay.runner.dialogue import DialogueOrder
 
 WEIGHTS: Final = "the weights for the server"
 

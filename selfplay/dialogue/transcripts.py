@@ -8,13 +8,22 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from selfplay.checkpoint.store import write_file
-from selfplay.report.transcripts import FILE_NAME, LONGEST, TURNS, Kind, Said, Transcript, kept, read_transcripts
+from selfplay.dialogue.report.transcripts import (
+    FILE_NAME,
+    LONGEST,
+    TURNS,
+    Kind,
+    Said,
+    Transcript,
+    kept,
+    read_transcripts,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from envs.dialogue.contract import Turn
-    from selfplay.runner.dialogue import Played
+    from selfplay.dialogue.contract import Turn
+    from selfplay.dialogue.runner import Played
 
 
 def keep_transcripts(folder: Path, played: Sequence[Played], iteration: int, seed: int) -> None:

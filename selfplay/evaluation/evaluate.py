@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.rated import FINISHED
 from selfplay.evaluation.named_players import check_games
+from selfplay.games.rated import FINISHED
 from selfplay.league.ratings import elo_of_score, interval_text
 from selfplay.league.rewards import BY_WINS, PaidByScore
 from selfplay.league.schedule import Matchup

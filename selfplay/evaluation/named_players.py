@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from envs.errors import UnknownNameError
-from envs.registry import GAMES, find_character, find_game, find_stage, shares_policies
 from selfplay.checkpoint import (
     RunDir,
     is_policy,
@@ -22,9 +20,11 @@ from selfplay.checkpoint.policies import generations_of
 from selfplay.config.applicable import check_settings
 from selfplay.config.ppo import OPTIONS, GameConfig
 from selfplay.errors import ConfigError
+from selfplay.games.errors import UnknownNameError
+from selfplay.games.registry import GAMES, find_character, find_game, find_stage, shares_policies
 from selfplay.policy.onnx_extra import check_onnx
 from selfplay.policy.played_game import can_play, game_of
-from selfplay.report.fight.saving import check_writable
+from selfplay_melee.show.saving import check_writable
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import PolicyMeta

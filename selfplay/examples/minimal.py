@@ -7,9 +7,9 @@ from itertools import combinations
 import numpy as np
 import torch
 
-from envs.registry import find_game
 from selfplay import Policy, allow
 from selfplay.checkpoint import ActionHeads, NetworkSpec, PolicyMeta
+from selfplay.games.registry import find_game
 from selfplay.league.games import GameTable
 from selfplay.league.matchmaker import Matchmaker
 from selfplay.league.ratings import rate

@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from envs.registry import find_game
 from selfplay.checkpoint import RunDir, load_latest_learner
 from selfplay.checkpoint.policies import BEST
 from selfplay.config.defaults import update_threads
 from selfplay.config.options import listed
 from selfplay.config.resolve import resolve_imitation
 from selfplay.errors import ConfigError
+from selfplay.games.registry import find_game
 from selfplay.imitation.data import Games, open_library
 from selfplay.imitation.export import LATEST, exported, owner_of_best
 from selfplay.imitation.report import Reports, table
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from selfplay.checkpoint import LearnerState
     from selfplay.config.imitation import DataConfig, ImitationConfig, LearnConfig
     from selfplay.learner.imitation_metrics import ActionCounts
-    from selfplay.replays.library import Library
+    from selfplay_melee.replays.library import Library
 
 HIDDEN: Final = ("data.game", "data.replays", "run.seed", "run.device", "run.checkpoint")
 """Settings that have a line of their own in the header."""

@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 import torch
 
-from envs.melee.tables import CHARACTERS
-from envs.registry import find_game
 from selfplay.errors import ConfigError
+from selfplay.games.registry import find_game
 from selfplay.learner.imitation import Lesson
 from selfplay.learner.imitation_metrics import ActionCounts
-from selfplay.replays.batches import frames, windows
-from selfplay.replays.games import split
-from selfplay.replays.library import Library
-from selfplay.replays.recorded_games import NO_CHARACTER, RecordedGames
+from selfplay_melee.replays.batches import frames, windows
+from selfplay_melee.replays.games import split
+from selfplay_melee.replays.library import Library
+from selfplay_melee.replays.recorded_games import NO_CHARACTER, RecordedGames
+from selfplay_melee.tables import CHARACTERS
 
 if TYPE_CHECKING:
-    from envs.melee.examples import Examples
     from selfplay.config.imitation import DataConfig, ImitationConfig
     from selfplay.policy.heads import Heads
-    from selfplay.replays.batches import Loader, WindowBatch
-    from selfplay.replays.games import Game
+    from selfplay_melee.examples import Examples
+    from selfplay_melee.replays.batches import Loader, WindowBatch
+    from selfplay_melee.replays.games import Game
 
 CACHE: Final = ".replay_cache"  # hidden from the search for runs
 

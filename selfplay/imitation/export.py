@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from envs.registry import find_game
 from selfplay.checkpoint import ActionHeads, NetworkSpec, PolicyMeta, RunDir, read_policy_meta, save_policy
 from selfplay.checkpoint.policies import BEST, OWN_NAME, SHARED_NAME
 from selfplay.config.ppo import GameConfig
 from selfplay.errors import CheckpointError
+from selfplay.games.registry import find_game
 from selfplay.policy.policy import parameters_of
 
 if TYPE_CHECKING:

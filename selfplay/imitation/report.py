@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
-from envs.melee.controller import BUTTONS, FIELDS
 from selfplay.report.outputs import reporters
 from selfplay.report.ticker import Ticker
+from selfplay_melee.controller import BUTTONS, FIELDS
 
 if TYPE_CHECKING:
     from selfplay.imitation.training_state import Sums

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
-from envs.melee.controller import C_X, CENTRE, MAIN_X
-from envs.registry import find_game
 from selfplay.checkpoint.policies import BEST
+from selfplay.games.registry import find_game
 from selfplay.imitation.export import LATEST, export, network_of
 from selfplay.imitation.report import EpochReport, Reports
 from selfplay.imitation.training_state import Sums, TrainingProgress, restore, save
@@ -21,6 +20,7 @@ from selfplay.learner.imitation import Emphasis, Imitator, Lesson, begin_with, l
 from selfplay.learner.imitation_metrics import ActionCounts, Baselines, ImitationMetrics, Stick, imitation_metrics
 from selfplay.policy.network import build_network
 from selfplay.seeding import derive
+from selfplay_melee.controller import C_X, CENTRE, MAIN_X
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import LearnerState, RunDir

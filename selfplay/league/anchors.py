@@ -16,8 +16,8 @@ from typing import Annotated, Final, Literal, Protocol, Self
 
 from pydantic import BaseModel, Field, JsonValue, ValidationError, model_validator
 
-from envs.files import MAX_TEXT_BYTES, parse_json, read_plain
 from selfplay.errors import LeagueError, boundary, first_problem
+from selfplay.games.files import MAX_TEXT_BYTES, parse_json, read_plain
 from selfplay.league.games import GameTable
 from selfplay.league.ratings import Ratings, rate
 from selfplay.league.records import ANCHOR, check_player, generation_number

@@ -10,8 +10,8 @@ from typing import Final
 
 import numpy as np
 
-from envs.files import kind_of, read_plain
 from selfplay.errors import LeagueError, boundary
+from selfplay.games.files import kind_of, read_plain
 from selfplay.league.games import GameTable
 from selfplay.league.records import ANCHOR
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.files import parse_json
 from selfplay.errors import LeagueError
+from selfplay.games.files import parse_json
 from selfplay.league.pruning import inactive
 from selfplay.league.records import FORMAT, OUTSIDE, check_player, check_score, person_name
 from selfplay.league.rewards import PaidByScore

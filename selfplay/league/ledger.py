@@ -16,10 +16,10 @@ from typing import Final, Self, final
 
 from pydantic import ValidationError
 
-from envs.files import parse_json, read_plain
 from selfplay.appending import Appender
 from selfplay.errors import LeagueError, boundary, first_problem
 from selfplay.files import sync
+from selfplay.games.files import parse_json, read_plain
 from selfplay.league.games import GameTable, TableBuilder
 from selfplay.league.records import GameRecord
 

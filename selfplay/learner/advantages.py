@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from selfplay.errors import ConfigError, LearnerError
 
 if TYPE_CHECKING:
-    from selfplay.rollout.dialogue import DialogueGroup, Instance
+    from selfplay.dialogue.instances import DialogueGroup, Instance
 
 Advantage: TypeAlias = Literal["grpo", "dr_grpo", "rloo"]
 Baseline: TypeAlias = Literal["group", "role-ema"]

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Final
 import torch
 from torch import Tensor
 
-from selfplay.policy.language.sampling import Sampling, log_distribution
+from selfplay.learner.sampling import Sampling, log_distribution
 
 if TYPE_CHECKING:
     from selfplay.learner.advantages import Advantage, Baseline
-    from selfplay.learner.dialogue_batch import Aggregation, TokenBatch
+    from selfplay.learner.token_batch import Aggregation, TokenBatch
 
 _FARTHEST: Final = 20.0  # bound of log-ratios
 _FARTHEST_K3: Final = 10.0

@@ -29,11 +29,11 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.compile import kernel as kernel  # also for the learner, which does not import the games
+from selfplay.compilation.compile import kernel as kernel  # also for the learner, which does not import the games
 from selfplay.rollout.buffers import Workspace
 
 if TYPE_CHECKING:
-    from envs.api import Actions
+    from selfplay.games.api import Actions
 
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]

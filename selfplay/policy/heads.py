@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from envs.api import action_dtype
+from selfplay.games.api import action_dtype
 from selfplay.policy import compiled_heads
 
 

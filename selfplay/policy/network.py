@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final, cast
 import torch
 from torch import Tensor, nn
 
-from envs.plugins import is_code, load
 from selfplay.errors import ConfigError, IncompatibleError, boundary
+from selfplay.games.plugins import is_code, load
 from selfplay.policy.backbones import HEAD_WIDTH, LAYERS, OPTIONS, make_layer
 from selfplay.policy.heads import Heads
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Final
 
-from envs.distribution import install_command
+from selfplay.distribution import install_command
 from selfplay.errors import ConfigError
 
 PACKAGES: Final = ("onnx", "onnxruntime", "onnxscript")

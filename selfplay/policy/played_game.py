@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
-from envs.plugins import GROUP, is_plugin
-from envs.registry import DIALOGUE, GAMES, find_game, shares_policies
 from selfplay.errors import IncompatibleError, boundary
+from selfplay.games.plugins import GROUP, is_plugin
+from selfplay.games.registry import DIALOGUE, GAMES, find_game, shares_policies
 
 if TYPE_CHECKING:
-    from envs.rated import Body
     from selfplay.checkpoint import PolicyMeta
+    from selfplay.games.rated import Body
 
 
 def check_known(game: str) -> None:

@@ -12,17 +12,17 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from envs.registry import find_game
 from selfplay.checkpoint import PolicyMeta, load_generation, resolve_policy
 from selfplay.errors import ConfigError, IncompatibleError, boundary
+from selfplay.games.registry import find_game
 from selfplay.policy.heads import masked, probabilities, sample
 from selfplay.policy.network import ActorCritic, build_network, check_weights
 from selfplay.policy.played_game import body_of, game_of
 from selfplay.policy.recurrent_state import RecurrentState, Rows
 
 if TYPE_CHECKING:
-    from envs.api import Actions
-    from envs.rated import Body
+    from selfplay.games.api import Actions
+    from selfplay.games.rated import Body
 
 
 @dataclass(frozen=True, slots=True)

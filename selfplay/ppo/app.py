@@ -7,17 +7,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
-from envs.compilation import compile_rules
-from envs.registry import find_game
 from selfplay.checkpoint import (
     create_run,
     list_generations,
     read_policy_meta,
 )
+from selfplay.compilation.progress import compile_rules
 from selfplay.config.defaults import runners
 from selfplay.config.options import listed, paths
 from selfplay.config.ppo import SCRIPTED, Config
 from selfplay.errors import CheckpointError, ConfigError, IncompatibleError
+from selfplay.games.registry import find_game
 from selfplay.imitation.export import GAME
 from selfplay.machine import be_deterministic, pick_device, processor, usable_cores
 from selfplay.policy.network import check_network
@@ -119,7 +119,7 @@ def _start_policy(
     pretrained = config.run.pretrained
     if pretrained != SCRIPTED:
         return None if pretrained is None else load_policy(pretrained)
-    from selfplay.imitation.scripted import CACHE, imitate_scripted, recipe_of  # loads the fighting game
+    from selfplay_melee.imitation.scripted import CACHE, imitate_scripted, recipe_of  # loads the fighting game
 
     return imitate_scripted(recipe_of(config), parent / CACHE, notice, stop)
 

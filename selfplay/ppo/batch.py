@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from envs.rated import FINISHED
+from selfplay.games.rated import FINISHED
 from selfplay.learner.batch import Batch
 from selfplay.learner.gae import gae
 from selfplay.report.columns import MEANS, RATES

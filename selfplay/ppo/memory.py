@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import torch
 
-from envs.registry import make_game
-from envs.solved.exact import mean_length
 from selfplay.checkpoint import ActionHeads
 from selfplay.config.defaults import game_options, runners, update_threads
 from selfplay.config.ppo import SCRIPTED
 from selfplay.errors import ConfigError
+from selfplay.games.registry import make_game
+from selfplay.games.solved.exact import mean_length
 from selfplay.league.modes import CURRENT, MODES
 from selfplay.learner.parallel_step import CHUNK
 from selfplay.memory_limits import as_size, available_memory, resident_memory
@@ -31,9 +31,9 @@ from selfplay.runner.game_process import layout
 from selfplay.runner.segment import Episode
 
 if TYPE_CHECKING:
-    from envs.api import ScriptedGame
     from selfplay.checkpoint import NetworkSpec
     from selfplay.config.ppo import Config
+    from selfplay.games.api import ScriptedGame
 
 MB: Final = 1 << 20
 FILES_MB: Final = 177  # pages of the libraries' files (RssFile) that a trainer has mapped; the kernel may drop them

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from envs.registry import find_game
 from selfplay.config.defaults import trained_on
 from selfplay.config.options import flag_of, shown
 from selfplay.config.ppo import OPTIONS, SCRIPTED, Config, NetConfig
 from selfplay.errors import ConfigError, IncompatibleError, boundary
+from selfplay.games.registry import find_game
 from selfplay.policy.played_game import can_play, game_of
 from selfplay.policy.policy import load_policy
 

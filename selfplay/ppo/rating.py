@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from envs.rated import FINISHED
-from envs.registry import find_game
 from selfplay.config.ppo import Config
 from selfplay.config.resume import started_with
+from selfplay.games.rated import FINISHED
+from selfplay.games.registry import find_game
 from selfplay.league.anchors import find_table
 from selfplay.league.records import Facts, GameRecord, Sampling, Seat, settings_hash
 from selfplay.league.schedule import Matchup

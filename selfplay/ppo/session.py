@@ -12,8 +12,8 @@ from selfplay.ppo.rating import RatingSettings, settings_of
 from selfplay.ppo.realtime import emulator_options
 
 if TYPE_CHECKING:
-    from envs.registry import GameEntry
     from selfplay.config.ppo import Config
+    from selfplay.games.registry import GameEntry
     from selfplay.league.matchmaker import Choose
     from selfplay.policy.policy import Policy
     from selfplay.report.metrics import IterationReport

@@ -21,7 +21,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from envs.files import printable
+from selfplay.games.files import printable
 from selfplay.report.columns import MEANS, RATES, Column
 from selfplay.report.listing import Listing, side_by_side
 from selfplay.report.metrics import Recent, TimeShares

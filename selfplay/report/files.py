@@ -24,9 +24,9 @@ from tensorboard.plugins.text import metadata as text_metadata
 from tensorboard.summary.writer.record_writer import RecordWriter
 from tensorboard.util.tensor_util import make_tensor_proto
 
-from envs.files import NotPlain, opened, parse_json
 from selfplay.appending import Appender
 from selfplay.errors import CorruptError, DiskError, describe
+from selfplay.games.files import NotPlain, opened, parse_json
 from selfplay.league.render import to_text
 from selfplay.report.metrics import ELO
 

@@ -16,10 +16,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO
 
-from envs.files import printable
 from selfplay import console
 from selfplay.appending import Appender
 from selfplay.errors import DiskError, boundary
+from selfplay.games.files import printable
 from selfplay.report.columns import RATES
 from selfplay.report.metrics import MIRROR, PHASES, Recent, TimeShares
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from envs.api import Actions, ActionSpec
+    from selfplay.games.api import Actions, ActionSpec
 
 F32 = NDArray[np.float32]
 Bool = NDArray[np.bool_]

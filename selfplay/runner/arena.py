@@ -12,14 +12,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from envs.errors import GameError
 from selfplay.errors import RunnerError
+from selfplay.games.errors import GameError
 from selfplay.policy.recurrent_state import Infer, infer_directly
 from selfplay.runner.match import game_options, play_in
 from selfplay.threads import ThreadPool
 
 if TYPE_CHECKING:
-    from envs.api import ScriptedGame
+    from selfplay.games.api import ScriptedGame
     from selfplay.league.schedule import Matchup
     from selfplay.runner.match import Contender, MatchResult, Rules
 

@@ -27,7 +27,7 @@ from selfplay.rollout.rollout import F32, Rollout, outcome_known, segment_fields
 from selfplay.runner.segment import Collected, Episode, SegmentOrder
 
 if TYPE_CHECKING:
-    from envs.api import Actions, Bool, ScriptedGame, StepBatch
+    from selfplay.games.api import Actions, Bool, ScriptedGame, StepBatch
     from selfplay.policy.network import ActorCritic
 
 MIRROR = Opponent("current", "current", "current")

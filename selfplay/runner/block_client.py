@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from numpy.typing import NDArray
 
-from envs.snapshots import copied
+from selfplay.games.snapshots import copied
 from selfplay.runner.serialization import (
     Packed,
     networks_of,

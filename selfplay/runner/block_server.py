@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from envs.compilation import EVERY_S, Compilation
-from envs.plugins import allow
-from envs.registry import find_game, make_game
-from envs.snapshots import copied
+from selfplay.compilation.progress import EVERY_S, Compilation
 from selfplay.errors import RunnerError
+from selfplay.games.plugins import allow
+from selfplay.games.registry import find_game, make_game
+from selfplay.games.snapshots import copied
 from selfplay.policy.recurrent_state import Infer, infer_directly
 from selfplay.runner import PROCESS_MB
 from selfplay.runner.block import Block
@@ -28,7 +28,7 @@ from selfplay.runner.serialization import (
 )
 
 if TYPE_CHECKING:
-    from envs.api import ScriptedGame
+    from selfplay.games.api import ScriptedGame
     from selfplay.policy.network import ActorCritic
     from selfplay.runner.segment import Collected
 

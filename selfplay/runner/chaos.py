@@ -30,7 +30,7 @@ from selfplay.seeding import derive
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from envs.api import Actions, Bool, ScriptedGame, StepBatch
+    from selfplay.games.api import Actions, Bool, ScriptedGame, StepBatch
 
 Kind = Literal["crash", "nan", "slow", "hang", "kill"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.splitmix import words
+from selfplay.games.splitmix import words
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:

@@ -24,14 +24,14 @@ import numpy as np
 from numpy.lib.format import descr_to_dtype, dtype_to_descr
 from numpy.typing import NDArray
 
-from envs.errors import GameError
-from envs.plugins import allow
-from envs.registry import make_game
-from envs.snapshots import put_back
 from selfplay.errors import out_of_memory
+from selfplay.games.errors import GameError
+from selfplay.games.plugins import allow
+from selfplay.games.registry import make_game
+from selfplay.games.snapshots import put_back
 
 if TYPE_CHECKING:
-    from envs.api import ActionSpec, ScriptedGame, StepBatch
+    from selfplay.games.api import ActionSpec, ScriptedGame, StepBatch
 
 STEP, STEP_SOME, DONE = b"S\n", b"A\n", b"{}\n"  # a step of all seats, a step of those in ``acts``, and an empty answer
 Fields = dict[str, tuple[tuple[int, ...], np.dtype[Any]]]  # name -> (shape, type)

@@ -17,17 +17,17 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from envs.compilation import compile_rules
-from envs.rated import LEDGE_GRAB_LIMIT, Matches, RatedGame
-from envs.registry import find_game, make_game
+from selfplay.compilation.progress import compile_rules
 from selfplay.errors import RunnerError
+from selfplay.games.rated import LEDGE_GRAB_LIMIT, Matches, RatedGame
+from selfplay.games.registry import find_game, make_game
 from selfplay.policy.recurrent_state import Infer, infer_directly
 from selfplay.runner.counter_rng import keys_of
 from selfplay.runner.policy_group import PolicyGroup, Rows
 from selfplay.threads import ThreadPool
 
 if TYPE_CHECKING:
-    from envs.api import ScriptedGame
+    from selfplay.games.api import ScriptedGame
     from selfplay.league.schedule import Matchup
     from selfplay.policy.policy import Policy
 

@@ -20,7 +20,7 @@ from selfplay.policy.recurrent_state import Infer, RecurrentState, infer_directl
 from selfplay.runner.counter_rng import uniforms
 
 if TYPE_CHECKING:
-    from envs.api import Actions
+    from selfplay.games.api import Actions
     from selfplay.policy.policy import Policy
 
 Rows = NDArray[np.intp]  # seats as numbers 2g + s of game g and seat s

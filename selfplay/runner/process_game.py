@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, JsonValue, NonNegativeInt, ValidationError
 
-from envs.api import F32, Actions, ActionSpec, Bool, Seeds, StepBatch
-from envs.errors import GameError
-from envs.snapshots import copied, put_back
+from selfplay.distribution import python_path
 from selfplay.errors import RunnerError, boundary, first_problem
+from selfplay.games.api import F32, Actions, ActionSpec, Bool, Seeds, StepBatch
+from selfplay.games.errors import GameError
+from selfplay.games.snapshots import copied, put_back
 from selfplay.runner import PROCESS_MB
 from selfplay.runner.game_process import DONE, STEP, STEP_SOME, layout, map_arrays, parse_dtype, snapshot_of
 from selfplay.runner.process_reaper import ProcessReaper, kill_group
@@ -93,7 +94,8 @@ class ProcessGame:
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     cwd=ROOT,
-                    env=self._reaper.environment | {"OPENBLAS_NUM_THREADS": "1"},  # each of them allocates 40 MB
+                    env=self._reaper.environment
+                    | {"PYTHONPATH": python_path(), "OPENBLAS_NUM_THREADS": "1"},  # each of them allocates 40 MB
                     start_new_session=True,
                     pass_fds=[file.fileno()],  # it has no name, so that nothing is left of it however this ends
                 )

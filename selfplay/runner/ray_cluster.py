@@ -20,10 +20,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from envs.distribution import install_command
-from envs.errors import GameError
+from selfplay.distribution import install_command, python_path
 from selfplay.errors import ConfigError, RunnerError, SelfPlayError, describe
-from selfplay.runner.process_game import ROOT
+from selfplay.games.errors import GameError
 from selfplay.runner.process_reaper import ProcessReaper
 
 CONNECT_S: Final = 20.0  # until a cluster that is there must have answered
@@ -137,7 +136,7 @@ def _environment_of_children(reaper: ProcessReaper) -> Iterator[None]:
     folders = ("TMPDIR", "TEMP", "TMP")  # several: the title of an agent is written over some of its variables
     before = {name: os.environ.get(name) for name in (*folders, "PYTHONPATH")}
     os.environ.update(dict.fromkeys(folders, reaper.environment["TMPDIR"]))
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), before["PYTHONPATH"]]))
+    os.environ["PYTHONPATH"] = python_path()
     try:
         yield
     finally:

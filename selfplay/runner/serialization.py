@@ -16,15 +16,15 @@ from typing import Any, Final
 
 from numpy.typing import NDArray
 
-from envs.plugins import allow
-from envs.snapshots import copied
 from selfplay.checkpoint import ActionHeads, NetworkSpec
+from selfplay.distribution import package_folder
 from selfplay.errors import RunnerError
+from selfplay.games.plugins import allow
+from selfplay.games.snapshots import copied
 from selfplay.league.modes import Opponent
 from selfplay.policy.network import ActorCritic
 from selfplay.policy.policy import parameters_of, set_parameters
 from selfplay.rollout.rollout import Rollout
-from selfplay.runner.process_game import ROOT
 from selfplay.runner.segment import Collected, Episode, SegmentOrder
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -112,9 +112,10 @@ def code_hash() -> str:
     digest = hashlib.sha256()
     for library in ARITHMETIC:
         digest.update(f"{library} {version(library).partition('+')[0]}\n".encode())
-    for package in ("envs", "selfplay"):
-        for file in sorted((ROOT / package).rglob("*.py")):
-            digest.update(f"{file.relative_to(ROOT)}\n".encode() + file.read_bytes())
+    for package in ("selfplay", "selfplay_dialogue", "selfplay_melee"):
+        folder = package_folder(package)
+        for file in sorted(folder.rglob("*.py")):
+            digest.update(f"{package}/{file.relative_to(folder)}\n".encode() + file.read_bytes())
     return digest.hexdigest()
 
 

@@ -244,7 +244,7 @@ def test_what_cannot_be_read_now_is_no_damage(run, monkeypatch):
             raise OSError(errno.EMFILE, "Too many open files")
         return opened(path, *arguments, **keywords)
 
-    monkeypatch.setattr("envs.files.os.open", refuse)
+    monkeypatch.setattr("selfplay.games.files.os.open", refuse)
     with pytest.raises(DiskError, match=r"cannot read .*iter_2.* now: .*Too many open files"):
         load_latest_learner(run)
     with pytest.raises(DiskError):

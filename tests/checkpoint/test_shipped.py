@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from envs.melee import bots
 from scripts.studies.shipped import BETWEEN, CARDS, TABLES_OF, chosen_generations, names, shipped_of
 from selfplay import load_policy
 from selfplay.checkpoint import read_policy_meta, resolve_policy, shipped_policies
@@ -15,6 +14,7 @@ from selfplay.errors import NotARunError
 from selfplay.league.anchors import find_table
 from selfplay.league.records import check_player, generation_number
 from selfplay.ppo.rating import settings_of
+from selfplay_melee import bots
 
 SETTINGS = [(character, words) for character, settings in TABLES_OF.items() for words in settings]
 

@@ -2,12 +2,12 @@ from importlib import import_module
 
 import pytest
 
-from envs.registry import find_game
 from selfplay.cli.flags import make_parser
 from selfplay.cli.ppo import parse
 from selfplay.config import presets
 from selfplay.config.ppo import OPTIONS, Config
 from selfplay.errors import ConfigError
+from selfplay.games.registry import find_game
 from selfplay.league.modes import MODES
 from tests.config.samples import OTHER
 
@@ -319,9 +319,9 @@ def test_a_file_of_settings_may_have_a_byte_order_mark(tmp_path):
     assert parse(["--config", str(path)]).config.ppo.gamma == 0.9
 
 
-@pytest.mark.parametrize("name", ["ppo", "dialogue", "imitation"])
+@pytest.mark.parametrize("name", ["cli.ppo", "dialogue.cli.flags", "cli.imitation"])
 def test_no_help_tells_a_default_that_is_empty(name):
-    command = import_module(f"selfplay.cli.{name}").COMMAND
+    command = import_module(f"selfplay.{name}").COMMAND
     assert "(default )" not in make_parser(command).format_help()
 
 

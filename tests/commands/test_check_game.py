@@ -3,14 +3,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from envs.plugins import allow
-from envs.registry import find_game
 from selfplay.commands import check_game
 from selfplay.commands.check_game import examine
 from selfplay.commands.cli.check_game import main
 from selfplay.commands.time_limit import TimeLimit
+from selfplay.games.plugins import allow
+from selfplay.games.registry import find_game
 from selfplay.league.rewards import BY_WINS
-from tests.envs.games import Duel
+from tests.games.games import Duel
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +26,7 @@ def check(monkeypatch, capsys, *arguments):
 
 
 def test_a_game_that_is_right_is_measured(monkeypatch, capsys):
-    code, shown = check(monkeypatch, capsys, "tests.envs.games:Nim", "--json")
+    code, shown = check(monkeypatch, capsys, "tests.games.games:Nim", "--json")
     found = json.loads(shown.out)
     assert code == 0
     assert found["broken"] == []
@@ -40,7 +40,7 @@ def test_a_game_that_is_right_is_measured(monkeypatch, capsys):
 def test_a_slow_game_is_measured_with_fewer_games(monkeypatch, capsys):
     monkeypatch.setattr("selfplay.commands.check_game.SLOW", 0.0)
     monkeypatch.setattr("selfplay.commands.check_game.TRAINING", 0.0)
-    code, shown = check(monkeypatch, capsys, "tests.envs.games:Nim", "--json")
+    code, shown = check(monkeypatch, capsys, "tests.games.games:Nim", "--json")
     found = json.loads(shown.out)
     assert code == 0
     assert found["steps_per_s"] > 0
@@ -49,14 +49,14 @@ def test_a_slow_game_is_measured_with_fewer_games(monkeypatch, capsys):
 
 
 def test_what_is_no_mistake_is_noted(monkeypatch, capsys):
-    code, shown = check(monkeypatch, capsys, "tests.envs.games:Duel")
+    code, shown = check(monkeypatch, capsys, "tests.games.games:Duel")
     assert code == 0
     assert "do not always sum to zero (up to 0.25 in a step)" in shown.out
     assert "the contract is kept" in shown.out
 
 
 def test_games_that_cannot_be_copied_are_measured(monkeypatch, capsys):
-    code, shown = check(monkeypatch, capsys, "tests.envs.vector_environments:Duels")
+    code, shown = check(monkeypatch, capsys, "tests.games.vector_environments:Duels")
     assert code == 0
     assert "its games cannot be copied, so the contract was not checked" in shown.out
     assert "the contract is kept" not in shown.out
@@ -67,9 +67,9 @@ def test_games_that_cannot_be_copied_are_measured(monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("game", "message"),
     [
-        ("tests.envs.games:Uncounted", "the same seed and the same actions do not give the same game"),
-        ("tests.envs.games:Remembers", "games of the same seeds go different ways"),
-        ("tests.envs.games:Cheated", "broken: scripted player cheat: game 0, player cheat: [99] is not legal"),
+        ("tests.games.games:Uncounted", "the same seed and the same actions do not give the same game"),
+        ("tests.games.games:Remembers", "games of the same seeds go different ways"),
+        ("tests.games.games:Cheated", "broken: scripted player cheat: game 0, player cheat: [99] is not legal"),
     ],
 )
 def test_what_is_broken_is_told(monkeypatch, capsys, game, message):

@@ -13,7 +13,7 @@ import pytest
 import selfplay
 from selfplay.__main__ import main
 from selfplay.commands.doctor import software
-from selfplay.verbs import VERBS, respelled
+from selfplay.verbs import respelled, verbs
 from tests.scripts.commands import run
 from tests.support.processes import finish
 
@@ -30,7 +30,7 @@ def test_verbs_are_listed(monkeypatch, capsys, arguments):
     assert call(monkeypatch, *arguments) == 0
     text = capsys.readouterr().out
     assert text.startswith("usage: selfplay VERB")
-    assert all(f"  {verb} " in text for verb in VERBS)
+    assert all(f"  {verb} " in text for verb in verbs())
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_help_with_a_verb_is_that_of_the_verb(monkeypatch, capsys):
     assert capsys.readouterr().out.startswith("usage: selfplay tree ")
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", verbs())
 def test_every_verb_has_help_in_its_name(monkeypatch, capsys, verb):
     with pytest.raises(SystemExit) as end:
         call(monkeypatch, verb, "--help", command="/here/selfplay/__main__.py")
@@ -85,7 +85,7 @@ SCRIPTS = {
 
 @pytest.mark.parametrize(("script", "verb"), SCRIPTS.items())
 def test_scripts_call_the_same(monkeypatch, tmp_path, script, verb):
-    monkeypatch.setattr(import_module(f"selfplay.commands.cli.{verb}"), "main", lambda: 7)
+    monkeypatch.setattr(import_module(verbs()[verb.replace("_", "-")].module), "main", lambda: 7)
     assert run(f"{script}.py", cwd=tmp_path).returncode == 7
 
 
@@ -126,8 +126,8 @@ def test_the_wheel_has_the_command_and_types(tmp_path):
         for name in names:
             content.extract(name, tmp_path / "installed")
     assert wheel.name.startswith("selfplay_arena-")
-    kept = {"selfplay/py.typed", "envs/py.typed", "selfplay/commands/cli/train.py"}
-    kept |= {"selfplay/policy/browser/policy.js", "envs/melee/browser/scene.js"}
+    kept = {"selfplay/py.typed", "selfplay_melee/py.typed", "selfplay/commands/cli/train.py"}
+    kept |= {"selfplay/policy/browser/policy.js", "selfplay_melee/browser/scene.js"}
     assert kept <= set(names)
     assert not [name for name in names if name.startswith(("scripts/", "tests/"))]
     empty = tmp_path / "empty"

@@ -5,17 +5,17 @@ from pathlib import Path
 import pytest
 import torch
 
-from envs import registry
-from envs.errors import GameError
-from envs.melee.controller import FIELDS
-from envs.melee.observation import OBS_WIDTH
-from envs.registry import find_game
 from selfplay.checkpoint import NetworkSpec
 from selfplay.commands import export as exporting
 from selfplay.commands.export import GAMES, described, export, largest_difference, seen_in_games
 from selfplay.errors import CheckpointError
+from selfplay.games import registry
+from selfplay.games.errors import GameError
+from selfplay.games.registry import find_game
 from selfplay.policy.formats import FORMATS
 from selfplay.policy.policy import load_policy
+from selfplay_melee.controller import FIELDS
+from selfplay_melee.observation import OBS_WIDTH
 from tests.run.policies import save, save_other
 
 ROOT = Path(__file__).parents[2]
@@ -122,7 +122,7 @@ def test_what_other_libraries_raise_is_said_in_one_line(policy, tmp_path, monkey
         export(tmp_path / "run", "torch", tmp_path / "policy.pt2", 8)
 
 
-KUHN, RPS, NIM, DUEL = "kuhn", "rps", "tests.envs.games:Nim", "tests.envs.games:Duel"
+KUHN, RPS, NIM, DUEL = "kuhn", "rps", "tests.games.games:Nim", "tests.games.games:Duel"
 
 
 @pytest.mark.parametrize(("game", "kind"), [(KUHN, "mlp"), (RPS, "mlp"), (NIM, "gru"), (DUEL, "mlp")])
@@ -152,7 +152,7 @@ def test_random_games_are_seen_and_those_who_wait_do_not_count(tmp_path):
 
 def test_code_that_a_run_names_is_not_imported_for_an_export(tmp_path, monkeypatch):
     run = save_other(tmp_path / "run", NIM)
-    monkeypatch.setattr("envs.plugins._allowed", set())
+    monkeypatch.setattr("selfplay.games.plugins._allowed", set())
     registry._outside_once.cache_clear()
     with pytest.raises(GameError, match=f"add --game-type {NIM}"):
         export(run, "torch", tmp_path / "policy.pt2")

@@ -9,15 +9,15 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from envs.errors import GameError
-from envs.game import Game
-from envs.half_blocks import UPPER_HALF
-from envs.rated import RatedGame, ScriptedPlayer
-from envs.registry import GAMES
-from envs.vector import RANDOM
 from selfplay.checkpoint import ActionHeads, NetworkSpec, create_run
 from selfplay.commands.cli import play as command
-from selfplay.commands.play.terminal import play_in_terminal
+from selfplay.commands.play_terminal import play_in_terminal
+from selfplay.games.errors import GameError
+from selfplay.games.game import Game
+from selfplay.games.rated import RatedGame, ScriptedPlayer
+from selfplay.games.registry import GAMES
+from selfplay.games.vector import RANDOM
+from selfplay.half_blocks import UPPER_HALF
 from selfplay.policy.policy import Policy, parameters_of
 from selfplay.policy.recurrent_state import RecurrentState
 from selfplay.runner.match import Contender

@@ -4,7 +4,6 @@ import math
 import numpy as np
 import pytest
 
-from envs.melee import bots
 from selfplay.checkpoint import RunDir, list_generations
 from selfplay.cli.ppo import parse
 from selfplay.commands.rate import calibrate, rate_run, save_table
@@ -16,6 +15,7 @@ from selfplay.league.records import OUTSIDE
 from selfplay.league.schedule import Matchup, plan_games
 from selfplay.ppo.rating import RatingSettings, config_of, settings_of
 from selfplay.runner.match import Contender, Rules, play
+from selfplay_melee import bots
 from tests.run.runs import CAP, train
 
 SETTINGS = RatingSettings(

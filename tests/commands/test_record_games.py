@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 
-from envs.plugins import allow
-from envs.registry import find_game
-from selfplay.commands import record as recording
-from selfplay.commands.cli.record import main
-from selfplay.replays.recorded_games import Again, RecordedGame, examples_of
+from selfplay.games.plugins import allow
+from selfplay.games.registry import find_game
+from selfplay_melee.commands import record as recording
+from selfplay_melee.commands.cli.record import main
+from selfplay_melee.replays.recorded_games import Again, RecordedGame, examples_of
 from tests.run.runs import train
 from tests.scripts.commands import mistake
 
 NIM, DUEL, UNCOUNTED = (
     "tests.imitation.own_games:Nim",
     "tests.imitation.own_games:Duel",
-    "tests.envs.games:Uncounted",
+    "tests.games.games:Uncounted",
 )
 SMALL = ("--num-games", 8, "--rollout-length", 16, "--hidden", "16", "--batch-size", "64", "--save-interval", 1)
 

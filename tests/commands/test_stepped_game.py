@@ -5,25 +5,25 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from envs import registry
-from envs.errors import GameError
-from envs.plugins import allow
 from selfplay.checkpoint import RunDir
-from selfplay.commands import replay
 from selfplay.commands.leaderboard_page import NOT_ALL, steps_of, write_run
-from selfplay.commands.notable_games import UPSET, notable, rated
-from selfplay.commands.replay import WIDTH, Recorder, StepReplayer
 from selfplay.config.ppo import Config
 from selfplay.errors import IncompatibleError
+from selfplay.games import registry
+from selfplay.games.errors import GameError
+from selfplay.games.plugins import allow
 from selfplay.league.games import GameTable
 from selfplay.league.leaderboard import analyse
 from selfplay.league.ledger import read_games, read_records
 from selfplay.league.records import GameRecord, Seat
-from tests.envs.games import Duel, Nim
+from selfplay_melee.commands import replay
+from selfplay_melee.commands.notable_games import UPSET, notable, rated
+from selfplay_melee.commands.replay import WIDTH, Recorder, StepReplayer
+from tests.games.games import Duel, Nim
 from tests.run.policies import save
 from tests.run.runs import train
 
-NIM = "tests.envs.games:Nim"
+NIM = "tests.games.games:Nim"
 SMALL = ("--num-games", 8, "--rollout-length", 16, "--hidden", "16", "--batch-size", "64", "--save-interval", 2)
 
 
@@ -99,7 +99,7 @@ def test_a_page_shows_notable_games_and_says_where_they_are_from(run, tmp_path):
 
 
 def test_a_page_of_code_that_nobody_named_has_no_games_and_says_why(run, monkeypatch, tmp_path):
-    monkeypatch.setattr("envs.plugins._allowed", set())
+    monkeypatch.setattr("selfplay.games.plugins._allowed", set())
     registry._outside_once.cache_clear()
     of, told = analyse(read_games(run.ledger)), []
     replays, notes = steps_of(run, of, lambda text: None)

@@ -1,6 +1,6 @@
-from envs.melee.tables import CHARACTERS
 from selfplay.cli.ppo import parse
 from selfplay.config.defaults import with_defaults
+from selfplay_melee.tables import CHARACTERS
 
 
 def test_what_is_left_to_the_machine_is_settled_once(monkeypatch):

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from selfplay.cli import dialogue, imitation, ppo
+from selfplay.cli import imitation, ppo
 from selfplay.cli.flags import make_parser
 from selfplay.config.options import field_of, paths, shown
+from selfplay.dialogue.cli import flags as dialogue
 
 DOCS = Path(__file__).parents[2] / "docs"
 GUIDE = DOCS / "guide.md"

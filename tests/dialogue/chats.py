@@ -5,7 +5,7 @@ from functools import cache
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from selfplay.policy.language.chat import Chat
+from selfplay.dialogue.language.chat import Chat
 from tests.dialogue.models import untaught
 
 CHATML = (

@@ -2,9 +2,9 @@ import pytest
 
 pytest.importorskip("transformers", reason="needs the extra: pip install -e '.[dialogue]'")
 
-from envs.registry import find_dialogue
-from selfplay.config.dialogue import StartConfig
 from selfplay.dialogue import embedded
+from selfplay.dialogue.settings import StartConfig
+from selfplay.games.registry import find_dialogue
 from tests.run.conftest import _short_waits, _torch_as_before  # noqa: F401  (fixtures)
 
 

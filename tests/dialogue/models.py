@@ -4,10 +4,10 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import cache
 
-import selfplay.policy.language.loading  # noqa: F401  (keeps the thread of a progress bar away)
-from envs.registry import find_dialogue
+import selfplay.dialogue.language.loading  # noqa: F401  (keeps the thread of a progress bar away)
 from selfplay.checkpoint.models import ModelMeta, save_model
-from selfplay.policy.language.tiny import TinySpec, make_tiny
+from selfplay.dialogue.language.tiny import TinySpec, make_tiny
+from selfplay.games.registry import find_dialogue
 
 SPEC = TinySpec(width=16, layers=1, heads=2, inner=16, context=256)
 

@@ -9,11 +9,11 @@ from safetensors.numpy import load_file
 
 from selfplay.checkpoint.models import read_model_meta
 from selfplay.checkpoint.store import open_folder, write_folder
-from selfplay.cli.dialogue import parse
+from selfplay.dialogue.cli.flags import parse
+from selfplay.dialogue.report.transcripts import read_transcripts
 from selfplay.dialogue.train import train
 from selfplay.errors import ConfigError, IncompatibleError
 from selfplay.league.ledger import read_games
-from selfplay.report.transcripts import read_transcripts
 from tests.dialogue.models import model_folder
 
 SMALL = ("--num-games", 32, "--save-interval", 2, "--evaluation-states", 8, "--set", "run.threads=1", "--runners", 2)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from selfplay.cli.dialogue import parse
+from selfplay.dialogue.cli.flags import parse
 from selfplay.errors import ConfigError
 from selfplay.runner import chaos
 from tests.dialogue.test_app import run

@@ -3,13 +3,13 @@ from functools import partial
 import numpy as np
 import pytest
 
-from envs.dialogue.contract import FAILED
-from envs.dialogue.kuhn import KUHN, PLAYERS, decisions, strategy
-from envs.registry import find_dialogue
-from envs.solved.exact import payoffs
-from envs.solved.kuhn import MOVES
-from envs.solved.table import enumerate_states
+from selfplay.dialogue.contract import FAILED
 from selfplay.dialogue.evaluation import evaluate, gain, held_out
+from selfplay.games.registry import find_dialogue
+from selfplay.games.solved.exact import payoffs
+from selfplay.games.solved.kuhn import MOVES
+from selfplay.games.solved.table import enumerate_states
+from selfplay_dialogue.kuhn import KUHN, PLAYERS, decisions, strategy
 
 GAME = find_dialogue("matching")
 RULES = GAME.configure(True, {})

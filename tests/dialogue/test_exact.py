@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import torch
 
-from envs.registry import find_dialogue
 from selfplay.dialogue.exact import exact_summary, legal_replies
+from selfplay.games.registry import find_dialogue
 from tests.dialogue.models import untaught
 
 ENTRY = find_dialogue("kuhn_text")

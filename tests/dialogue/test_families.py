@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from selfplay.checkpoint.models import weights_of
-from selfplay.policy.language.conversation import Reply
+from selfplay.dialogue.language.conversation import Reply
 from tests.dialogue.families import FAMILIES, taught, untaught
+from tests.dialogue.language.stub_server import SGLANG, Stub
 from tests.dialogue.test_app import resume, run
-from tests.policy.language.stub_server import SGLANG, Stub
 from tests.support.processes import LIMIT_S, Process
 
 pytestmark = [

@@ -10,16 +10,16 @@ import pytest
 from selfplay.checkpoint import RunDir, load_latest_learner
 from selfplay.dialogue import training
 from selfplay.dialogue.players import load_model
+from selfplay.dialogue.runner import DialogueCollector
 from selfplay.dialogue.training import DialogueTraining
 from selfplay.errors import HangingError, RunnerError
 from selfplay.run.monitoring.crash_file import read_crashes
-from selfplay.runner.dialogue import DialogueCollector
 from selfplay.runner.work_queue import WaitLimits, WorkQueue
 from selfplay.runner.worker import Worker
 from selfplay.supervision import ParkPolicy
+from tests.dialogue.language.stub_server import SGLANG, Stub
+from tests.dialogue.language.taught import passes_or_bets
 from tests.dialogue.test_app import resume, run
-from tests.policy.language.stub_server import SGLANG, Stub
-from tests.policy.language.taught import passes_or_bets
 from tests.run.ends import assert_saved_and_interrupted, before, exits, same_handlers, signalled, standing
 from tests.support.processes import LIMIT_S
 

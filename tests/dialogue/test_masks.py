@@ -6,12 +6,12 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from envs.dialogue.registry import MATCHING
-from envs.dialogue.states import LAPTOP, assignment
-from envs.dialogue.texts import proposal_text
-from selfplay.commands.inspect_dialogue import described
-from selfplay.learner.dialogue_batch import padded, row_of
-from selfplay.rollout.dialogue import columns_of
+from selfplay.dialogue.commands.inspect import described
+from selfplay.dialogue.instances import columns_of
+from selfplay.learner.token_batch import padded, row_of
+from selfplay_dialogue.registry import MATCHING
+from selfplay_dialogue.states import LAPTOP, assignment
+from selfplay_dialogue.texts import proposal_text
 from tests.dialogue.chats import byte_chat, tiny_chat
 from tests.dialogue.writers import Said, in_turn, played
 

@@ -9,8 +9,8 @@ import pytest
 
 from selfplay.checkpoint import RunDir, load_latest_learner
 from selfplay.checkpoint.models import read_model
+from selfplay.dialogue.grpo import GRPOLearner
 from selfplay.errors import ConfigError, DiskError, IncompatibleError, RunLockedError
-from selfplay.learner.grpo import GRPOLearner
 from selfplay.run.rating_games import RatingGames
 from tests.checkpoint.samples import forge
 from tests.dialogue.test_app import resume, run, weights

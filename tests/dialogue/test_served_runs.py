@@ -5,9 +5,9 @@ import pytest
 from selfplay.checkpoint import RunDir, load_latest_learner
 from selfplay.dialogue.players import load_model
 from selfplay.errors import ConfigError, ServerError
+from tests.dialogue.language.stub_server import SGLANG, TEXT, Stub
+from tests.dialogue.language.taught import passes_or_bets
 from tests.dialogue.test_app import run
-from tests.policy.language.stub_server import SGLANG, TEXT, Stub
-from tests.policy.language.taught import passes_or_bets
 from tests.run.ends import standing
 
 pytestmark = pytest.mark.blocking("a writer has an event loop of its own, on which nobody else waits")

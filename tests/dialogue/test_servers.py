@@ -1,17 +1,16 @@
 import pytest
 import torch
 
-from selfplay.cli.dialogue import parse
-from selfplay.config.dialogue import DialogueConfig
-from selfplay.dialogue import players
+from selfplay.dialogue import players, serving
+from selfplay.dialogue.cli.flags import parse
+from selfplay.dialogue.language.loading import Lora, load_model
+from selfplay.dialogue.language.remote import RemoteWriter
+from selfplay.dialogue.language.writer import LocalWriter
 from selfplay.dialogue.players import endpoint_of, server_of, writer_of
+from selfplay.dialogue.settings import DialogueConfig
 from selfplay.errors import ConfigError
-from selfplay.policy.language.loading import Lora, load_model
-from selfplay.policy.language.remote import RemoteWriter
-from selfplay.policy.language.writer import LocalWriter
-from selfplay.runner import serving
-from tests.policy.language.stub_server import SGLANG, Stub
-from tests.policy.language.taught import taught_model
+from tests.dialogue.language.stub_server import SGLANG, Stub
+from tests.dialogue.language.taught import taught_model
 
 URL = "http://127.0.0.1:30000"
 

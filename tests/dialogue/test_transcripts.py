@@ -1,7 +1,7 @@
-from envs.dialogue.contract import GameOutcome, Turn
+from selfplay.dialogue.contract import GameOutcome, Turn
+from selfplay.dialogue.report.transcripts import LONGEST, TURNS, read_transcripts
+from selfplay.dialogue.runner import Played
 from selfplay.dialogue.transcripts import choose, keep_transcripts
-from selfplay.report.transcripts import LONGEST, TURNS, read_transcripts
-from selfplay.runner.dialogue import Played
 
 
 def played(number, rewards, turns=()):

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from envs.registry import find_dialogue
-from selfplay.commands.dialogue_files.games import line_of
-from selfplay.commands.dialogue_files.settings import make_settings
-from selfplay.policy.language.conversation import Conversation, Reply, Writer
-from selfplay.runner.dialogue import GameSpec, Played, play_games
+from selfplay.dialogue.files.games import line_of
+from selfplay.dialogue.files.settings import make_settings
+from selfplay.dialogue.language.conversation import Conversation, Reply, Writer
+from selfplay.dialogue.runner import GameSpec, Played, play_games
+from selfplay.games.registry import find_dialogue
 
 
 @dataclass(frozen=True)

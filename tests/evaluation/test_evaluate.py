@@ -3,14 +3,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from envs.api import PAYOFF_STATS
-from envs.melee.mock import ENDED_BY, STATS
 from selfplay.errors import ConfigError
 from selfplay.evaluation import evaluate as evaluation
 from selfplay.evaluation.evaluate import evaluate
+from selfplay.games.api import PAYOFF_STATS
 from selfplay.league.rewards import BY_WINS
 from selfplay.policy.policy import load_policy
 from selfplay.runner.match import Contender, MatchResult, Rules
+from selfplay_melee.mock import ENDED_BY, STATS
 from tests.run.policies import save_other
 
 MEWTWO = ("mewtwo", "mewtwo")

@@ -1,10 +1,10 @@
 import pytest
 
-from envs.melee import bots
 from selfplay.errors import ConfigError, IncompatibleError, NotARunError
 from selfplay.evaluation.named_players import choices
 from selfplay.evaluation.players import chosen_rules, contender, contenders, home_rules
 from selfplay.runner.match import Contender, Rules
+from selfplay_melee import bots
 from tests.run.policies import save
 
 

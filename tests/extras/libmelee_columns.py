@@ -4,7 +4,7 @@ import logging
 
 import numpy as np
 
-from envs.melee.controller import BUTTONS
+from selfplay_melee.controller import BUTTONS
 from tests.extras.peer_columns import Columns
 
 PLAYER = {

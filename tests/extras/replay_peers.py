@@ -13,7 +13,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from envs.melee.replay import read_replay
+from selfplay_melee.replay import read_replay
 from tests.extras.libmelee_columns import in_its_conventions, libmelee
 from tests.extras.peer_columns import SLIPPI_JS, Columns, peppi, slippi_js
 

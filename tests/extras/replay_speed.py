@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from envs.melee.replay import read_replay
+from selfplay_melee.replay import read_replay
 from tests.support.processes import finish
 
 ROUNDS = 7

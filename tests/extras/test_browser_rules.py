@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from envs.melee.browser.assets import PROGRAM, rules_module
-from tests.envs.melee.browser.comparer import Comparer, results
-from tests.envs.melee.browser.recording import record
+from selfplay_melee.browser.assets import PROGRAM, rules_module
+from tests.melee.browser.comparer import Comparer, results
+from tests.melee.browser.recording import record
 from tests.support.node import needs_node
 from tests.support.processes import finish
 
@@ -29,7 +29,7 @@ def comparers(tmp_path_factory):
     modules = {"new": rules_module()}
     if OLD.is_dir():
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (OLD, ROOT)))}
-        command = [sys.executable, "-m", "envs.wasm", PROGRAM, folder / "old.wasm"]
+        command = [sys.executable, "-m", "selfplay_melee.wasm", PROGRAM, folder / "old.wasm"]
         finish(command, cwd=ROOT, env=environment, check=True, limit_s=500.0)
         modules["old"] = (folder / "old.wasm").read_bytes()
         assert modules["old"] != modules["new"]

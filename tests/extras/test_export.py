@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 import torch
 
-from envs.melee.observation import OBS_WIDTH
 from selfplay.checkpoint import NetworkSpec
 from selfplay.commands.export import TOLERANCE, described, export
 from selfplay.policy.formats import FORMATS
 from selfplay.policy.network import KINDS
 from selfplay.policy.policy import load_policy
+from selfplay_melee.observation import OBS_WIDTH
 from tests.run.policies import save, save_other
 
 ROOT = Path(__file__).parents[2]
@@ -55,7 +55,7 @@ def test_a_file_plays_as_its_policy_for_any_number_of_players(saved, kind, tmp_p
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-@pytest.mark.parametrize(("game", "network"), [("kuhn", "mlp"), ("tests.envs.games:Nim", "gru")])
+@pytest.mark.parametrize(("game", "network"), [("kuhn", "mlp"), ("tests.games.games:Nim", "gru")])
 def test_policies_of_games_that_are_no_fights_are_exported_too(game, network, kind, tmp_path):
     run = save_other(tmp_path / "run", game, network)
     done = export(run, kind, tmp_path / "policy", 100)
@@ -100,7 +100,7 @@ def test_the_example_of_the_page_plays(saved, tmp_path, monkeypatch):
     assert names["info"]["ended_by"] in ("stocks", "timer", "cap")
     assert names["done"]
     assert np.isfinite(names["memory"]).all()
-    assert made == [("envs.gym:selfplay/MockMelee-v1", 4, 0)]
+    assert made == [("selfplay_melee.gym:selfplay/MockMelee-v1", 4, 0)]
 
 
 def spied(make, made):

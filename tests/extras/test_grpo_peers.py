@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
+from selfplay.dialogue.instances import grouped
 from selfplay.learner.advantages import group_advantages
-from selfplay.learner.dialogue_batch import padded, row_of, token_weights
 from selfplay.learner.grpo_loss import GRPOSettings, clipped_loss, k3, micro_loss
-from selfplay.policy.language.sampling import Sampling
-from selfplay.rollout.dialogue import grouped
+from selfplay.learner.sampling import Sampling
+from selfplay.learner.token_batch import padded, row_of, token_weights
 from tests.extras.peers import MARKS
 from tests.learner.token_models import LENGTH, VOCABULARY, Model, random_games
 

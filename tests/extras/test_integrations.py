@@ -9,11 +9,11 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-import selfplay.integrations.verl as ours
+import selfplay.dialogue.integrations.verl as ours
+from selfplay.dialogue.integrations.serving import chat_of
 from selfplay.errors import ConfigError
-from selfplay.integrations.serving import chat_of
+from tests.dialogue.integrations.states import ScriptedServer, rows_of, tiny_tokenizer
 from tests.extras.peers import MARKS
-from tests.integrations.states import ScriptedServer, rows_of, tiny_tokenizer
 
 pytestmark = [
     *MARKS,
@@ -83,7 +83,7 @@ def test_the_configuration_composes_and_is_accepted_by_verl(config):
     from verl.trainer.ppo.reward import get_custom_reward_fn, resolve_reward_manager_cls
     from verl.utils.config import omega_conf_to_dataclass
 
-    from selfplay.integrations.verl.reward_manager import DialogueRewardManager
+    from selfplay.dialogue.integrations.verl.reward_manager import DialogueRewardManager
 
     rollout = omega_conf_to_dataclass(config.actor_rollout_ref.rollout)
     assert (rollout.name, rollout.n, rollout.calculate_log_probs) == ("sglang", 8, True)
@@ -144,8 +144,8 @@ def test_the_reward_manager_looks_rewards_up_and_puts_them_on_the_last_sampled_t
     from tensordict import TensorDict
     from verl import DataProto
 
-    from selfplay.integrations.verl.reward import compute_score
-    from selfplay.integrations.verl.reward_manager import DialogueRewardManager
+    from selfplay.dialogue.integrations.verl.reward import compute_score
+    from selfplay.dialogue.integrations.verl.reward_manager import DialogueRewardManager
 
     mask = torch.tensor([[1, 0, 1, 0], [1, 1, 1, 1]])
     batch = {
@@ -177,9 +177,9 @@ def test_the_reward_manager_looks_rewards_up_and_puts_them_on_the_last_sampled_t
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory):
     """Written games of the embedded tokenizer's players, as tables, and rows of their states."""
-    from selfplay.commands.dialogue_files.parquet import to_parquet
-    from selfplay.commands.dialogue_files.rows import COLUMNS, offline_rows
-    from selfplay.commands.game_init import STATE_COLUMNS
+    from selfplay.dialogue.commands.initial_states import STATE_COLUMNS
+    from selfplay.dialogue.files.parquet import to_parquet
+    from selfplay.dialogue.files.rows import COLUMNS, offline_rows
     from tests.dialogue.chats import tiny_chat
     from tests.dialogue.writers import Said, in_turn, played, settings_of
 
@@ -246,9 +246,9 @@ def test_trl_trains_on_both_seats_of_games(tmp_path):
     from datasets import Dataset
     from trl import GRPOConfig, GRPOTrainer
 
-    from envs.registry import find_dialogue
-    from selfplay.integrations.trl import SelfPlayRollout, shared_reward
-    from selfplay.policy.language.tiny import make_tiny
+    from selfplay.dialogue.integrations.trl import SelfPlayRollout, shared_reward
+    from selfplay.dialogue.language.tiny import make_tiny
+    from selfplay.games.registry import find_dialogue
     from tests.dialogue.models import SPEC
 
     entry = find_dialogue("matching")

@@ -21,7 +21,7 @@ pytestmark = [
 PROGRAM = """
 import hashlib, json
 import gymnasium, numpy as np
-from envs.gym import MockMeleeVectorEnv
+from selfplay_melee.gym import MockMeleeVectorEnv
 
 block = MockMeleeVectorEnv(3, "walker", max_episode_frames=200)
 obs, _ = block.reset(seed=4)
@@ -33,7 +33,7 @@ for _ in range(300):
     for array in (obs, reward, terminated, truncated):
         digest.update(array.tobytes())
     ended += int((terminated | truncated).sum())
-single = gymnasium.make("envs.gym:selfplay/MockMelee-v1", opponent="walker")
+single = gymnasium.make("selfplay_melee.gym:selfplay/MockMelee-v1", opponent="walker")
 single.reset(seed=1)
 single.step(single.action_space.sample())
 print(json.dumps([np.__version__, gymnasium.__version__, ended, digest.hexdigest()]))

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from selfplay.checkpoint import RunDir, load_latest_learner
-from tests.envs.melee.dolphin.emulators import Disc, write_stand_in
+from tests.melee.dolphin.emulators import Disc, write_stand_in
 from tests.scripts.commands import run
 from tests.support.processes import Process, finish
 from tests.support.ray_nodes import LocalNodes

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from envs.melee.replay import End, read_replay, save_replay, write_replay
-from tests.envs.melee.slp_files import FOUNTAIN, REAL, needs_real_files, random_state, seats, synthetic
+from selfplay_melee.replay import End, read_replay, save_replay, write_replay
 from tests.extras.peer_columns import SLIPPI_JS
 from tests.extras.replay_peers import PEERS, log_of, measure
+from tests.melee.slp_files import FOUNTAIN, REAL, needs_real_files, random_state, seats, synthetic
 
 LOG = Path(__file__).parents[2] / "docs" / "data" / "replay_peers.txt"
 MISSING = [name for name in ("melee", "peppi_py") if importlib.util.find_spec(name) is None]

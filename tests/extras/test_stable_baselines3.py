@@ -8,7 +8,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from envs.gym import ENV_ID
+from selfplay_melee.gym import ENV_ID
 from tests.run.policies import save
 from tests.scripts.commands import run
 

@@ -15,7 +15,7 @@ from tests.support.node import needs_node
 from tests.support.processes import finish
 
 ROOT = Path(__file__).parents[2]
-WASM = "envs/melee/shipped/envs.melee.browser.program-mock_program.wasm"
+WASM = "envs/selfplay_melee/shipped/envs.melee.browser.program-mock_program.wasm"
 
 pytestmark = [pytest.mark.extras, needs_node, pytest.mark.timeout(1500)]
 
@@ -89,8 +89,8 @@ import llvmlite.binding as llvm
 features = llvm.get_host_cpu_features()
 here = features.pop({lacks!r}, False)
 llvm.get_host_cpu_features = lambda: features
-from envs.compile import is_compiled
-from envs.melee.episodes import step_games
+from selfplay.compilation.compile import is_compiled
+from selfplay_melee.episodes import step_games
 print(is_compiled(step_games) is not here)
 """
     said, _ = run("-c", code)

@@ -9,12 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from envs.errors import GameError
-from envs.melee.dolphin.disc import DISC_MAGIC, judge_disc
-from envs.melee.replay import read_replay
-from envs.melee.tables import load_tables
-from envs.melee.tables.read import read_character, read_stage
-from envs.plugins import allow
 from scripts.studies import import_character
 from selfplay.checkpoint import (
     RunDir,
@@ -27,45 +21,51 @@ from selfplay.checkpoint.models import ModelMeta, read_model, save_model
 from selfplay.checkpoint.store import MANIFEST, open_folder
 from selfplay.cli.game_type import is_dialogue
 from selfplay.cli.ppo import parse
-from selfplay.commands.dialogue_files.games import GAMES
-from selfplay.commands.dialogue_files.games import read_games as read_written
-from selfplay.commands.dialogue_files.parquet import from_parquet, to_parquet
-from selfplay.commands.dialogue_files.rows import COLUMNS, offline_rows
-from selfplay.commands.dialogue_files.settings import SETTINGS, read_settings
-from selfplay.commands.dialogue_files.table import read_table
-from selfplay.commands.play.games import PlayedGame, replay
 from selfplay.commands.run_status import examine
+from selfplay.dialogue.files.games import GAMES
+from selfplay.dialogue.files.games import read_games as read_written
+from selfplay.dialogue.files.parquet import from_parquet, to_parquet
+from selfplay.dialogue.files.rows import COLUMNS, offline_rows
+from selfplay.dialogue.files.settings import SETTINGS, read_settings
+from selfplay.dialogue.files.table import read_table
+from selfplay.dialogue.integrations.initial_states import initial_state
+from selfplay.dialogue.language.folders import ADAPTER, CONFIG, base_name, check_folder
+from selfplay.dialogue.language.wire import InvalidResponse, decode
 from selfplay.dialogue.partial import Partial, load_partial, partial_folder, save_partial
-from selfplay.integrations.initial_states import initial_state
+from selfplay.dialogue.report.transcripts import FILE_NAME as TRANSCRIPTS
+from selfplay.dialogue.report.transcripts import read_transcripts
+from selfplay.dialogue.supervised import SupervisedLearner, SupervisedSettings
+from selfplay.games.errors import GameError
+from selfplay.games.plugins import allow
 from selfplay.league.anchors import FOLDER as ANCHORS
 from selfplay.league.anchors import read_table as read_anchors
 from selfplay.league.external_games import read_csv
 from selfplay.league.ledger import Ledger, read_games, read_records
 from selfplay.league.people_ledger import run_games
-from selfplay.learner.supervised import SupervisedLearner, SupervisedSettings
-from selfplay.policy.language.folders import ADAPTER, CONFIG, base_name, check_folder
-from selfplay.policy.language.wire import InvalidResponse, decode
-from selfplay.replays.cache import Cache, format_key
-from selfplay.replays.library import Library
-from selfplay.replays.recorded_games import RecordedGames
 from selfplay.report.files import trim_metrics
 from selfplay.report.leaderboard_page.curves import training
 from selfplay.report.leaderboard_page.records import RunRecords
-from selfplay.report.transcripts import FILE_NAME as TRANSCRIPTS
-from selfplay.report.transcripts import read_transcripts
 from selfplay.report.tree_status import Crash, TreeStatus
 from selfplay.run.monitoring.crash_file import append_crash, read_crashes
+from selfplay_melee.dolphin.disc import DISC_MAGIC, judge_disc
+from selfplay_melee.play.games import PlayedGame, replay
+from selfplay_melee.replay import read_replay
+from selfplay_melee.replays.cache import Cache, format_key
+from selfplay_melee.replays.library import Library
+from selfplay_melee.replays.recorded_games import RecordedGames
+from selfplay_melee.tables import load_tables
+from selfplay_melee.tables.read import read_character, read_stage
 from tests.checkpoint.samples import CREATED, forge, learner_arrays, learner_meta, params, policy_meta, save_generation
-from tests.commands.dialogue_files.written import lines
-from tests.commands.page_games import page_game
+from tests.dialogue.files.written import lines
+from tests.dialogue.language.models import tiny
+from tests.dialogue.report.talks import transcript
 from tests.dialogue.writers import settings_of
-from tests.envs.melee.slp_files import synthetic
 from tests.league.pools import series
-from tests.policy.language.models import tiny
-from tests.report.talks import transcript
+from tests.melee.commands.page_games import page_game
+from tests.melee.slp_files import synthetic
 
 ROOT = Path(__file__).parents[2]
-TABLES = ROOT / "envs" / "melee" / "tables"
+TABLES = ROOT / "envs" / "selfplay_melee" / "tables"
 ITERATION = {"iteration": 1, "total_steps": 64, "wall": 1.0, "losses/entropy": 1.5, "runners/restarts": 0}
 
 
@@ -151,7 +151,7 @@ def _ledger() -> bytes:
     return "".join(f"{row.row()}\n" for row in rows).encode()
 
 
-OWN_GAME = "tests.envs.games:Nim"
+OWN_GAME = "tests.games.games:Nim"
 allow(OWN_GAME)
 
 
@@ -187,7 +187,7 @@ def _standing() -> bytes:
 
 
 def _replay() -> bytes:
-    from envs.melee.slp.encode import encode
+    from selfplay_melee.slp.encode import encode
 
     return encode(synthetic(frames=12, version=(3, 18, 0)))
 
@@ -234,7 +234,7 @@ def _filled_cache(name: str) -> Callable[[Path], Path]:
 
 
 def _recorded(folder: Path) -> Path:
-    from tests.replays.replay_folders import write_game
+    from tests.melee.replays.replay_folders import write_game
 
     path = folder / "games" / "a.slp"
     return path if path.exists() else write_game(path, frames=40)  # which would be of another moment
@@ -248,7 +248,7 @@ def _config(folder: Path, path: Path) -> None:
 def _state_row() -> dict[str, Any]:
     from dataclasses import asdict
 
-    from envs.registry import find_dialogue
+    from selfplay.games.registry import find_dialogue
 
     entry = find_dialogue("matching")
     rules = entry.rules(size=3)
@@ -367,7 +367,7 @@ READERS = (
     ),
     Reader(
         "an adapter",
-        ("selfplay.policy.language.folders",),
+        ("selfplay.dialogue.language.folders",),
         lambda f: _weights(
             f, ADAPTER, {"peft_type": "LORA", "r": 8, "base_model_name_or_path": "x", "auto_mapping": None}
         ),
@@ -375,7 +375,7 @@ READERS = (
     ),
     Reader(
         "config.json of a model",
-        ("selfplay.policy.language.folders",),
+        ("selfplay.dialogue.language.folders",),
         lambda f: _weights(f, CONFIG, {"num_hidden_layers": 2, "text_config": {"num_experts": 4}, "model_type": "x"}),
         lambda f, p: check_folder(f, str(f)),
     ),
@@ -400,7 +400,7 @@ READERS = (
     Reader("a ledger to write to", ("selfplay.league.ledger",), _file("ledger.jsonl", _ledger), _open_ledger),
     Reader(
         "a game of the play page",
-        ("selfplay.commands.play.games", "selfplay.commands.cli.play"),
+        ("selfplay_melee.play.games", "selfplay.commands.cli.play"),
         _file("game.json", lambda: _json(page_game())),
         lambda f, p: replay(PlayedGame.read(p), p.name),
     ),
@@ -436,44 +436,44 @@ READERS = (
     ),
     Reader(
         "transcripts",
-        ("selfplay.report.transcripts",),
+        ("selfplay.dialogue.report.transcripts",),
         _file(TRANSCRIPTS, lambda: transcript().row().encode() + b"\n"),
         lambda f, p: read_transcripts(f),
     ),
-    Reader("a replay", ("envs.melee.replay",), _file("a.slp", _replay), lambda f, p: read_replay(p)),
-    Reader("a folder of replays", ("selfplay.replays.library",), _recorded, _library),
+    Reader("a replay", ("selfplay_melee.replay",), _file("a.slp", _replay), lambda f, p: read_replay(p)),
+    Reader("a folder of replays", ("selfplay_melee.replays.library",), _recorded, _library),
     Reader(
         "recorded games",
-        ("selfplay.replays.recorded_games",),
+        ("selfplay_melee.replays.recorded_games",),
         _file("games.jsonl", _recorded_games),
         lambda f, p: RecordedGames(p, OWN_GAME).scan(),
     ),
-    Reader("a cache's note", ("selfplay.replays.cache",), _filled_cache("*/*/game.json"), _cache_entry, signed=True),
-    Reader("a cache's list", ("selfplay.replays.cache",), _filled_cache("files-*.json"), _cache_entry),
     Reader(
-        "written games", ("selfplay.commands.dialogue_files.games",), _file(GAMES, _games), lambda f, p: read_written(p)
+        "a cache's note", ("selfplay_melee.replays.cache",), _filled_cache("*/*/game.json"), _cache_entry, signed=True
     ),
+    Reader("a cache's list", ("selfplay_melee.replays.cache",), _filled_cache("files-*.json"), _cache_entry),
+    Reader("written games", ("selfplay.dialogue.files.games",), _file(GAMES, _games), lambda f, p: read_written(p)),
     Reader(
         "their settings",
-        ("selfplay.commands.dialogue_files.settings",),
+        ("selfplay.dialogue.files.settings",),
         _file(SETTINGS, lambda: settings_of("kuhn_text").model_dump_json().encode()),
         lambda f, p: read_settings(f),
     ),
     Reader(
         "a table",
-        ("selfplay.commands.dialogue_files.table", "selfplay.commands.dialogue_files.parquet"),
+        ("selfplay.dialogue.files.table", "selfplay.dialogue.files.parquet"),
         _file("train.parquet", _parquet),
         lambda f, p: read_table(p),
     ),
     Reader(
         "a table of states",
-        ("selfplay.commands.dialogue_files.parquet",),
+        ("selfplay.dialogue.files.parquet",),
         _file("train.parquet", _parquet),
         lambda f, p: from_parquet(p, ["data_source", "messages"]),
     ),
     Reader(
         "a row of states",
-        ("selfplay.integrations.initial_states",),
+        ("selfplay.dialogue.integrations.initial_states",),
         _file("row.json", lambda: _json(_state_row())),
         _beginning,
         names=False,
@@ -481,7 +481,7 @@ READERS = (
     ),
     Reader(
         "a server's answer",
-        ("selfplay.policy.language.wire",),
+        ("selfplay.dialogue.language.wire",),
         _file("answer.json", lambda: _json({"text": "a"})),
         _answer,
         names=False,
@@ -496,26 +496,26 @@ READERS = (
     ),
     Reader(
         "a character",
-        ("envs.melee.tables.row",),
+        ("selfplay_melee.tables.row",),
         _file("fox.toml", lambda: (TABLES / "characters" / "fox.toml").read_bytes()),
         lambda f, p: read_character(p),
     ),
     Reader(
         "a stage",
-        ("envs.melee.tables.row",),
+        ("selfplay_melee.tables.row",),
         _file("battlefield.toml", lambda: (TABLES / "stages" / "battlefield.toml").read_bytes()),
         lambda f, p: read_stage(p),
     ),
     Reader(
         "a move dump",
-        ("scripts.studies.import_character", "envs.melee.tables.importer"),
+        ("scripts.studies.import_character", "selfplay_melee.tables.importer"),
         _file("moves.json", _dump),
         _imported,
         names=False,
     ),
     Reader(
         "a disc",
-        ("envs.melee.dolphin.disc",),
+        ("selfplay_melee.dolphin.disc",),
         _file("melee.iso", lambda: b"GALE01\0\2".ljust(28, b"\0") + DISC_MAGIC + bytes(4096)),
         lambda f, p: judge_disc(p, hash_it=False),
     ),

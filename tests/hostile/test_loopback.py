@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from envs.melee.dolphin.install import is_free
+from selfplay.dialogue import serving
 from selfplay.errors import ConfigError
-from selfplay.runner import serving
+from selfplay_melee.dolphin.install import is_free
+from tests.dialogue.language.stub_server import SGLANG, Stub
 from tests.hostile.readers import ROOT
-from tests.policy.language.stub_server import SGLANG, Stub
 from tests.support.processes import finish
 
 OPEN = re.compile(r"0\.0\.0\.0|--bind[_-]all|--host[ =]+(''|\"\"|\*|::)(\s|$)")

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from envs.errors import GameError
-from envs.files import printable
 from selfplay.errors import SelfPlayError
+from selfplay.games.errors import GameError
+from selfplay.games.files import printable
 from tests.hostile.corpus import CONTENTS, HUGE_COUNTS, KINDS, changed, damaged, documents, numbers
 from tests.hostile.readers import READERS, ROOT, Reader, put
 from tests.support.processes import finish
@@ -152,8 +152,8 @@ READ_WITHIN = """
 import resource, sys
 from pathlib import Path
 from selfplay.errors import CorruptError
-from selfplay.commands.dialogue_files.parquet import from_parquet
-from selfplay.commands.dialogue_files.parquet import to_parquet
+from selfplay.dialogue.files.parquet import from_parquet
+from selfplay.dialogue.files.parquet import to_parquet
 to_parquet([{"a": 1}], {"a": "int64"}, {})  # what PyArrow needs for itself
 used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + 2**29, used + 2**29))
@@ -220,22 +220,22 @@ READING = {
     "from_pretrained", "loads",
 }  # fmt: skip
 OWN = {
-    "envs.files": "what they all read with",
-    "envs.melee.dolphin.console": "what libmelee itself wrote",
-    "envs.code_cache": "hashes the project's sources",
-    "envs.distribution": "the project's own file",
-    "envs.melee.browser.figures": "the same, which tests/envs/melee/browser/test_figure_cache.py damages",
-    "envs.wasm.build": "hashes the project's sources; its cache, which tests/envs/wasm/test_build.py damages",
+    "selfplay.games.files": "what they all read with",
+    "selfplay_melee.dolphin.console": "what libmelee itself wrote",
+    "selfplay.compilation.code_cache": "hashes the project's sources",
+    "selfplay.distribution": "the project's own file",
+    "selfplay_melee.browser.figures": "the same, which tests/melee/browser/test_figure_cache.py damages",
+    "selfplay_melee.wasm.build": "hashes our sources; its cache, which tests/melee/wasm/test_build.py damages",
     "selfplay.files": "the same",
-    "selfplay.policy.language.loading": "folders that were looked through; tests/policy/language/test_loading.py",
+    "selfplay.dialogue.language.loading": "folders that were looked through; tests/dialogue/language/test_loading.py",
     "selfplay.report.standalone_page": "files of the package",
     "selfplay.runner.game_process": "what the parent process says",
-    "selfplay.runner.dialogue_link": "the model's files, of which the trainer has looked through the folder",
+    "selfplay.dialogue.link": "the model's files, of which the trainer has looked through the folder",
     "selfplay.runner.serialization": "hashes the project's sources",
-    "selfplay.commands.game_init": "words of the command line",
+    "selfplay.dialogue.commands.initial_states": "words of the command line",
     "selfplay.commands.exploit": "a run that it made itself",
     "selfplay.commands.train_or_resume": "the same",
-    "selfplay.imitation.scripted": "its cache; tests/imitation/test_scripted.py damages it",
+    "selfplay_melee.imitation.scripted": "its cache; tests/melee/imitation/test_scripted.py damages it",
     "selfplay.machine": "what the kernel says",
     "selfplay.memory_limits": "the same",
 }
@@ -250,7 +250,7 @@ def reads(path: Path) -> bool:
 
 def test_every_module_that_reads_is_tried_here_or_reads_what_is_ours():
     found = {
-        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removeprefix("envs.").removesuffix(".__init__")
         for folder in ("envs", "selfplay")
         for path in (ROOT / folder).rglob("*.py")
         if reads(path)

@@ -2,7 +2,7 @@
 
 from types import MappingProxyType
 
-from tests.envs import games
+from tests.games import games
 
 
 def perfect(game, seat, rng):

@@ -4,7 +4,6 @@ import io
 from collections.abc import Callable
 from pathlib import Path
 
-from envs.melee.controller import ACTION_SPEC
 from selfplay.checkpoint import RunDir, load_generation, load_latest_learner
 from selfplay.cli.imitation import parse
 from selfplay.config.imitation import ImitationConfig
@@ -15,6 +14,7 @@ from selfplay.imitation.training import Training
 from selfplay.imitation.training_state import new_folder, write_settings
 from selfplay.learner.imitation_metrics import ActionCounts
 from selfplay.policy.heads import Heads
+from selfplay_melee.controller import ACTION_SPEC
 
 SMALL = ("--hidden", "32,32", "--set", "net.window=10", "--batch-size", "80", "--set", "run.threads=1")
 

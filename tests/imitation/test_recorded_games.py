@@ -7,15 +7,15 @@ import re
 import pytest
 import torch
 
-from envs.plugins import allow
 from selfplay import load_policy
 from selfplay.checkpoint.generations import read_policy_meta
 from selfplay.cli.imitation import parse
-from selfplay.commands.record import opponent, record_games
 from selfplay.errors import ConfigError
 from selfplay.evaluation.evaluate import evaluate
 from selfplay.evaluation.players import contenders, home_rules
+from selfplay.games.plugins import allow
 from selfplay.imitation.train import train
+from selfplay_melee.commands.record import opponent, record_games
 from tests.run import runs
 
 NIM, DUEL = (f"tests.imitation.own_games:{name}" for name in ("Nim", "Duel"))

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from envs.melee.controller import BUTTONS, FIELDS
 from selfplay.imitation.report import EpochReport, Reports, table, warnings
 from selfplay.imitation.training_state import Sums
 from selfplay.learner.imitation_metrics import ImitationMetrics, Mean
 from selfplay.report import ticker
 from selfplay.report.ticker import Ticker
+from selfplay_melee.controller import BUTTONS, FIELDS
 
 FOUND = ImitationMetrics(
     rows=1000,

@@ -14,7 +14,7 @@ from selfplay.policy.played_game import game_of
 from selfplay.policy.policy import load_policy
 from selfplay.ppo.pretrained import with_pretrained
 from tests.imitation.replays import end_of, games_of, habits_of, said, stopped, trained
-from tests.replays.replay_folders import write_game
+from tests.melee.replays.replay_folders import write_game
 
 EPOCH = re.compile(r"Epoch (\d+)/(\d+): train (\d+\.\d+), validation (\d+\.\d+)")
 

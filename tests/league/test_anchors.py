@@ -6,8 +6,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from envs.melee import bots
-from envs.melee.physics import RULES_VERSION
 from selfplay.errors import LeagueError
 from selfplay.league import anchors
 from selfplay.league.anchors import AnchorTable, find_table, read_table, strengths
@@ -17,6 +15,8 @@ from selfplay.league.ratings import rate
 from selfplay.league.records import settings_hash
 from selfplay.league.render import to_text
 from selfplay.run import rating_games
+from selfplay_melee import bots
+from selfplay_melee.physics import RULES_VERSION
 from tests.league.pools import record, seat, series, tournament
 
 DESCRIBED = {"stage": "final_destination"}

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from selfplay.dialogue.instances import grouped
 from selfplay.errors import ConfigError, LearnerError
 from selfplay.learner.advantages import RoleEMA, group_advantages, refuse_single_games, with_advantages
-from selfplay.rollout.dialogue import grouped
 from tests.learner.token_models import instance, random_games
 
 KINDS = ("grpo", "dr_grpo", "rloo")

@@ -3,7 +3,6 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from selfplay.learner.dialogue_batch import TokenBatch
 from selfplay.learner.grpo_loss import (
     LOSS_PARTS,
     GRPOSettings,
@@ -14,7 +13,8 @@ from selfplay.learner.grpo_loss import (
     token_logprobs,
     truncated_importance,
 )
-from selfplay.policy.language.sampling import Sampling, log_distribution
+from selfplay.learner.sampling import Sampling, log_distribution
+from selfplay.learner.token_batch import TokenBatch
 
 INFINITE = torch.tensor(-torch.inf)
 

@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from selfplay.learner.grpo import GRPOLearner, GRPOStatistics
+from selfplay.dialogue.grpo import GRPOLearner, GRPOStatistics
+from selfplay.dialogue.instances import DialogueGroup, Instance, grouped
 from selfplay.learner.grpo_loss import GRPOSettings
-from selfplay.policy.language.sampling import Sampling
-from selfplay.rollout.dialogue import DialogueGroup, Instance, grouped
+from selfplay.learner.sampling import Sampling
 
 VOCABULARY = 11
 LENGTH = 24

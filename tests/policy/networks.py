@@ -6,9 +6,9 @@ from typing import Any
 
 import torch
 
-from envs.melee.observation import ENCODER_VERSION
 from selfplay.checkpoint import ActionHeads, NetworkSpec, PolicyMeta
 from selfplay.policy.network import ActorCritic, build_network
+from selfplay_melee.observation import ENCODER_VERSION
 from tests.support.fight_policies import meta_fields
 
 SPEC = NetworkSpec(obs_width=4, hidden=(8, 8))

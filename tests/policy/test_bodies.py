@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from envs import plugins
 from selfplay.checkpoint import ActionHeads, NetworkSpec
 from selfplay.errors import ConfigError, IncompatibleError
+from selfplay.games import plugins
 from selfplay.learner import dense
 from selfplay.policy.network import build_network, check_weights, make_body
 from selfplay.policy.network_group import NetworkGroup

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from envs.melee.observation import ENCODER_VERSION
 from selfplay.checkpoint import ActionHeads, load_checkpoint
 from selfplay.checkpoint.generations import save_policy
 from selfplay.errors import IncompatibleError, NotARunError
 from selfplay.policy.policy import Policy, frozen_copy, load_policy, parameters_of, set_parameters
+from selfplay_melee.observation import ENCODER_VERSION
 from tests.policy.networks import HEADS, SPEC, network, policy_meta
 
 OBS = np.random.default_rng(0).normal(size=(40, SPEC.obs_width)).astype(np.float32)

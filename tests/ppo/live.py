@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from envs.melee import bots
-from envs.melee.dolphin.roster import PLAYERS
-from envs.melee.mock import MockMelee
-from envs.registry import GAMES
+from selfplay.games.registry import GAMES
+from selfplay_melee import bots
+from selfplay_melee.dolphin.roster import PLAYERS
+from selfplay_melee.mock import MockMelee
 
 EMULATOR = (
     "dolphin", "iso", "slot", "slots", "slippi_port", "headless", "fast_forward", "play_on", "cpu_level", "human_port",

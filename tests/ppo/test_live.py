@@ -8,18 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from envs.errors import GameError
-from envs.melee import bots
-from envs.melee.dolphin.roster import CPU
-from envs.melee.rated import MELEE
-from envs.melee.tables import CHARACTERS
 from selfplay.checkpoint import RunDir, load_latest_learner
 from selfplay.cli.ppo import parse
 from selfplay.commands.rate import MatchPlayer, match_player_of, rate_run
-from selfplay.commands.replay import Replayer
 from selfplay.config.defaults import with_defaults
 from selfplay.config.ppo import Config
 from selfplay.errors import ConfigError, IncompatibleError, SelfPlayError
+from selfplay.games.errors import GameError
 from selfplay.league.ledger import read_records
 from selfplay.policy.inference_batcher import InferenceBatcher
 from selfplay.policy.policy import load_fighter
@@ -30,6 +25,11 @@ from selfplay.ppo.session import Session
 from selfplay.run.rating_games import RatingBudget
 from selfplay.runner.block import Block
 from selfplay.runner.work_queue import FIRST_TIMEOUT_S, LEAST_TIMEOUT_S, WorkQueue
+from selfplay_melee import bots
+from selfplay_melee.commands.replay import Replayer
+from selfplay_melee.dolphin.roster import CPU
+from selfplay_melee.rated import MELEE
+from selfplay_melee.tables import CHARACTERS
 from tests.ppo.live import EMULATOR, emulated
 from tests.run.ends import before, signalled
 from tests.run.runs import GAMES, ITERATION, STEPS, TINY, rows, train
@@ -339,7 +339,7 @@ def test_an_emulator_that_fails_again_and_again_is_parked(emulators, tmp_path):
     folder = tmp_path / "run"
     code, text = train(folder, "--mode", "latest", "--timesteps", 2 * ITERATION, size=LIVE)
     assert code == 0
-    assert "runner-003 failed: envs.errors.GameError: no disc in the drive; it is replaced" in text
+    assert "runner-003 failed: selfplay.games.errors.GameError: no disc in the drive; it is replaced" in text
     assert experiences(folder) == [(GAMES - 1) * 2 * STEPS] * 2
 
 

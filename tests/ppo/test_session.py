@@ -1,10 +1,10 @@
 import pytest
 
-from envs.melee import bots
-from envs.melee.mock import MockMelee
 from selfplay.checkpoint import RunDir
 from selfplay.cli.ppo import parse
 from selfplay.ppo.session import Session
+from selfplay_melee import bots
+from selfplay_melee.mock import MockMelee
 
 
 def session(*arguments):

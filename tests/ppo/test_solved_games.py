@@ -6,23 +6,23 @@ import sys
 import numpy as np
 import pytest
 
-from envs.api import ActionSpec, StepBatch
-from envs.rated import RatedGame, ScriptedPlayer
-from envs.registry import GAMES, SOLVED, GameEntry
-from envs.splitmix import words
 from selfplay.checkpoint import RunDir, list_generations
 from selfplay.commands.cli import evaluate, leaderboard, rate
 from selfplay.commands.exploit import exploit
 from selfplay.commands.selfcheck import known_table, strategy
-from selfplay.commands.watch import fixture
 from selfplay.config.ppo import Config
 from selfplay.errors import ConfigError
+from selfplay.games.api import ActionSpec, StepBatch
+from selfplay.games.rated import RatedGame, ScriptedPlayer
+from selfplay.games.registry import GAMES, SOLVED, GameEntry
+from selfplay.games.splitmix import words
 from selfplay.league.ledger import read_games
-from selfplay.policy.opponent import load_opponent
 from selfplay.policy.played_game import game_of
 from selfplay.policy.policy import load_fighter, load_policy
 from selfplay.ppo.rating import config_of
 from selfplay.report.health import MIN_ITERATIONS, Health
+from selfplay_melee.commands.watch import fixture
+from selfplay_melee.policy_opponent import load_opponent
 from tests.report.make import report
 from tests.run.runs import assert_equal_runs, rows
 from tests.run.runs import train as train_fight

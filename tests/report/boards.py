@@ -6,12 +6,12 @@ import numpy as np
 
 from selfplay.league.games import GameTable
 from selfplay.league.leaderboard import analyse
-from selfplay.report.fight.page import document
 from selfplay.report.leaderboard_page.page import PageContent, PageReplay
 from selfplay.report.leaderboard_page.records import RunRecords
-from tests.envs.melee.drawing.fights import film
+from selfplay_melee.show.page import document
 from tests.league import test_rewards
 from tests.league.pools import tournament
+from tests.melee.drawing.fights import film
 
 STRENGTHS = {"random": 1500.0, "rusher": 1700.0, **{f"gen_{10 * n}": 1450.0 + 80.0 * n for n in range(6)}}
 

@@ -8,17 +8,17 @@ from selfplay.errors import ConfigError
 from selfplay.league.external_games import read_csv
 from selfplay.league.games import GameTable
 from selfplay.league.leaderboard import analyse
-from selfplay.report.fight.page import end_document
 from selfplay.report.health import BEGINNING
 from selfplay.report.leaderboard_page.curves import MOST, POINTS, SHARES, TOP, cycles, maps, rating_curve, training
 from selfplay.report.leaderboard_page.facts import health, settings
 from selfplay.report.leaderboard_page.page import LONGEST_S, PageContent, PageReplay, page, write_page
 from selfplay.report.leaderboard_page.records import RunRecords
-from tests.envs.melee.drawing.fights import film
+from selfplay_melee.show.page import end_document
+from tests.dialogue.report.talks import talked
 from tests.league.pools import series
 from tests.league.test_rewards import compared
+from tests.melee.drawing.fights import film
 from tests.report.boards import folder, metrics, stepped, studied, subject
-from tests.report.talks import talked
 
 
 class Parsed(HTMLParser):

@@ -3,9 +3,9 @@
 import pytest
 
 from selfplay.report.leaderboard_page.page import write_page
+from tests.dialogue.report.talks import HOSTILE, talked, transcript
 from tests.report.boards import STRENGTHS, stepped, subject
 from tests.report.browsers import LIMIT_MS, browser  # noqa: F401
-from tests.report.talks import HOSTILE, talked, transcript
 
 pytestmark = [
     pytest.mark.blocking("the loop that runs in this thread is Playwright's own"),

@@ -2,8 +2,8 @@ import pytest
 from pydantic import ValidationError
 
 from selfplay.report.metrics import NEW, Play, Recent
+from tests.dialogue.report.talks import dialogue_report
 from tests.report.make import PACE, PLAY, finished, rating, report
-from tests.report.talks import dialogue_report
 
 FASTER = finished(0.75)
 

@@ -5,13 +5,13 @@ from importlib import resources
 
 import pytest
 
-from envs.melee.browser.scene import SCRIPTS as SCENE
 from selfplay.policy.browser.weights import SCRIPTS as POLICY
-from selfplay.report.fight.page import player
 from selfplay.report.standalone_page import read_modules
+from selfplay_melee.browser.scene import SCRIPTS as SCENE
+from selfplay_melee.show.page import player
 from tests.support.node import needs_node, run_node
 
-MODULES = (("selfplay.policy.browser", POLICY), ("envs.melee.browser", SCENE))
+MODULES = (("selfplay.policy.browser", POLICY), ("selfplay_melee.browser", SCENE))
 
 
 @pytest.mark.parametrize(("package", "names"), MODULES)

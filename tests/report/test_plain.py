@@ -8,8 +8,8 @@ from selfplay.errors import DiskError
 from selfplay.report import header, plain
 from selfplay.report.metrics import Play, Recent
 from selfplay.report.plain import LogFileSink, PlainReporter, StreamSink
+from tests.dialogue.report.talks import dialogue_report
 from tests.report.make import PACE, PLAY, rating, report
-from tests.report.talks import dialogue_report
 
 
 class Clock:

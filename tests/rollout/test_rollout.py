@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 import torch
 
-from envs.game import Game
-from envs.vector import SyncVectorGame
 from selfplay.checkpoint import ActionHeads, NetworkSpec
+from selfplay.games.game import Game
+from selfplay.games.vector import SyncVectorGame
 from selfplay.league.modes import Opponent
 from selfplay.ppo.batch import make_batch
 from selfplay.rollout.rollout import Rollout

@@ -4,13 +4,13 @@ from datetime import UTC, datetime
 
 import torch
 
-from envs.melee.controller import ACTION_SPEC
-from envs.melee.observation import ENCODER_VERSION, OBS_WIDTH
-from envs.plugins import allow
-from envs.registry import find_game
 from selfplay.checkpoint import ActionHeads, NetworkSpec, PolicyMeta, create_run, save_policy
+from selfplay.games.plugins import allow
+from selfplay.games.registry import find_game
 from selfplay.policy.network import build_network
 from selfplay.policy.policy import parameters_of
+from selfplay_melee.controller import ACTION_SPEC
+from selfplay_melee.observation import ENCODER_VERSION, OBS_WIDTH
 from tests.checkpoint.samples import save_generation
 from tests.support.fight_policies import meta_fields
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from envs.plugins import is_code
 from selfplay.checkpoint import RunDir, load_latest_learner
 from selfplay.commands.cli import play as cli
 from selfplay.commands.exploit import exploit
 from selfplay.commands.leaderboard_page import write_run
 from selfplay.evaluation.evaluate import evaluate
 from selfplay.evaluation.players import contenders, home_rules
+from selfplay.games.plugins import is_code
 from selfplay.league.leaderboard import analyse
 from selfplay.league.ledger import read_games
 from tests.run.runs import assert_equal_runs, train
@@ -24,9 +24,9 @@ pytest.importorskip("pygame", reason="needs pygame, which is not installed")
 GAMES = {
     "turns": "pettingzoo:pettingzoo.classic.connect_four_v3",
     "parallel": "pettingzoo:pettingzoo.classic.rps_v2",
-    "asymmetric": "tests.envs.pursuit:Pursuit",
+    "asymmetric": "tests.games.pursuit:Pursuit",
     "example": "selfplay.examples.tic_tac_toe:TicTacToe",
-    "many actions": "tests.envs.games:Bids",
+    "many actions": "tests.games.games:Bids",
 }
 MOVES = {"turns": "3", "parallel": "1", "asymmetric": "2", "example": "4", "many actions": "200"}  # of a person, once
 SEATS = {

@@ -10,7 +10,6 @@ import psutil
 import pytest
 import torch
 
-from envs.melee import bots
 from selfplay import load_checkpoint
 from selfplay.checkpoint import RunDir, list_generations, load_latest_learner
 from selfplay.errors import RunnerError, SelfPlayError
@@ -23,6 +22,7 @@ from selfplay.runner.block import Block
 from selfplay.runner.work_queue import WaitLimits
 from selfplay.runner.worker import Worker
 from selfplay.supervision import ParkPolicy
+from selfplay_melee import bots
 from tests.run import runs
 from tests.run.runs import ITERATION, MATRIX, STEPS, rows, train
 
@@ -299,7 +299,16 @@ def test_a_scripted_player_that_is_broken_ends_the_run_saved_and_with_its_name(t
     """No restart mends it, although segments without this player go well."""
     monkeypatch.setattr(training, "PARK", ParkPolicy(max_restarts=10, backoff_s=0.01))
     monkeypatch.setattr(training, "patience", lambda *_: WaitLimits(0.5, 0.5))
-    size = ("--game-type", "tests.envs.games:Cheated", "--num-games", 4, "--runners", 1, "--timesteps", 400 * ITERATION)
+    size = (
+        "--game-type",
+        "tests.games.games:Cheated",
+        "--num-games",
+        4,
+        "--runners",
+        1,
+        "--timesteps",
+        400 * ITERATION,
+    )
     with pytest.raises(RunnerError, match=r"^every runner fails .*: game \d, player cheat: \[99\] is not legal"):
         train(tmp_path / "run", *size, "--mode", "simple_mix", "--rollout-length", STEPS, size=("--hidden", "8"))
     run = RunDir(tmp_path / "run")

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 WALL = {("time", "time"), ("time", "time_ns"), ("time", "localtime"), ("time", "ctime"), ("datetime", "now"),
         ("datetime", "utcnow"), ("datetime", "today"), ("date", "today")}  # fmt: skip
 DATED = {
-    "envs/melee/slp/encode.py": "encode",
+    "envs/selfplay_melee/slp/encode.py": "encode",
     "selfplay/examples/minimal.py": "freeze",
     "selfplay/report/leaderboard_page/page.py": "page",
     "selfplay/report/files.py": "__init__ _write write_ratings",
@@ -22,7 +22,7 @@ DATED = {
     "selfplay/run/lifecycle.py": "_finish _run_document",
     "scripts/studies/bench/loop.py": "_save",
     "selfplay/run/monitoring/crash_log.py": "__init__",
-    "selfplay/commands/dialogue_files/training.py": "_meta",
+    "selfplay/dialogue/files/training.py": "_meta",
     "selfplay/dialogue/learning.py": "freeze",
     "selfplay/dialogue/rating.py": "record",
     "selfplay/dialogue/embedded.py": "embedded_model",
@@ -33,7 +33,7 @@ DATED = {
     "scripts/studies/pages.py": "machine_here",
     "selfplay/ppo/rating.py": "_common",
     "selfplay/run/saving.py": "write_state",
-    "selfplay/commands/play/added_games.py": "_keep",
+    "envs/selfplay_melee/play/added_games.py": "_keep",
     "scripts/studies/gallery.py": "build",
     "selfplay/run/monitoring/watchdog.py": "_report",
 }

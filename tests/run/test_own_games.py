@@ -6,9 +6,6 @@ import re
 import numpy as np
 import pytest
 
-from envs import registry
-from envs.errors import GameError
-from envs.plugins import allow
 from selfplay.checkpoint import RunDir, load_latest_learner
 from selfplay.checkpoint.generations import read_policy_meta
 from selfplay.cli.ppo import parse
@@ -18,6 +15,9 @@ from selfplay.commands.leaderboard_page import write_run
 from selfplay.errors import ConfigError
 from selfplay.evaluation.evaluate import evaluate
 from selfplay.evaluation.players import contenders, home_rules
+from selfplay.games import registry
+from selfplay.games.errors import GameError
+from selfplay.games.plugins import allow
 from selfplay.league.leaderboard import analyse
 from selfplay.league.ledger import read_games
 from selfplay.league.modes import MODES
@@ -30,8 +30,8 @@ MELEE = re.compile(
     '|(?<!"gate": )(?<!memory_at_start": )"none"'
 )
 TIC_TAC_TOE = "selfplay.examples.tic_tac_toe:TicTacToe"
-NIM, DUEL, UNCOUNTED = (f"tests.envs.games:{name}" for name in ("Nim", "Duel", "Uncounted"))
-DUELS, CLIMBS = (f"tests.envs.vector_environments:{name}" for name in ("Duels", "next_step"))
+NIM, DUEL, UNCOUNTED = (f"tests.games.games:{name}" for name in ("Nim", "Duel", "Uncounted"))
+DUELS, CLIMBS = (f"tests.games.vector_environments:{name}" for name in ("Duels", "next_step"))
 SMALL = ("--num-games", 8, "--rollout-length", 16, "--hidden", "16", "--batch-size", "64", "--save-interval", 2)
 ITERATION = 8 * 16
 
@@ -96,7 +96,7 @@ def test_steps_that_only_begin_a_game_are_no_experiences(tmp_path):
 
 def test_a_run_does_not_name_its_own_code(tmp_path, monkeypatch):
     train(tmp_path / "run", "--game-type", NIM, "--timesteps", ITERATION, size=SMALL)
-    monkeypatch.setattr("envs.plugins._allowed", set())
+    monkeypatch.setattr("selfplay.games.plugins._allowed", set())
     registry._outside_once.cache_clear()
     with pytest.raises(GameError, match=f"add --game-type {NIM}"):
         train(tmp_path / "run", "--timesteps", 2 * ITERATION, resume=True)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 
-from envs.melee.observation import ENCODER_VERSION, OBS_WIDTH
 from selfplay import load_policy
 from selfplay.checkpoint import RunDir
 from selfplay.cli.ppo import parse
@@ -12,6 +11,7 @@ from selfplay.errors import ConfigError, IncompatibleError
 from selfplay.policy.backbones import LAYERS
 from selfplay.policy.recurrent_state import RecurrentState
 from selfplay.ppo.pretrained import learned_characters, with_pretrained
+from selfplay_melee.observation import ENCODER_VERSION, OBS_WIDTH
 from tests.run.policies import save_imitation
 from tests.run.runs import CAP, GAMES, ITERATION, STEPS, assert_equal_runs, rows, train
 from tests.support.cases import first_alone

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from envs.registry import GAMES
 from selfplay.checkpoint import RunDir
 from selfplay.errors import CorruptError, IncompatibleError, NotARunError, RunLockedError, SelfPlayError
+from selfplay.games.registry import GAMES
 from tests.checkpoint.samples import forge
 from tests.run.runs import ITERATION, hashes, rows, train
 

@@ -6,15 +6,15 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from envs.errors import GameError
-from envs.melee import bots
-from envs.melee.dolphin.roster import PLAYERS as EVERYBODY
-from envs.melee.mock import MockMelee
-from envs.melee.rated import MELEE
 from selfplay.errors import RunnerError
+from selfplay.games.errors import GameError
 from selfplay.league.schedule import Matchup
 from selfplay.runner.arena import TRIES, Arena
 from selfplay.runner.match import Contender, Rules, Traits, game_options, play, stats_of
+from selfplay_melee import bots
+from selfplay_melee.dolphin.roster import PLAYERS as EVERYBODY
+from selfplay_melee.mock import MockMelee
+from selfplay_melee.rated import MELEE
 from tests.runner.test_match import PLAYERS, policy
 from tests.support.processes import LIMIT_S
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from envs.melee.mock import MockMelee
 from selfplay.checkpoint import ActionHeads, NetworkSpec
 from selfplay.errors import RunnerError
 from selfplay.league.modes import Opponent
@@ -15,6 +14,7 @@ from selfplay.policy.recurrent_state import infer_directly
 from selfplay.runner.block import MIRROR, Block
 from selfplay.runner.process_game import ProcessGame
 from selfplay.runner.segment import SegmentOrder
+from selfplay_melee.mock import MockMelee
 from tests.policy.networks import network, stubborn
 from tests.support.cases import first_alone
 from tests.support.fakes import CountingGame

@@ -6,9 +6,6 @@ import signal
 
 import pytest
 
-from envs.melee.controller import ACTION_SPEC
-from envs.melee.mock import MockMelee
-from envs.melee.observation import OBS_WIDTH
 from selfplay.checkpoint import ActionHeads, NetworkSpec
 from selfplay.league.modes import Opponent
 from selfplay.policy.network import build_network
@@ -17,6 +14,9 @@ from selfplay.runner.process_game import ProcessGame
 from selfplay.runner.segment import SegmentOrder
 from selfplay.runner.work_queue import Job, WorkQueue
 from selfplay.runner.worker import Worker
+from selfplay_melee.controller import ACTION_SPEC
+from selfplay_melee.mock import MockMelee
+from selfplay_melee.observation import OBS_WIDTH
 from tests.runner.pools import Resources, failures, runners
 from tests.support.cases import first_alone
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from envs.registry import make_game
 from selfplay.checkpoint import ActionHeads, NetworkSpec
+from selfplay.games.registry import make_game
 from selfplay.league.modes import Opponent
 from selfplay.learner.ppo import PPO, PPOSettings
 from selfplay.policy.network import build_network

@@ -4,19 +4,19 @@ import numpy as np
 import pytest
 import torch
 
-from envs.errors import GameError
-from envs.melee import bots
-from envs.melee.controller import ACTION_SPEC, NEUTRAL
-from envs.melee.mock import STATS
-from envs.melee.observation import ENCODER_VERSION, OBS_WIDTH
-from envs.registry import find_game
 from selfplay.checkpoint import ActionHeads, NetworkSpec, PolicyMeta
 from selfplay.errors import RunnerError
+from selfplay.games.errors import GameError
+from selfplay.games.registry import find_game
 from selfplay.league.schedule import Matchup
 from selfplay.policy.network import build_network
 from selfplay.policy.policy import Policy
 from selfplay.runner import match
 from selfplay.runner.match import Contender, Rules, Traits, fight_scores, play, play_in_threads, stats_of
+from selfplay_melee import bots
+from selfplay_melee.controller import ACTION_SPEC, NEUTRAL
+from selfplay_melee.mock import STATS
+from selfplay_melee.observation import ENCODER_VERSION, OBS_WIDTH
 from tests.support.fight_policies import meta_fields
 
 RULES = Rules(max_episode_frames=240)

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 from numpy.lib.format import dtype_to_descr
 
-from envs.errors import GameError
-from envs.melee.controller import ACTION_SPEC
-from envs.melee.mock import STATS, MockMelee, neutral_actions
 from selfplay.errors import RunnerError
+from selfplay.games.errors import GameError
 from selfplay.runner import PROCESS_MB
 from selfplay.runner.game_process import ALIGN, layout, map_arrays, parse_dtype, size_of
 from selfplay.runner.process_game import LINE_BYTES, ProcessGame
+from selfplay_melee.controller import ACTION_SPEC
+from selfplay_melee.mock import STATS, MockMelee, neutral_actions
 from tests.scripts.commands import is_alive, wait_for
 from tests.support.cases import first_alone
 from tests.support.processes import LIMIT_S, Process

@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from envs.melee.controller import ACTION_SPEC
-from envs.melee.observation import OBS_WIDTH
 from selfplay.checkpoint import ActionHeads, NetworkSpec
 from selfplay.errors import IncompatibleError
 from selfplay.league.modes import Opponent
@@ -20,6 +18,8 @@ from selfplay.runner.serialization import (
     unpack_network,
     unpack_order,
 )
+from selfplay_melee.controller import ACTION_SPEC
+from selfplay_melee.observation import OBS_WIDTH
 from tests.runner.links import crossed
 
 HEADS = ActionHeads(binary=ACTION_SPEC.binary, sizes=ACTION_SPEC.sizes)

@@ -87,7 +87,7 @@ def test_what_is_forbidden_is_found_in_its_line(source, what):
         "torch.compile(f)",
         "import torch\ntorch.compile(f)",
         "def compile(x):\n    return x\ncompile(1)",
-        "from envs.compile import compile\ncompile()",
+        "from selfplay.compilation.compile import compile\ncompile()",
         "np.load(path, allow_pickle=False)",
         "json.load(f)",
         "import numpy",

@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from envs.compile import numba_config
+from selfplay.compilation.compile import numba_config
 from selfplay.config.ppo import Config
 from tests.run.policies import save
 from tests.scripts import commands

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from envs.dialogue.registry import MATCHING
-from envs.dialogue.states import MatchingRules, MatchingState
-from selfplay.commands.cli import initial_states
+from selfplay.dialogue.cli import initial_states
+from selfplay_dialogue.registry import MATCHING
+from selfplay_dialogue.states import MatchingRules, MatchingState
 from tests.scripts.commands import mistake, run
 
 parquet = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow (the extra dialogue)")

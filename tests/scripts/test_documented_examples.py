@@ -18,14 +18,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from envs.api import ActionSpec
-from envs.melee.mock import MockMelee, neutral_actions
-from envs.melee.observation import OBS_WIDTH
-from envs.rated import RatedGame, ScriptedPlayer
-from envs.registry import GameEntry, make_game
 from scripts.studies.pages import put_between
 from selfplay.commands.export import export
+from selfplay.games.api import ActionSpec
+from selfplay.games.rated import RatedGame, ScriptedPlayer
+from selfplay.games.registry import GameEntry, make_game
 from selfplay.league.ledger import Ledger
+from selfplay_melee.mock import MockMelee, neutral_actions
+from selfplay_melee.observation import OBS_WIDTH
 from tests.league.pools import series
 from tests.ppo.test_solved_games import Higher
 from tests.run.policies import save

@@ -31,11 +31,11 @@ def test_it_writes_a_file_and_says_how_near_it_is(trained, tmp_path):
 
 
 def test_a_game_of_one_s_own_is_named_again(tmp_path):
-    path = saved(tmp_path / "run", "tests.envs.games:Duel")
-    flags = ("--format", "torch", "--out", "policy.pt2", "--check", 50, "--game-type", "tests.envs.games:Duel")
+    path = saved(tmp_path / "run", "tests.games.games:Duel")
+    flags = ("--format", "torch", "--out", "policy.pt2", "--check", 50, "--game-type", "tests.games.games:Duel")
     done = run("export", path, *flags, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert json.loads((tmp_path / "policy.pt2.json").read_text())["game"] == "tests.envs.games:Duel"
+    assert json.loads((tmp_path / "policy.pt2.json").read_text())["game"] == "tests.games.games:Duel"
 
 
 @pytest.mark.parametrize("name", ["onnx", "onnxruntime", "onnxscript"])

@@ -96,7 +96,7 @@ def test_it_starts_without_torch_and_without_games(rated):
         f"import runpy, sys; sys.argv = ['selfplay', 'leaderboard', {str(rated)!r}]\n"
         "try: runpy.run_module('selfplay', run_name='__main__')\n"
         "except SystemExit as end: assert end.code == 0, end.code\n"
-        "heavy = {'torch', 'numba', 'gymnasium', 'tensorboard', 'rich', 'envs.registry'} & set(sys.modules)\n"
+        "heavy = {'torch', 'numba', 'gymnasium', 'tensorboard', 'rich', 'selfplay.games.registry'} & set(sys.modules)\n"
         "assert not heavy, heavy"
     )
     done = run_code(code)

@@ -11,13 +11,13 @@ from selfplay.checkpoint import list_generations
 from selfplay.checkpoint.run_dir import CHECKPOINTS
 from selfplay.commands.cli import play
 from selfplay.commands.cli.play import login_name
-from selfplay.commands.play import home
-from selfplay.commands.play.added_games import games_folder
-from selfplay.commands.play.hosting import keeper, opening_file
 from selfplay.league.ledger import read_records
-from selfplay.report.play_page import page
-from tests.commands.page_games import page_game
-from tests.commands.test_added_games import kept, run  # noqa: F401  (a fixture)
+from selfplay_melee.play import home
+from selfplay_melee.play.added_games import games_folder
+from selfplay_melee.play.hosting import keeper, opening_file
+from selfplay_melee.play_page import page
+from tests.melee.commands.page_games import page_game
+from tests.melee.commands.test_added_games import kept, run  # noqa: F401  (a fixture)
 from tests.run.policies import save_imitation
 from tests.scripts import commands
 from tests.scripts.commands import ROOT
@@ -103,7 +103,7 @@ def test_the_file_that_opens_the_browser_is_the_users_alone_and_goes(tmp_path):
 
 
 def test_the_keys_in_the_document_are_those_of_the_page():
-    script = (ROOT / "selfplay/report/play_page/view/keyboard.js").read_text()
+    script = (ROOT / "envs/selfplay_melee/play_page/view/keyboard.js").read_text()
     codes = re.search(r"KEY_DEFAULTS = \{(.*?)\};", script, re.DOTALL)[1]
     table = next(part for part in (ROOT / "docs/play.md").read_text().split("\n\n") if part.startswith("| | key |"))
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()[2:]]

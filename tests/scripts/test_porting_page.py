@@ -10,7 +10,7 @@ from importlib.util import find_spec
 import pytest
 
 from selfplay import verbs
-from selfplay.cli import dialogue
+from selfplay.dialogue.cli import flags as dialogue
 from tests.dialogue.models import model_folder
 from tests.scripts.commands import ROOT, run_shell
 
@@ -18,7 +18,7 @@ PAGE = (ROOT / "docs" / "porting.md").read_text(encoding="utf-8").partition("## 
 ROW = re.compile(r"^\| (?P<promise>.*?) ?\| `(?P<command>[^`]+)` \| (?P<seen>.+) \|$", re.MULTILINE)
 ROWS = [(row["promise"], row["command"], re.findall(r"`([^`]+)`", row["seen"])) for row in ROW.finditer(PAGE)]
 COMMANDS = [command for _, command, _ in ROWS]
-SHELLS = ("scripts", "selfplay/integrations/verl")
+SHELLS = ("scripts", "selfplay/dialogue/integrations/verl")
 BY_PYTEST = ("python -m pytest", "python -m tests.")
 
 
@@ -67,7 +67,7 @@ def test_what_a_command_names_exists(command):
         if verb == "train":
             dialogue.parse(arguments)
         else:
-            importlib.import_module(f"selfplay.commands.cli.{verb.replace('-', '_')}").parser().parse_args(arguments)
+            importlib.import_module(verbs.verbs()[verb].module).parser().parse_args(arguments)
     else:
         assert program in ("ls", "grep")
 

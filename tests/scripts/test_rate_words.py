@@ -6,10 +6,10 @@ import pytest
 
 pytest.importorskip("transformers", reason="needs the extra: pip install -e '.[dialogue]'")
 
-from selfplay.config.dialogue import DialogueConfig
-from selfplay.report.transcripts import FILE_NAME
+from selfplay.dialogue.report.transcripts import FILE_NAME
+from selfplay.dialogue.settings import DialogueConfig
 from tests.dialogue.models import model_folder
-from tests.report.talks import transcript
+from tests.dialogue.report.talks import transcript
 from tests.scripts.commands import run
 
 

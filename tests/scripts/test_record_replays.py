@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
-from envs.melee.replay import read_replay
-from selfplay.commands import record as recording
-from selfplay.commands.cli import record
+from selfplay_melee.commands import record as recording
+from selfplay_melee.commands.cli import record
+from selfplay_melee.replay import read_replay
 from tests.run.policies import save
 from tests.scripts.commands import mistake, run_process
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from tests.envs.melee.slp_files import file_bytes, synthetic
+from tests.melee.slp_files import file_bytes, synthetic
 from tests.scripts.commands import run
 
 

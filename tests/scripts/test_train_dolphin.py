@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from envs.melee.dolphin.install import is_free
 from selfplay.league.ledger import read_games
-from tests.envs.melee.dolphin.emulators import PORT
+from selfplay_melee.dolphin.install import is_free
+from tests.melee.dolphin.emulators import PORT
 from tests.scripts.commands import ENVIRONMENT, children_of, is_alive, read_until, run, start, wait_for
 from tests.support.fake_dolphin.disc import Disc, Fault
 from tests.support.fake_dolphin.write import write_stand_in

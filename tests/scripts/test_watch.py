@@ -4,16 +4,16 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageSequence
 
-from envs.melee.drawing.film import film_of
-from envs.melee.replay import read_replay
 from selfplay.checkpoint import create_run
-from selfplay.commands.cli import watch
 from selfplay.config.ppo import Config
 from selfplay.evaluation.players import contender
 from selfplay.league.ledger import Ledger
 from selfplay.league.schedule import Matchup
 from selfplay.ppo.rating import play_matchups, settings_of
-from tests.envs.melee.drawing.fights import replay
+from selfplay_melee.commands.cli import watch
+from selfplay_melee.drawing.film import film_of
+from selfplay_melee.replay import read_replay
+from tests.melee.drawing.fights import replay
 from tests.run.policies import save, save_imitation
 from tests.scripts import commands
 from tests.support.cases import first_alone
@@ -35,7 +35,7 @@ def game(tmp_path, monkeypatch):
     (tmp_path / "files").mkdir()
     path = tmp_path / "files" / "Game_1.slp"
     path.write_bytes(b"")
-    monkeypatch.setattr("envs.melee.replay.read_replay", lambda name: replay(600, items=9))
+    monkeypatch.setattr("selfplay_melee.replay.read_replay", lambda name: replay(600, items=9))
     return path
 
 
@@ -93,7 +93,7 @@ def test_the_same_seed_gives_the_same_fight(run, monkeypatch):
 
 
 def test_an_unknown_kind_of_file_is_refused_before_a_game_is_played(run, monkeypatch, capsys):
-    monkeypatch.setattr("selfplay.commands.watch.fixture", lambda *_: pytest.fail("played"))
+    monkeypatch.setattr("selfplay_melee.commands.watch.fixture", lambda *_: pytest.fail("played"))
     assert call(monkeypatch, run.path, "--out", run.path / "a.mp4") == 2
     assert "a.mp4: unknown kind of file '.mp4' (valid: .html, .gif, .slp)" in capsys.readouterr().err
 

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from envs.melee import bots
 from scripts.studies.combat.measure import mirror, quarters
 from scripts.studies.combat.preset import BARS, BEFORE, missed, preset_text
 from selfplay.checkpoint import RunDir
 from selfplay.policy.policy import load_policy
 from selfplay.runner.match import Contender
+from selfplay_melee import bots
 
 MIRROR = {
     "finished": 1.0, "stocks_a_minute": 1.2, "damage_a_minute": 130.0, "kill_percent": 110.0, "hits_an_opening": 2.3,

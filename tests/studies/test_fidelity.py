@@ -5,11 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from envs.melee import actions as a
-from envs.melee.mock import MockMelee, neutral_actions
-from envs.melee.replay import Recording, read_replay, replay_of, seat_of
-from envs.melee.tables import CHARACTERS, load_tables
-from envs.melee.tables.layout import with_arrays
 from scripts.studies.fidelity import coverage
 from scripts.studies.fidelity.figures import of_file
 from scripts.studies.fidelity.measure import WINDOW, measure
@@ -18,6 +13,11 @@ from scripts.studies.fidelity.report import report
 from scripts.studies.fidelity.select import all_in, any_in
 from scripts.studies.fidelity.table import closeness, text
 from scripts.studies.fidelity.windows import LENGTH, play_windows
+from selfplay_melee import actions as a
+from selfplay_melee.mock import MockMelee, neutral_actions
+from selfplay_melee.replay import Recording, read_replay, replay_of, seat_of
+from selfplay_melee.tables import CHARACTERS, load_tables
+from selfplay_melee.tables.layout import with_arrays
 
 REAL = Path(__file__).resolve().parents[3] / "shared" / "replays"
 

@@ -2,10 +2,10 @@ import tomllib
 
 import pytest
 
-from envs.melee.replay import read_replay
 from scripts.studies.bench.replays import write_games
 from scripts.studies.fidelity.folds import fitted_tables, measure_folds, split
 from scripts.studies.fidelity.measure import measure
+from selfplay_melee.replay import read_replay
 
 
 @pytest.fixture(scope="module")

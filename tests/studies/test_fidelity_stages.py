@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from envs.melee.physics.stages import fountain, wind
-from envs.melee.replay import Recording, replay_of, seat_of
-from envs.melee.slp.columns import recorded_heights
-from envs.melee.state import GameState
-from envs.melee.tables import STAGES
 from scripts.studies.fidelity import coverage, stadium
 from scripts.studies.fidelity.stages import stage_state
-from tests.envs.melee.arena import Arena, random_pads
+from selfplay_melee.physics.stages import fountain, wind
+from selfplay_melee.replay import Recording, replay_of, seat_of
+from selfplay_melee.slp.columns import recorded_heights
+from selfplay_melee.state import GameState
+from selfplay_melee.tables import STAGES
+from tests.melee.arena import Arena, random_pads
 
 
 def played(stage, frames, seed=4, still=False):

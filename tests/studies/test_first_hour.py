@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from envs import compilation
-from envs.wasm import build
 from scripts.studies import first_hour
-from selfplay.imitation import scripted
+from selfplay.compilation import progress as compilation
+from selfplay_melee.imitation import scripted
+from selfplay_melee.wasm import build
 
 ROOT = Path(__file__).parents[2]
 RUNS = json.loads(first_hour.DOCUMENT.read_text(encoding="utf-8"))["runs"]

@@ -1,17 +1,17 @@
 import numpy as np
 import pytest
 
-from envs.melee import actions as a
-from envs.melee.replay import Recording, replay_of, seat_of
-from envs.melee.state import PLAYER, GameState, records
-from envs.melee.tables import CHARACTERS, load_tables
-from envs.melee.tables.layout import with_arrays
 from scripts.studies.fidelity.coverage import has_usual_rules, is_playable
 from scripts.studies.fit_character.attributes import attributes, disagreements, number_of
 from scripts.studies.fit_character.lengths import action_lengths, hurt_lengths, intangible_spans, landing_lags
 from scripts.studies.fit_character.samples import Frames, character_frames, line, mode, runs_of
 from selfplay.errors import ConfigError
-from tests.envs.melee.arena import Arena, pad
+from selfplay_melee import actions as a
+from selfplay_melee.replay import Recording, replay_of, seat_of
+from selfplay_melee.state import PLAYER, GameState, records
+from selfplay_melee.tables import CHARACTERS, load_tables
+from selfplay_melee.tables.layout import with_arrays
+from tests.melee.arena import Arena, pad
 
 REST = pad()
 

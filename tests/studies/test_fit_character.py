@@ -3,15 +3,15 @@ import tomllib
 import numpy as np
 import pytest
 
-from envs.errors import TableError
-from envs.melee import actions as a
-from envs.melee.tables import CHARACTERS, load_tables
-from envs.melee.tables.layout import HULL_FRAMES
 from scripts.studies.fit_character import hull
 from scripts.studies.fit_character.bounds import BOUND, NONE, bounds
 from scripts.studies.fit_character.loops import fit_loops
 from scripts.studies.fit_character.published import read_published
 from scripts.studies.fit_character.write import text
+from selfplay.games.errors import TableError
+from selfplay_melee import actions as a
+from selfplay_melee.tables import CHARACTERS, load_tables
+from selfplay_melee.tables.layout import HULL_FRAMES
 from tests.studies.test_fidelity import recorded
 
 FOX = CHARACTERS["fox"]

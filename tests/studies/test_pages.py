@@ -3,12 +3,12 @@ import re
 
 import pytest
 
-from envs.melee import bots
 from scripts.studies.charts import COLOURS
 from scripts.studies.learning import chart, opponents, table
 from scripts.studies.pages import put_between, write_page
 from selfplay.cli.ppo import parse
 from selfplay.errors import ConfigError
+from selfplay_melee import bots
 
 
 def test_only_what_stands_between_the_markers_changes(tmp_path):

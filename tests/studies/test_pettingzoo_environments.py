@@ -2,7 +2,7 @@ import pytest
 
 from scripts.studies.pettingzoo_environments import known, row
 
-STYLES = "tests.envs.test_pettingzoo_styles"
+STYLES = "tests.games.test_pettingzoo_styles"
 
 
 @pytest.mark.parametrize(

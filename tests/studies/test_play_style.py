@@ -4,14 +4,14 @@ import sys
 import numpy as np
 import pytest
 
-from envs.melee import actions as a
-from envs.melee.drawing.openings import RESET
-from envs.melee.state import GameState
 from scripts.studies.bench.replays import write_games
 from scripts.studies.play_style import __main__ as command
 from scripts.studies.play_style.columns import column, people
 from scripts.studies.play_style.openings import openings
 from scripts.studies.play_style.statistics import STYLE, statistics
+from selfplay_melee import actions as a
+from selfplay_melee.drawing.openings import RESET
+from selfplay_melee.state import GameState
 
 
 def opened(victim, percent=None, stocks=None, action=None, frame=None):

@@ -4,8 +4,8 @@ from itertools import combinations
 
 import pytest
 
-from envs.melee import bots
 from scripts.studies import round_robin
+from selfplay_melee import bots
 
 PAGE = "before\n<!-- round robin: begin -->\nold\n<!-- round robin: end -->\nafter\n"
 

@@ -11,10 +11,10 @@ import pytest
 
 REPORT = Path(__file__).parents[2] / "reports" / "dialogue_checks.txt"
 CHECKS = {  # where the checks of each kind stand
-    "game": ("tests/envs/dialogue/",),
-    "tokens": ("tests/policy/language/",),
-    "masks": ("tests/rollout/test_token_columns.py", "tests/dialogue/test_masks.py"),
-    "loading": ("tests/commands/dialogue_files/test_games.py", "tests/commands/dialogue_files/test_rows.py"),
+    "game": ("tests/dialogue/games/",),
+    "tokens": ("tests/dialogue/language/",),
+    "masks": ("tests/dialogue/test_token_columns.py", "tests/dialogue/test_masks.py"),
+    "loading": ("tests/dialogue/files/test_games.py", "tests/dialogue/files/test_rows.py"),
 }
 GAME = "dialogue_game"
 """Name of the property under which a test leaves the game."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from envs.api import ActionSpec, StepBatch
+from selfplay.games.api import ActionSpec, StepBatch
 from tests.support.fake_clock import FakeClock, FakeTimer
 
 __all__ = ["CountingGame", "FakeClock", "FakeTimer"]

@@ -18,24 +18,24 @@ from typing import TYPE_CHECKING, Any, Final
 import torch
 from transformers import AutoModelForCausalLM
 
-from envs.registry import find_dialogue
 from scripts.studies.pages import Figures, measured_here
 from selfplay.checkpoint.run_dir import CHECKPOINTS
-from selfplay.config.dialogue import DialogueConfig, StartConfig
 from selfplay.dialogue.embedded import Recipe, embedded_model
+from selfplay.dialogue.language.conversation import Conversation, Reply, Writer
+from selfplay.dialogue.language.writer import LocalWriter
 from selfplay.dialogue.players import EMBEDDED_REPLY
+from selfplay.dialogue.runner import DialogueOrder, Played, game_specs, play_games
+from selfplay.dialogue.settings import DialogueConfig, StartConfig
+from selfplay.games.registry import find_dialogue
+from selfplay.learner.sampling import Sampling
 from selfplay.machine import usable_cores
-from selfplay.policy.language.conversation import Conversation, Reply, Writer
-from selfplay.policy.language.sampling import Sampling
-from selfplay.policy.language.writer import LocalWriter
-from selfplay.runner.dialogue import DialogueOrder, Played, game_specs, play_games
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from envs.dialogue.contract import DialogueEntry
-    from selfplay.policy.language.model import LanguageModel
+    from selfplay.dialogue.contract import DialogueEntry
+    from selfplay.dialogue.language.model import LanguageModel
 
 GAMES, COMPARED = 256, 64
 GAMES_PER_STATE: Final = DialogueConfig().grpo.games_per_state

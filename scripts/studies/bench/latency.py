@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
-from envs.melee.controller import ACTION_SPEC
-from envs.melee.observation import OBS_WIDTH
 from selfplay.checkpoint import ActionHeads
 from selfplay.config.ppo import NetConfig
 from selfplay.policy.network import KINDS, build_network
 from selfplay.seeding import derive
+from selfplay_melee.controller import ACTION_SPEC
+from selfplay_melee.observation import OBS_WIDTH
 
 if TYPE_CHECKING:
     from selfplay.policy.network import ActorCritic

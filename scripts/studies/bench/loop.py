@@ -12,10 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from envs.registry import make_game
 from scripts.studies.bench.speed import GAMES, ROLLOUT, fixed_config
 from selfplay.checkpoint import LearnerMeta, RunDir, save_learner, save_policy
 from selfplay.errors import SelfPlayError
+from selfplay.games.registry import make_game
 from selfplay.league.records import generation_id
 from selfplay.ppo.batch import iteration_report
 from selfplay.ppo.learner import Learner

@@ -13,8 +13,8 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-from envs.distribution import install_command
 from scripts.studies import ROOT, TRAINER
+from selfplay.distribution import install_command
 from selfplay.errors import ConfigError, SelfPlayError
 
 IMPORTS: Final = "import torch, numba"

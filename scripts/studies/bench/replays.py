@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from envs.melee.examples import examples
-from envs.melee.mock import MockMelee, neutral_actions
-from envs.melee.replay import Recording, Replay, read_replay, seat_of, write_replay
-from envs.melee.state import NUM_SEATS
-from envs.melee.tables import load_tables
+from selfplay_melee.examples import examples
+from selfplay_melee.mock import MockMelee, neutral_actions
+from selfplay_melee.replay import Recording, Replay, read_replay, seat_of, write_replay
+from selfplay_melee.state import NUM_SEATS
+from selfplay_melee.tables import load_tables
 
 
 def write_games(folder: Path, games: int = 4, frames: int = 3600) -> list[Path]:

@@ -18,14 +18,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from envs.melee.controller import decode
-from envs.melee.mock import MockMelee
-from envs.melee.observation import OBS_WIDTH
-from envs.melee.state import CONTROLLER, records
 from scripts.studies.bench.latency import latencies
 from scripts.studies.bench.replays import frames_per_second, imitated_frames_per_second, write_games
 from scripts.studies.pages import Figures, measured_here
 from selfplay.config.ppo import Config
+from selfplay_melee.controller import decode
+from selfplay_melee.mock import MockMelee
+from selfplay_melee.observation import OBS_WIDTH
+from selfplay_melee.state import CONTROLLER, records
 
 if TYPE_CHECKING:
     from selfplay.policy.network import ActorCritic

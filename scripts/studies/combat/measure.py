@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.lib.recfunctions import structured_to_unstructured
 
-from envs.melee.state import NUM_SEATS, STOCKS
 from scripts.studies.play_style.statistics import STYLE, statistics
 from selfplay.evaluation.evaluate import evaluate
-from selfplay.imitation.recording import pairings_of, recorded
 from selfplay.report.metrics import MIRROR, Pace
 from selfplay.runner.match import Contender, Rules
+from selfplay_melee.imitation.recording import pairings_of, recorded
+from selfplay_melee.state import NUM_SEATS, STOCKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from envs.melee.replay import Replay
     from selfplay.checkpoint import RunDir
+    from selfplay_melee.replay import Replay
 
 CAP: Final = 28_800  # frames, eight minutes: that of tournaments
 BLOCK: Final = 25  # games at once; their frames take 15 MB each

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from envs.melee import bots
 from scripts.studies.combat.measure import mirror, scores
 from scripts.studies.pages import measured_here, table
 from selfplay.evaluation.players import home_rules
 from selfplay.policy.policy import load_policy
 from selfplay.runner.match import Contender
+from selfplay_melee import bots
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,7 @@ from scripts.studies.connect_four.search import COLUMNS, I64, ROWS, STRIDE, limi
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from envs.game import Player
+    from selfplay.games.game import Player
 
 
 def bits(board: Sequence[int], seat: int) -> tuple[int, int]:

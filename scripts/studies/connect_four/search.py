@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.compile import compiled, rule
+from selfplay.compilation.compile import compiled, rule
 
 I64 = NDArray[np.int64]
 

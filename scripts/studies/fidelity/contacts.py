@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.compile import compiled, rule
-from envs.melee import actions as a
-from envs.melee.physics.hits.hit import NO_HIT, find_hit
-from envs.melee.state import NUM_SEATS, records
-from envs.melee.tables.layout import GRAB_HIT
 from scripts.studies.fidelity import coverage
 from scripts.studies.fidelity.pose import before_hits, empty_pose
 from scripts.studies.fidelity.reconstruct import replay_arrays
+from selfplay.compilation.compile import compiled, rule
+from selfplay_melee import actions as a
+from selfplay_melee.physics.hits.hit import NO_HIT, find_hit
+from selfplay_melee.state import NUM_SEATS, records
+from selfplay_melee.tables.layout import GRAB_HIT
 
 if TYPE_CHECKING:
-    from envs.melee.replay import Replay
-    from envs.melee.tables import Tables
+    from selfplay_melee.replay import Replay
+    from selfplay_melee.tables import Tables
 
 STATES: Final = ("standing", "crouching", "lying", "in the air", "shielding", "other")
 _ATTACK, _GRAB = 1, 2

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.melee import actions as a
-from envs.melee.tables import CHARACTERS, STAGES, Tables, load_tables
-from envs.melee.tables.layout import THROW_HIT
 from scripts.studies.fidelity.stadium import transformed
+from selfplay_melee import actions as a
+from selfplay_melee.tables import CHARACTERS, STAGES, Tables, load_tables
+from selfplay_melee.tables.layout import THROW_HIT
 
 if TYPE_CHECKING:
-    from envs.melee.replay import Replay
+    from selfplay_melee.replay import Replay
 
 RULES, ROWS, NOTHING = True, False, None  # claimed always; where the tables have a row; never
 
@@ -262,7 +262,7 @@ def near_items(replay: Replay, kinds: list[int] | None = None) -> NDArray[np.boo
 
 
 def action_name(action: int) -> str:
-    """Name of an action as in ``envs.melee.actions``, or its number."""
+    """Name of an action as in ``selfplay_melee.actions``, or its number."""
     names = {value: name for name, value in vars(a).items() if type(value) is int and name not in _NOT_ACTIONS}
     return names.get(action, str(action)).lower()
 

@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from envs.melee import tables as table_files
-from envs.melee.tables import Tables, load_tables
 from scripts.studies.fidelity.measure import Measured, measure
 from scripts.studies.fidelity.reconstruct import read_scored
+from selfplay_melee import tables as table_files
+from selfplay_melee.tables import Tables, load_tables
 
 if TYPE_CHECKING:
-    from envs.melee.replay import Replay
+    from selfplay_melee.replay import Replay
 
 Fit = Callable[[Sequence[Path], Path], None]
 TABLES = Path(table_files.__file__).resolve().parent

@@ -5,26 +5,27 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from envs.compile import compiled, rule
-from envs.melee import actions as a
-from envs.melee.controller import BUTTON_A, BUTTON_B, BUTTON_Z
-from envs.melee.physics.actions import ledge
-from envs.melee.physics.actions.air import AIR_DODGE_LANDING
-from envs.melee.physics.actions.crouch import DROP_FRAMES, flicked_through
-from envs.melee.physics.actions.death import RESPAWN_INTANGIBLE
-from envs.melee.physics.actions.down import LONGEST_LIE, is_down
-from envs.melee.physics.actions.ground import DASH_GRAB, DASH_LATE, GUARD_LOCK_FRAMES
-from envs.melee.physics.actions.hurt import buffer_jump
-from envs.melee.physics.actions.landing import LANDING_FRAMES, attack_lag, set_lag
-from envs.melee.physics.actions.run import RUN_LOCK
-from envs.melee.physics.actions.shield import is_shielding, tilt_shield
-from envs.melee.physics.actions.special import begin_move, follow_move, note_press, store_shot
-from envs.melee.physics.actions.special_motion import is_special, note_lean, special_row
-from envs.melee.physics.change import FIRST_RATE, forget_moves, lean, lock_hull, rest_hull
-from envs.melee.physics.frame import tick
-from envs.melee.physics.hits.damage import RECOIL_FRICTION, is_hurt, spend_flick, spend_side_flick
-from envs.melee.physics.hits.stale import same_use
-from envs.melee.physics.inputs import (
+from scripts.studies.fidelity.follow_hits import is_throw, note_hits, note_holds
+from selfplay.compilation.compile import compiled, rule
+from selfplay_melee import actions as a
+from selfplay_melee.controller import BUTTON_A, BUTTON_B, BUTTON_Z
+from selfplay_melee.physics.actions import ledge
+from selfplay_melee.physics.actions.air import AIR_DODGE_LANDING
+from selfplay_melee.physics.actions.crouch import DROP_FRAMES, flicked_through
+from selfplay_melee.physics.actions.death import RESPAWN_INTANGIBLE
+from selfplay_melee.physics.actions.down import LONGEST_LIE, is_down
+from selfplay_melee.physics.actions.ground import DASH_GRAB, DASH_LATE, GUARD_LOCK_FRAMES
+from selfplay_melee.physics.actions.hurt import buffer_jump
+from selfplay_melee.physics.actions.landing import LANDING_FRAMES, attack_lag, set_lag
+from selfplay_melee.physics.actions.run import RUN_LOCK
+from selfplay_melee.physics.actions.shield import is_shielding, tilt_shield
+from selfplay_melee.physics.actions.special import begin_move, follow_move, note_press, store_shot
+from selfplay_melee.physics.actions.special_motion import is_special, note_lean, special_row
+from selfplay_melee.physics.change import FIRST_RATE, forget_moves, lean, lock_hull, rest_hull
+from selfplay_melee.physics.frame import tick
+from selfplay_melee.physics.hits.damage import RECOIL_FRICTION, is_hurt, spend_flick, spend_side_flick
+from selfplay_melee.physics.hits.stale import same_use
+from selfplay_melee.physics.inputs import (
     DASH_AGE,
     DASH_STICK,
     RUN_JUMP_STICK,
@@ -35,16 +36,15 @@ from envs.melee.physics.inputs import (
     shield_held,
     shield_jump_asked,
 )
-from envs.melee.physics.memory import NEVER
-from envs.melee.physics.motion import sign, toward
-from envs.melee.physics.stages.platforms import platforms_at
-from envs.melee.physics.stages.stage import surface_height, surface_left, surface_right
-from envs.melee.tables.layout import FLIGHT
-from scripts.studies.fidelity.follow_hits import is_throw, note_hits, note_holds
+from selfplay_melee.physics.memory import NEVER
+from selfplay_melee.physics.motion import sign, toward
+from selfplay_melee.physics.stages.platforms import platforms_at
+from selfplay_melee.physics.stages.stage import surface_height, surface_left, surface_right
+from selfplay_melee.tables.layout import FLIGHT
 
 if TYPE_CHECKING:
-    from envs.melee.tables import Tables
     from scripts.studies.fidelity.reconstruct import ReplayArrays
+    from selfplay_melee.tables import Tables
 
 NEAR_FLOOR = 0.5  # units beyond an edge at which feet may still be on the surface
 SAME_SPEED = 1e-4  # a replay has single precision

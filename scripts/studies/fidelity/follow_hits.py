@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 
-from envs.compile import rule
-from envs.melee import actions as a
-from envs.melee.physics.actions import grab
-from envs.melee.physics.actions.shield import SHIELD_DAMAGE, SHIELD_DRAIN, STUN_LENGTH, is_shielding
-from envs.melee.physics.hits.damage import is_hurt, start_hurt
-from envs.melee.physics.hits.hit import recoil
-from envs.melee.physics.hits.holds import note_hold
-from envs.melee.physics.hits.knockback import LAUNCH_SPEED, shield_give, shield_stun
-from envs.melee.physics.hits.stale import NO_MOVE, SPECIAL_MOVE, move_of, remember_move
-from envs.melee.physics.inputs import TRIGGER_DEAD_ZONE
-from envs.melee.physics.motion import sign
+from selfplay.compilation.compile import rule
+from selfplay_melee import actions as a
+from selfplay_melee.physics.actions import grab
+from selfplay_melee.physics.actions.shield import SHIELD_DAMAGE, SHIELD_DRAIN, STUN_LENGTH, is_shielding
+from selfplay_melee.physics.hits.damage import is_hurt, start_hurt
+from selfplay_melee.physics.hits.hit import recoil
+from selfplay_melee.physics.hits.holds import note_hold
+from selfplay_melee.physics.hits.knockback import LAUNCH_SPEED, shield_give, shield_stun
+from selfplay_melee.physics.hits.stale import NO_MOVE, SPECIAL_MOVE, move_of, remember_move
+from selfplay_melee.physics.inputs import TRIGGER_DEAD_ZONE
+from selfplay_melee.physics.motion import sign
 
 OFFSCREEN_DAMAGE = 1.0  # percent that a player beyond the camera takes every second
 SLACK = 1e-3  # percent; a replay has single precision

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.melee.actions import FIRST_SPECIAL
-from envs.melee.tables import CHARACTERS
 from scripts.studies.fidelity import contacts, coverage, hits, landings
 from scripts.studies.fidelity.figures import HEADLINE, file_weights
 from scripts.studies.fidelity.windows import CHECKS
+from selfplay_melee.actions import FIRST_SPECIAL
+from selfplay_melee.tables import CHARACTERS
 
 if TYPE_CHECKING:
     from scripts.studies.fidelity.measure import Measured

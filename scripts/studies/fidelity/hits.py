@@ -14,21 +14,21 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.compile import compiled, rule
-from envs.melee import actions as a
-from envs.melee.physics.hits.damage import MIDDLE_PART, start_throw
-from envs.melee.physics.hits.hit import NO_HIT, apply_hit, damage_of, find_hit, hurt, note_damage, victim_hitlag
-from envs.melee.physics.hits.knockback import DECAY, LAUNCH_SPEED
-from envs.melee.state import NUM_SEATS, as_records
-from envs.melee.tables.layout import ATTACK_HIT, LASER_HIT, THROW_HIT
 from scripts.studies.fidelity import coverage
 from scripts.studies.fidelity.contacts import fresh_hitlag
 from scripts.studies.fidelity.pose import before_hits, empty_pose
 from scripts.studies.fidelity.reconstruct import replay_arrays
+from selfplay.compilation.compile import compiled, rule
+from selfplay_melee import actions as a
+from selfplay_melee.physics.hits.damage import MIDDLE_PART, start_throw
+from selfplay_melee.physics.hits.hit import NO_HIT, apply_hit, damage_of, find_hit, hurt, note_damage, victim_hitlag
+from selfplay_melee.physics.hits.knockback import DECAY, LAUNCH_SPEED
+from selfplay_melee.state import NUM_SEATS, as_records
+from selfplay_melee.tables.layout import ATTACK_HIT, LASER_HIT, THROW_HIT
 
 if TYPE_CHECKING:
-    from envs.melee.replay import Replay
-    from envs.melee.tables import Tables
+    from selfplay_melee.replay import Replay
+    from selfplay_melee.tables import Tables
 
 OFFSCREEN_DAMAGE: Final = 1.0  # percent that a player beyond the camera takes at a time
 FLIGHT: Final = 120  # frames for which a projectile flies at most

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.melee import actions as a
 from scripts.studies.fidelity.coverage import NAMES, mechanic_table
 from scripts.studies.fidelity.windows import LENGTH, Windows
+from selfplay_melee import actions as a
 
 if TYPE_CHECKING:
-    from envs.melee.replay import Replay
-    from envs.melee.tables import Tables
+    from selfplay_melee.replay import Replay
+    from selfplay_melee.tables import Tables
 
 SURFACES: Final = ("floor", "platform", "moving platform")
 LANDING: Final = np.dtype(

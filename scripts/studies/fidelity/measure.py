@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.melee.tables import CHARACTERS, Tables, load_tables
 from scripts.studies.fidelity import coverage
 from scripts.studies.fidelity.contacts import CONTACT, contacts
 from scripts.studies.fidelity.hits import HIT, clean_hits
@@ -18,9 +17,10 @@ from scripts.studies.fidelity.landings import LANDING, landings
 from scripts.studies.fidelity.reconstruct import reconstruct_memory
 from scripts.studies.fidelity.select import LEAST_MOVE, all_in, any_in, farthest, is_moving
 from scripts.studies.fidelity.windows import CHECKS, LENGTH, Windows, play_windows
+from selfplay_melee.tables import CHARACTERS, Tables, load_tables
 
 if TYPE_CHECKING:
-    from envs.melee.replay import Replay
+    from selfplay_melee.replay import Replay
 
 JUDGED: Final = (3, 8)  # versions from here on record everything that the score compares
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.compile import compiled
-from envs.melee.physics.frame import advance_frame, update_invulnerable
-from envs.melee.physics.memory import MEMORY
-from envs.melee.state import GAME, NUM_SEATS, PLAYER, records
+from selfplay.compilation.compile import compiled
+from selfplay_melee.physics.frame import advance_frame, update_invulnerable
+from selfplay_melee.physics.memory import MEMORY
+from selfplay_melee.state import GAME, NUM_SEATS, PLAYER, records
 
 if TYPE_CHECKING:
-    from envs.melee.tables import Tables
     from scripts.studies.fidelity.reconstruct import ReplayArrays
+    from selfplay_melee.tables import Tables
 
 ALWAYS = 10.0  # frames of intangibility, which no hit of the next frame passes
 

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.melee.actions import NUM_ACTIONS, name_common
-from envs.melee.physics.inputs import DEAD_ZONE, RIM
-from envs.melee.physics.memory import MEMORY
-from envs.melee.replay import read_replay
-from envs.melee.state import NUM_SEATS, as_records, records
-from envs.melee.tables import Tables, load_tables
 from scripts.studies.fidelity.follow import follow
 from scripts.studies.fidelity.shots import place_shots
 from scripts.studies.fidelity.stages import stage_state
+from selfplay_melee.actions import NUM_ACTIONS, name_common
+from selfplay_melee.physics.inputs import DEAD_ZONE, RIM
+from selfplay_melee.physics.memory import MEMORY
+from selfplay_melee.replay import read_replay
+from selfplay_melee.state import NUM_SEATS, as_records, records
+from selfplay_melee.tables import Tables, load_tables
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from envs.melee.replay import Replay
+    from selfplay_melee.replay import Replay
 
 RAW_STICKS = {"main_x": "raw_x", "main_y": "raw_y"}
 CARDINALS_FROM = (3, 18, 0)  # the version of the recording

@@ -7,8 +7,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.melee import actions as a
 from scripts.studies.fidelity.windows import LENGTH
+from selfplay_melee import actions as a
 
 LEAST_MOVE: Final = 0.5  # units that a movement window moves at least
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from envs.melee.physics.memory import MAX_LASERS
-from envs.melee.tables.layout import LASER_HIT
+from selfplay_melee.physics.memory import MAX_LASERS
+from selfplay_melee.tables.layout import LASER_HIT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from envs.melee.replay import Replay
-    from envs.melee.tables.layout import Tables
+    from selfplay_melee.replay import Replay
+    from selfplay_melee.tables.layout import Tables
 
 
 def place_shots(replay: Replay, memory: NDArray[np.void], tables: Tables) -> None:

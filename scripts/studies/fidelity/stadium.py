@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.melee import actions as a
-from envs.melee.tables import STAGES
+from selfplay_melee import actions as a
+from selfplay_melee.tables import STAGES
 
 if TYPE_CHECKING:
-    from envs.melee.replay import Replay
+    from selfplay_melee.replay import Replay
 
 # Pokémon Stadium before it changes: the numbers of floor and platforms in a file. Events 1 to 3 announce a change, at 4
 # floors begin to move, 0 is its end; between two shapes there is always the normal one.

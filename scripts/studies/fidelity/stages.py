@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.melee import actions as a
-from envs.melee.physics.stages import fountain, wind
-from envs.melee.state import as_records
-from envs.melee.tables import STAGES
+from selfplay_melee import actions as a
+from selfplay_melee.physics.stages import fountain, wind
+from selfplay_melee.state import as_records
+from selfplay_melee.tables import STAGES
 
 if TYPE_CHECKING:
-    from envs.melee.replay import Replay
+    from selfplay_melee.replay import Replay
 
 FOREVER: Final = 1 << 30  # frames
 SAME: Final = 1.5e-3  # units: positions have single precision

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from envs.melee.tables import CHARACTERS, STAGES
 from scripts.studies.fidelity import coverage
 from scripts.studies.fidelity.figures import HEADLINE, Figure
 from scripts.studies.fidelity.windows import CHECKS, LENGTH
 from scripts.studies.pages import table
+from selfplay_melee.tables import CHARACTERS, STAGES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.compile import compiled
-from envs.melee import actions as a
-from envs.melee.physics.frame import advance_frame
-from envs.melee.physics.memory import MEMORY
-from envs.melee.state import GAME, NUM_SEATS, PLAYER, records
-from envs.melee.tables import Tables, load_tables
 from scripts.studies.fidelity.reconstruct import replay_arrays
+from selfplay.compilation.compile import compiled
+from selfplay_melee import actions as a
+from selfplay_melee.physics.frame import advance_frame
+from selfplay_melee.physics.memory import MEMORY
+from selfplay_melee.state import GAME, NUM_SEATS, PLAYER, records
+from selfplay_melee.tables import Tables, load_tables
 
 if TYPE_CHECKING:
-    from envs.melee.replay import Replay
+    from selfplay_melee.replay import Replay
 
 LENGTH: Final = 30  # frames of a window
 NEAR: Final = 0.1  # units, within which a window still counts as close

@@ -1,6 +1,6 @@
 """Fit what no public table says about a character to real replays.
 
-``fit`` writes one file a character, ``fitted/NAME.toml``, which ``envs.melee.tables`` reads beside
+``fit`` writes one file a character, ``fitted/NAME.toml``, which ``selfplay_melee.tables`` reads beside
 ``characters/NAME.toml``. Each module of ``PARTS`` turns all replays into tables of these files: ``loops`` the
 lengths of falls, ``hull`` the heights of the point that meets floors.
 """
@@ -11,19 +11,19 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import envs.melee.tables
-from envs.melee.tables.fits import FOLDER
+import selfplay_melee.tables
 from scripts.studies.fidelity.coverage import CHARACTER, STAGE, reasons
 from scripts.studies.fidelity.reconstruct import read_scored
 from scripts.studies.fit_character.hull import fit_hulls
 from scripts.studies.fit_character.loops import fit_loops
 from scripts.studies.fit_character.samples import NEEDED
 from scripts.studies.fit_character.write import text
+from selfplay_melee.tables.fits import FOLDER
 
 if TYPE_CHECKING:
-    from envs.melee.replay import Replay
+    from selfplay_melee.replay import Replay
 
-OWN: Final = Path(envs.melee.tables.__file__).parent
+OWN: Final = Path(selfplay_melee.tables.__file__).parent
 PARTS: Final[dict[str, Callable[[Sequence[Replay]], dict[str, dict[str, object]]]]] = {
     "loops": fit_loops,
     "hull": fit_hulls,

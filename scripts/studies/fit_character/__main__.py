@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from envs.melee.tables import CHARACTERS
 from scripts.studies.command_line import Command, chosen, notify
 from scripts.studies.fit_character import OWN, fit
 from selfplay.errors import ConfigError
+from selfplay_melee.tables import CHARACTERS
 
 if TYPE_CHECKING:
     import argparse

@@ -7,11 +7,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.melee import actions as a
-from envs.melee.controller import BUTTON_X, BUTTON_Y
-from envs.melee.physics.inputs import SHORT_HOP_STICK
-from envs.melee.tables import load_tables
 from scripts.studies.fit_character.samples import EXACT, Frames, Measured, Runs, line, mode, steady
+from selfplay_melee import actions as a
+from selfplay_melee.controller import BUTTON_X, BUTTON_Y
+from selfplay_melee.physics.inputs import SHORT_HOP_STICK
+from selfplay_melee.tables import load_tables
 
 PLACE: Final = 0.02  # units within which two places are the same
 FREE: Final = (*range(a.JUMP_F, a.JUMP_B + 1), *range(a.FALL, a.FALL_AERIAL_B + 1), *range(a.NAIR, a.DAIR + 1))

@@ -9,10 +9,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from envs.melee.dolphin.roster import CHARACTERS as ALL
-from envs.melee.replay import read_replay
-from envs.melee.tables import CHARACTERS, load_tables
-from envs.melee.tables.layout import ATTRIBUTES
 from scripts.studies.command_line import Command, notify
 from scripts.studies.fidelity.coverage import action_name
 from scripts.studies.fit_character.air_attributes import air_attributes
@@ -20,6 +16,10 @@ from scripts.studies.fit_character.ground_attributes import ground_attributes
 from scripts.studies.fit_character.lengths import action_lengths, hurt_lengths, intangible_spans, landing_lags
 from scripts.studies.fit_character.samples import Frames, Measured, Runs, character_frames, runs_of
 from selfplay.errors import ConfigError
+from selfplay_melee.dolphin.roster import CHARACTERS as ALL
+from selfplay_melee.replay import read_replay
+from selfplay_melee.tables import CHARACTERS, load_tables
+from selfplay_melee.tables.layout import ATTRIBUTES
 
 if TYPE_CHECKING:
     import argparse

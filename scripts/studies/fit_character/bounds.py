@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.compile import compiled, rule
-from envs.melee import actions as a
-from envs.melee.physics.frame import advance_frame
-from envs.melee.physics.memory import MEMORY
-from envs.melee.physics.movement import falls_through, is_climbing, is_placed
-from envs.melee.physics.stages.stage import surface_height, surface_left, surface_right
-from envs.melee.state import GAME, NUM_SEATS, PLAYER, as_records, records
-from envs.melee.tables import load_tables
-from envs.melee.tables.layout import HULL_FRAMES, MAX_SURFACES, with_arrays
 from scripts.studies.fidelity.reconstruct import reconstruct_memory, replay_arrays
+from selfplay.compilation.compile import compiled, rule
+from selfplay_melee import actions as a
+from selfplay_melee.physics.frame import advance_frame
+from selfplay_melee.physics.memory import MEMORY
+from selfplay_melee.physics.movement import falls_through, is_climbing, is_placed
+from selfplay_melee.physics.stages.stage import surface_height, surface_left, surface_right
+from selfplay_melee.state import GAME, NUM_SEATS, PLAYER, as_records, records
+from selfplay_melee.tables import load_tables
+from selfplay_melee.tables.layout import HULL_FRAMES, MAX_SURFACES, with_arrays
 
 if TYPE_CHECKING:
-    from envs.melee.replay import Replay
+    from selfplay_melee.replay import Replay
 
 NONE: Final = -1  # action of a hull that is locked at the feet
 DEEPEST: Final = 16.0  # units; a larger bound is an error of the search

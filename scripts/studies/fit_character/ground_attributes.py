@@ -6,9 +6,6 @@ from typing import Final
 
 import numpy as np
 
-from envs.melee import actions as a
-from envs.melee.physics.actions.ground import DASH_TURN_FLIP, WALK_GAIN
-from envs.melee.physics.actions.run import RUN_GAIN
 from scripts.studies.fit_character.samples import (
     EXACT,
     Bools,
@@ -19,6 +16,9 @@ from scripts.studies.fit_character.samples import (
     mode,
     steady,
 )
+from selfplay_melee import actions as a
+from selfplay_melee.physics.actions.ground import DASH_TURN_FLIP, WALK_GAIN
+from selfplay_melee.physics.actions.run import RUN_GAIN
 
 FAST: Final = 0.3  # units a frame, from which the top speed of a walk can be worked out
 CLEAR: Final = 0.05  # share of the top speed that must be missing for a step towards it to tell its size

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.melee import actions as a
-from envs.melee.tables import CHARACTERS
-from envs.melee.tables.fits import DEFAULT_HULL
-from envs.melee.tables.layout import HULL_FRAMES
 from scripts.studies.fidelity.coverage import action_name
 from scripts.studies.fit_character.bounds import NONE, bounds
 from scripts.studies.fit_character.published import read_published
+from selfplay_melee import actions as a
+from selfplay_melee.tables import CHARACTERS
+from selfplay_melee.tables.fits import DEFAULT_HULL
+from selfplay_melee.tables.layout import HULL_FRAMES
 
 if TYPE_CHECKING:
-    from envs.melee.replay import Replay
+    from selfplay_melee.replay import Replay
 
 STEP: Final = 0.05  # units between the heights that are tried
 HIGHEST: Final = 16.0

@@ -6,9 +6,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from envs.melee import actions as a
-from envs.melee.physics.actions.ledge import INTANGIBLE_FRAMES
 from scripts.studies.fit_character.samples import Bools, Frames, Measured, Runs, mode
+from selfplay_melee import actions as a
+from selfplay_melee.physics.actions.ledge import INTANGIBLE_FRAMES
 
 ENDS: Final = {
     a.SQUAT: (a.SQUAT_WAIT,),

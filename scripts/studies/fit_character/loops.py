@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from envs.melee import actions as a
-from envs.melee.state import NUM_SEATS
-from envs.melee.tables import CHARACTERS
 from scripts.studies.fidelity.coverage import action_name
+from selfplay_melee import actions as a
+from selfplay_melee.state import NUM_SEATS
+from selfplay_melee.tables import CHARACTERS
 
 if TYPE_CHECKING:
-    from envs.melee.replay import Replay
+    from selfplay_melee.replay import Replay
 
 ALIKE: Final = (a.FALL, a.FALL_AERIAL, a.FALL_SPECIAL)  # as long as each other, for every character
 OTHERS: Final = (a.DAMAGE_FALL,)

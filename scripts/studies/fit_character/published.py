@@ -1,4 +1,4 @@
-"""Heights of hulls that other projects publish: ``envs/melee/tables/hulls/NAME.toml``."""
+"""Heights of hulls that other projects publish: ``envs/selfplay_melee/tables/hulls/NAME.toml``."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-import envs.melee.tables
-from envs.melee.tables.layout import HULL_FRAMES
-from envs.melee.tables.row import action_id, open_table
+import selfplay_melee.tables
+from selfplay_melee.tables.layout import HULL_FRAMES
+from selfplay_melee.tables.row import action_id, open_table
 
-FOLDER: Final = Path(envs.melee.tables.__file__).parent / "hulls"
+FOLDER: Final = Path(selfplay_melee.tables.__file__).parent / "hulls"
 
 
 def read_published(folder: Path = FOLDER) -> dict[str, dict[int, NDArray[np.float64]]]:

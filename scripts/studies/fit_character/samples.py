@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.melee.physics.inputs import DEAD_ZONE, GATE, RIM, ROUNDING
-from envs.melee.state import NUM_SEATS, PLAYER
 from scripts.studies.fidelity.coverage import has_usual_rules
+from selfplay_melee.physics.inputs import DEAD_ZONE, GATE, RIM, ROUNDING
+from selfplay_melee.state import NUM_SEATS, PLAYER
 
 if TYPE_CHECKING:
-    from envs.melee.replay import Replay
+    from selfplay_melee.replay import Replay
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]

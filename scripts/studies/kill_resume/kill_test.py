@@ -20,7 +20,7 @@ from scripts.studies.kill_resume.trainer_process import KillTime, TrainerProcess
 from selfplay.checkpoint import RunDir
 from selfplay.checkpoint.learner_state import has_state
 from selfplay.cli.ppo import parse
-from selfplay.config.dialogue import DialogueConfig
+from selfplay.dialogue.settings import DialogueConfig
 from selfplay.ppo.rating import config_of
 from selfplay.report.leaderboard_page.records import RunRecords
 

@@ -7,19 +7,19 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from envs.errors import ReplayError
-from envs.melee import bots
 from scripts.studies import ROOT
 from scripts.studies.command_line import Command, tell_error
 from scripts.studies.pages import measured_here, put_between, write_json
 from scripts.studies.pages import table as markdown
 from scripts.studies.play_style.columns import column, people
 from scripts.studies.play_style.statistics import statistics
-from selfplay.commands.behaviour import mock_games
 from selfplay.errors import ConfigError
 from selfplay.evaluation.players import contender
-from selfplay.replays.folder import replay_files
+from selfplay.games.errors import ReplayError
 from selfplay.runner.match import Contender, Rules
+from selfplay_melee import bots
+from selfplay_melee.commands.behaviour import mock_games
+from selfplay_melee.replays.folder import replay_files
 
 if TYPE_CHECKING:
     import argparse

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.melee.replay import read_replay
 from scripts.studies.play_style.statistics import FIGURES, SHARES, statistics
-from selfplay.commands.behaviour import rate, resampled, totals
+from selfplay_melee.commands.behaviour import rate, resampled, totals
+from selfplay_melee.replay import read_replay
 
 if TYPE_CHECKING:
     from pathlib import Path

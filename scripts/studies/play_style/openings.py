@@ -1,4 +1,4 @@
-"""Openings in the frames of a game; what they are says ``envs.melee.drawing.openings``."""
+"""Openings in the frames of a game; what they are says ``selfplay_melee.drawing.openings``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.melee.drawing.openings import GRABBED, HURT, IN_CONTROL, RESET, Spans
+from selfplay_melee.drawing.openings import GRABBED, HURT, IN_CONTROL, RESET, Spans
 
 OPENING: Final = np.dtype(
     [

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.melee import actions as a
-from envs.melee.behaviour import behaviour
-from envs.melee.state import NUM_SEATS
 from scripts.studies.play_style.openings import among, changes, kill_percents, openings
+from selfplay_melee import actions as a
+from selfplay_melee.behaviour import behaviour
+from selfplay_melee.state import NUM_SEATS
 
 if TYPE_CHECKING:
-    from envs.melee.slp.start import End
-    from envs.melee.state import GameState
+    from selfplay_melee.slp.start import End
+    from selfplay_melee.state import GameState
 
 RECENT: Final = 8  # frames before a landing in which a jump and an air dodge make it a wavedash
 _AIR: Final = ((a.JUMP_SQUAT, a.FALL_AERIAL_B), (a.AIR_DODGE, a.AIR_DODGE))  # what a wavedash may land from

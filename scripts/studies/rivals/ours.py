@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from envs.distribution import version
 from scripts.studies.bench.loop import with_tree
 from scripts.studies.rivals.programs.job import Laps
+from selfplay.distribution import version
 
 
 def main() -> None:

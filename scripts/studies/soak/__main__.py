@@ -12,10 +12,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from envs.distribution import install_command
 from scripts.studies import ROOT
 from scripts.studies.command_line import Command, exit_on_signals, tell_error
 from scripts.studies.pages import put_between, this_command, write_json
+from selfplay.distribution import install_command
 from selfplay.errors import ConfigError
 from selfplay.runner.chaos import check_plan
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from envs.errors import LONGEST_LINE
 from selfplay.__main__ import main
+from selfplay.games.errors import LONGEST_LINE
 
 if TYPE_CHECKING:
     from types import FrameType

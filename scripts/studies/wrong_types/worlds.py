@@ -102,7 +102,7 @@ def _ended(folder: Path) -> None:
 
 
 def _played(folder: Path) -> None:
-    from tests.commands.page_games import page_game
+    from tests.melee.commands.page_games import page_game
 
     (folder / "game.json").write_text(json.dumps(page_game()), "utf-8")
 

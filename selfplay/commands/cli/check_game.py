@@ -36,8 +36,8 @@ def _seconds(text: str) -> float:
 def main(options: argparse.Namespace) -> int:
     """Print what was found; 1 where the game is broken."""
     limit = TimeLimit(options.seconds, lambda text: print(f"{text} ...", file=sys.stderr, flush=True))
-    from envs.registry import find_game
     from selfplay.config.programs import check_game
+    from selfplay.games.registry import find_game
 
     check_game(options.game)
     entry = find_game(options.game)

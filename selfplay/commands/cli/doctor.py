@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from envs.melee.dolphin.install import FIRST_PORT, LAST_PORT, SLIPPI_PORT
 from selfplay import console
 from selfplay.commands.doctor import software
 from selfplay.commands.doctor.finding import Check, PlannedRun
+from selfplay_melee.dolphin.install import FIRST_PORT, LAST_PORT, SLIPPI_PORT
 
 
 def parser() -> argparse.ArgumentParser:
@@ -61,7 +61,8 @@ def plan_of(options: argparse.Namespace) -> PlannedRun:
 
 def examine(plan: PlannedRun) -> Iterator[Check]:
     """The findings, each as soon as it is made; hashing a disc takes seconds, loading torch too."""
-    from selfplay.commands.doctor import emulator, resources
+    from selfplay.commands.doctor import resources
+    from selfplay_melee.commands import doctor as emulator
 
     yield software.system()
     yield software.python()

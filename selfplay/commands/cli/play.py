@@ -14,17 +14,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from envs.errors import GameError
-from envs.files import printable
 from selfplay.cli.parser import Parser, add_own_code, add_seed
 from selfplay.commands.cli import command
 from selfplay.errors import ConfigError, CorruptError, LeagueError, SelfPlayError
-from selfplay.report.play_page import NAME_LETTERS
+from selfplay.games.errors import GameError
+from selfplay.games.files import printable
 from selfplay.verbs import program, respelled
+from selfplay_melee.play_page import NAME_LETTERS
 
 if TYPE_CHECKING:
-    from selfplay.commands.play.home import Home
-    from selfplay.report.play_page.page import PlayContent
+    from selfplay_melee.play.home import Home
+    from selfplay_melee.play_page.page import PlayContent
 
 _FOR_PAGES: Final = ("generations", "characters", "max_episode_frames", "out", "no_open", "name", "serve", "port")
 _FOR_THE_TERMINAL: Final = ("opponent", "seat", "seed")
@@ -85,11 +85,11 @@ def check(options: argparse.Namespace) -> Home | tuple[Path, str]:
         NotARunError: there is no such run or policy.
         CheckpointError: the policy file is damaged.
     """
-    from envs.registry import find_game
     from selfplay.checkpoint.policies import SHIPPED
-    from selfplay.commands.play.home import check_choices, find_folder, home_of
     from selfplay.evaluation.named_players import MOCK, check_game_type, game_in
-    from selfplay.report.fight.saving import check_writable
+    from selfplay.games.registry import find_game
+    from selfplay_melee.play.home import check_choices, find_folder, home_of
+    from selfplay_melee.show.saving import check_writable
 
     given = _given(options, _FOR_PAGES)
     if options.add and given:
@@ -158,7 +158,7 @@ def _characters(options: argparse.Namespace) -> list[str]:
 def content_of(options: argparse.Namespace, home: Home) -> PlayContent:
     from dataclasses import replace
 
-    from selfplay.commands.play.content import play_content
+    from selfplay_melee.play.content import play_content
 
     content = play_content(home, _characters(options), options.max_episode_frames, served=options.serve)
     return replace(content, person=options.name or login_name())
@@ -166,8 +166,8 @@ def content_of(options: argparse.Namespace, home: Home) -> PlayContent:
 
 def write_page(options: argparse.Namespace, home: Home) -> None:
     """Write the page and open it."""
-    from selfplay.report.fight.saving import save_text
-    from selfplay.report.play_page.page import play_page
+    from selfplay_melee.play_page.page import play_page
+    from selfplay_melee.show.saving import save_text
 
     page = play_page(content_of(options, home))
     path = page_path(options, home)
@@ -181,9 +181,9 @@ def serve(options: argparse.Namespace, home: Home) -> None:
     """Host the page until Ctrl-C."""
     from contextlib import ExitStack
 
-    from selfplay.commands.play.added_games import games_folder
-    from selfplay.commands.play.hosting import host, opening_file
-    from selfplay.commands.play.server import PORT
+    from selfplay_melee.play.added_games import games_folder
+    from selfplay_melee.play.hosting import host, opening_file
+    from selfplay_melee.play.server import PORT
 
     content, folder = content_of(options, home), games_folder(home.run)
     port = PORT if options.port is None else options.port
@@ -202,7 +202,7 @@ def terminal(options: argparse.Namespace, folder: Path, game: str) -> None:
     import secrets
 
     from selfplay.checkpoint import RunDir, is_policy
-    from selfplay.commands.play.terminal import play_in_terminal
+    from selfplay.commands.play_terminal import play_in_terminal
     from selfplay.evaluation.players import contender
 
     run = None if is_policy(folder) else RunDir(folder)
@@ -213,12 +213,12 @@ def terminal(options: argparse.Namespace, folder: Path, game: str) -> None:
 
 def add(options: argparse.Namespace, home: Home) -> int:
     """Keep games that pages saved; the number of those that were refused."""
-    from envs.files import MAX_TEXT_BYTES
     from selfplay.files import read_file
+    from selfplay.games.files import MAX_TEXT_BYTES
 
     documents = {path: read_file(path, MAX_TEXT_BYTES, ConfigError, follow=True) for path in options.add}
-    from selfplay.commands.play.added_games import add_game
-    from selfplay.commands.play.games import PlayedGame
+    from selfplay_melee.play.added_games import add_game
+    from selfplay_melee.play.games import PlayedGame
 
     for path, document in documents.items():
         try:

@@ -29,12 +29,12 @@ def parser() -> argparse.ArgumentParser:
 
 @command(parser)
 def main(options: argparse.Namespace) -> None:
-    from envs.registry import DIALOGUE
     from selfplay.checkpoint import RunDir, list_generations
     from selfplay.checkpoint.run_dir import named_run
     from selfplay.cli.game_type import game_of_run
     from selfplay.evaluation.named_players import check_game_type
-    from selfplay.report.fight.saving import check_writable
+    from selfplay.games.registry import DIALOGUE
+    from selfplay_melee.show.saving import check_writable
 
     if options.games is not None and not options.calibrate:
         raise ConfigError("--games goes with --calibrate; without it --budget says how many games are played")
@@ -86,7 +86,7 @@ def main(options: argparse.Namespace) -> None:
 
 def _rate_dialogue(folder: RunDir, options: argparse.Namespace) -> None:
     from selfplay.commands.rate import GAMES, save_table
-    from selfplay.commands.rate_dialogue import calibrate_dialogue, rate_dialogue
+    from selfplay.dialogue.commands.rate import calibrate_dialogue, rate_dialogue
     from selfplay.league.anchors import FILE_NAME
     from selfplay.league.leaderboard import build
     from selfplay.league.ledger import read_games

@@ -22,7 +22,7 @@ def _train_games() -> int:
 
 
 def _train_dialogue() -> int:
-    from selfplay.cli.dialogue import parse
+    from selfplay.dialogue.cli.flags import parse
     from selfplay.dialogue.train import train
 
     return train(parse(sys.argv[1:]))

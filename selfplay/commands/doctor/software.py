@@ -7,8 +7,8 @@ import platform
 import re
 from typing import Final
 
-from envs.distribution import install_command, requirements
 from selfplay.commands.doctor.finding import Check, Level, PlannedRun
+from selfplay.distribution import install_command, requirements
 
 UNKNOWN: Final = "this copy is not installed, and which versions it needs is not known"
 _REQUIREMENT: Final = re.compile(r"(?P<name>[\w-]+)(?P<range>(?:,?(?:>=|<)[\d.]+)*)")
@@ -57,12 +57,12 @@ def torch() -> Check:
 
 def rules() -> Check:
     try:
-        from envs.registry import find_game
+        from selfplay.games.registry import find_game
     except ImportError as error:
         return Check("FAIL", "game rules", f"cannot be loaded ({error})", install_command())
     if find_game("mock").starts_at_once():
         return Check("ok", "game rules", "compiled")
-    from envs.compilation import RANGE
+    from selfplay.compilation.progress import RANGE
 
     return Check("ok", "game rules", f"not compiled yet, the first start does it: {RANGE}")
 
@@ -70,7 +70,7 @@ def rules() -> Check:
 def compile_cache() -> Check:
     """Check the cache folder of the compiled rules; without a cache each start compiles for minutes."""
     try:
-        from envs.code_cache import find_cache
+        from selfplay.compilation.code_cache import find_cache
     except ImportError as error:
         return Check("FAIL", "compile cache", f"cannot be loaded ({error})", install_command())
     cache = find_cache()

@@ -3,7 +3,7 @@
 const GAMMA = 0x9e3779b97f4a7c15n;
 const WIDEST = 65536n; // numbers that are kept for one decision
 
-/** Word `number` in the stream of a seed (envs/splitmix.py); BigInts of 64 bits. */
+/** Word `number` in the stream of a seed (selfplay/games/splitmix.py); BigInts of 64 bits. */
 export function word(seed, number) {
   let z = BigInt.asUintN(64, seed + number * GAMMA);
   z = BigInt.asUintN(64, (z ^ (z >> 30n)) * 0xbf58476d1ce4e5b9n);

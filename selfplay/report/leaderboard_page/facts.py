@@ -14,9 +14,9 @@ from selfplay.report.header import text
 from selfplay.report.leaderboard_page.table import percent
 
 if TYPE_CHECKING:
+    from selfplay.dialogue.report.transcripts import Said, Transcript
     from selfplay.league.leaderboard import Leaderboard
     from selfplay.report.leaderboard_page.records import JsonRow, RunRecords
-    from selfplay.report.transcripts import Said, Transcript
 
 Pairs = Sequence[tuple[str, str]]
 

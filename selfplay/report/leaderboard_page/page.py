@@ -14,8 +14,6 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from selfplay.report.fight.page import player
-from selfplay.report.fight.saving import save_text
 from selfplay.report.leaderboard_page.curves import cycles, maps, rating_curve, training
 from selfplay.report.leaderboard_page.facts import (
     about_ratings,
@@ -31,11 +29,13 @@ from selfplay.report.leaderboard_page.facts import (
 from selfplay.report.leaderboard_page.table import rewards, table
 from selfplay.report.standalone_page import read, read_modules, standalone_page
 from selfplay.report.tree import counted
+from selfplay_melee.show.page import player
+from selfplay_melee.show.saving import save_text
 
 if TYPE_CHECKING:
+    from selfplay.dialogue.report.transcripts import Transcript
     from selfplay.league.leaderboard import Leaderboard, LeaderboardAnalysis
     from selfplay.report.leaderboard_page.records import RunRecords
-    from selfplay.report.transcripts import Transcript
 
 _SCRIPTS: Final = ("svg.js", "charts.js", "maps.js", "table.js", "stepper.js", "main.js")
 LONGEST_S: Final = 150.0  # maximum length of a game on the page in seconds; longer games are cut at the start

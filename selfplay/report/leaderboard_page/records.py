@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
 
-from envs.files import parse_json, read_plain
-from selfplay.report.dialogue_health import DialogueHealth
+from selfplay.dialogue.report.health import DialogueHealth
+from selfplay.games.files import parse_json, read_plain
 from selfplay.report.health import WINDOW, Health, HealthFinding
 
 JsonRow = dict[str, Any]

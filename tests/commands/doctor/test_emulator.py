@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from envs.melee.dolphin.disc import DISC_MAGIC, Verdict
-from envs.melee.dolphin.install import DolphinVersion, free_port
-from selfplay.commands.doctor import emulator
-from selfplay.commands.doctor.emulator import FoundDolphin
+from selfplay_melee.commands import doctor as emulator
+from selfplay_melee.commands.doctor import FoundDolphin
+from selfplay_melee.dolphin.disc import DISC_MAGIC, Verdict
+from selfplay_melee.dolphin.install import DolphinVersion, free_port
 from tests.commands.doctor.plans import plan
 
 EXI_AI = DolphinVersion(mainline=False, exi_ai=True, text="3.4.0")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from envs import distribution
+from selfplay import distribution
 from selfplay.commands.doctor import software
 from selfplay.commands.doctor.finding import Check
 from tests.commands.doctor.plans import plan
@@ -113,23 +113,23 @@ def test_torch(monkeypatch):
 
 
 def test_rules(monkeypatch):
-    from envs import registry
+    from selfplay.games import registry
 
     for at_once, said in ((True, "compiled"), (False, "not compiled yet")):
         entry = dataclasses.replace(registry.find_game("mock"), starts_at_once=lambda now=at_once: now)
         monkeypatch.setitem(registry.GAMES, "mock", entry)
         assert software.rules().level == "ok"
         assert software.rules().found.startswith(said)
-    monkeypatch.setitem(sys.modules, "envs.registry", None)
+    monkeypatch.setitem(sys.modules, "selfplay.games.registry", None)
     assert software.rules().level == "FAIL"
 
 
 def test_compile_cache(monkeypatch):
-    from envs import code_cache
+    from selfplay.compilation import code_cache
 
     monkeypatch.setattr(code_cache, "find_cache", lambda: code_cache.Cache(Path("/cache")))
     assert software.compile_cache() == Check("ok", "compile cache", "/cache")
     monkeypatch.setattr(code_cache, "find_cache", lambda: code_cache.Cache(None, "Compiled code is not kept"))
     assert software.compile_cache() == Check("warn", "compile cache", "Compiled code is not kept")
-    monkeypatch.setitem(sys.modules, "envs.code_cache", None)
+    monkeypatch.setitem(sys.modules, "selfplay.compilation.code_cache", None)
     assert software.compile_cache().level == "FAIL"

@@ -8,9 +8,6 @@ import numpy as np
 import pytest
 import torch
 
-from envs.melee.controller import ACTION_SPEC
-from envs.melee.mock import MockMelee, neutral_actions
-from envs.melee.observation import OBS_WIDTH
 from selfplay import load_policy
 from selfplay.checkpoint import ActionHeads, NetworkSpec
 from selfplay.errors import ConfigError
@@ -21,6 +18,9 @@ from selfplay.policy.network import ACTIVATIONS
 from selfplay.policy.policy import Policy
 from selfplay.policy.recurrent_state import RecurrentState
 from selfplay.runner.counter_rng import uniforms
+from selfplay_melee.controller import ACTION_SPEC
+from selfplay_melee.mock import MockMelee, neutral_actions
+from selfplay_melee.observation import OBS_WIDTH
 from tests.policy.networks import network, policy_meta
 from tests.support.node import gather, needs_node, run_node
 

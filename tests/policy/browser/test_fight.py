@@ -5,24 +5,24 @@ import json
 import numpy as np
 import pytest
 
-from envs.melee.browser.assets import RULES_JS, rules_module, table_bytes
-from envs.melee.browser.figures import move_tables
-from envs.melee.browser.program import LINE
-from envs.melee.browser.scene import scene_facts
-from envs.melee.drawing.film import Recorder
-from envs.melee.drawing.items import lasers_of
-from envs.melee.episodes import step_games
-from envs.melee.mock import MockMelee
-from envs.melee.tables import CHARACTERS, STAGES
-from envs.rated import ENDED_BY
 from selfplay import load_policy
+from selfplay.games.rated import ENDED_BY
 from selfplay.league.schedule import Matchup
 from selfplay.policy.browser.weights import browser_policy
 from selfplay.policy.recurrent_state import RecurrentState
 from selfplay.runner.counter_rng import keys_of
 from selfplay.runner.match import Contender, Rules, game_options, play, play_in
-from tests.envs.melee.browser import test_live_film as films
-from tests.envs.melee.browser.recording import arrays_of, options_of
+from selfplay_melee.browser.assets import RULES_JS, rules_module, table_bytes
+from selfplay_melee.browser.figures import move_tables
+from selfplay_melee.browser.program import LINE
+from selfplay_melee.browser.scene import scene_facts
+from selfplay_melee.drawing.film import Recorder
+from selfplay_melee.drawing.items import lasers_of
+from selfplay_melee.episodes import step_games
+from selfplay_melee.mock import MockMelee
+from selfplay_melee.tables import CHARACTERS, STAGES
+from tests.melee.browser import test_live_film as films
+from tests.melee.browser.recording import arrays_of, options_of
 from tests.policy.browser.test_browser_policy import HERE, MODULES
 from tests.support.node import gather, needs_node, run_node
 

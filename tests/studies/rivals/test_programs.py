@@ -8,7 +8,6 @@ import pytest
 import torch
 from torch import nn
 
-from envs.melee.controller import ACTION_SPEC
 from scripts.studies.rivals.jobs import job_of, session_of, write_first_weights
 from scripts.studies.rivals.programs import single_file
 from scripts.studies.rivals.programs.job import as_argument, asked
@@ -18,6 +17,7 @@ from selfplay.policy.heads import logprob_entropy
 from selfplay.policy.network import build_network
 from selfplay.policy.policy import parameters_of
 from selfplay.ppo.session import Session
+from selfplay_melee.controller import ACTION_SPEC
 
 WIDTH, HIDDEN = 12, (8, 6)
 

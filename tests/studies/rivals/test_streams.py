@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from envs.melee.mock import MockMelee, neutral_actions
 from scripts.studies.rivals.programs.streams import OPPONENT, Streams
+from selfplay_melee.mock import MockMelee, neutral_actions
 
 GAMES, FRAMES = 3, 40
 OPTIONS = {"max_episode_frames": 25, "stagger": True}

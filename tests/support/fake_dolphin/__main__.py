@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from envs.errors import GameError
+from selfplay.games.errors import GameError
 from tests.support.fake_dolphin.disc import CLOCKS, PERSONAS, disc_of
 from tests.support.fake_dolphin.write import write_stand_in
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from envs.errors import GameError
+from selfplay.games.errors import GameError
 
 NUM_PORTS: Final = 4
 STANDARD, ADAPTER = "6", "12"  # what may be plugged into a port: a controller of a pipe, or a person's

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from envs.errors import GameError, UnknownNameError
+from selfplay.games.errors import GameError, UnknownNameError
 
 PERSONAS: Final = ("exi_ai_mainline", "mainline", "ishiiruka", "exi_ai_ishiiruka")
 # Kind of fault -> what its moments are counted in.

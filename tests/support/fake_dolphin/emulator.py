@@ -11,7 +11,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Final, NoReturn
 
-from envs.errors import GameError
+from selfplay.games.errors import GameError
 from tests.support.fake_dolphin.disc import Disc, read_disc
 from tests.support.fake_dolphin.say import say
 from tests.support.fake_dolphin.server import DOLPHIN_VERSION

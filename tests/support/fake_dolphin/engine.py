@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from envs.melee import bots
-from envs.melee.arrays import new_games
-from envs.melee.episodes import play_frame, start_episode
-from envs.melee.slp.columns import FOUNTAIN_STAGE, recorded_heights
-from envs.melee.slp.record import LASER_ITEMS, end_of
-from envs.melee.state import NUM_SEATS, STOCKS, GameState
-from envs.melee.tables import CHARACTERS, STAGES, load_tables
+from selfplay_melee import bots
+from selfplay_melee.arrays import new_games
+from selfplay_melee.episodes import play_frame, start_episode
+from selfplay_melee.slp.columns import FOUNTAIN_STAGE, recorded_heights
+from selfplay_melee.slp.record import LASER_ITEMS, end_of
+from selfplay_melee.state import NUM_SEATS, STOCKS, GameState
+from selfplay_melee.tables import CHARACTERS, STAGES, load_tables
 from tests.support.fake_dolphin.live import Controller, Item, Player
 from tests.support.fake_dolphin.match import Entrant, Match, kind_of
 
 if TYPE_CHECKING:
-    from envs.melee.slp.start import End
+    from selfplay_melee.slp.start import End
 
 NO_CAP: Final = 2**31 - 1
 

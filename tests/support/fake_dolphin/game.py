@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from envs.melee.slp.encode import size_table
-from envs.melee.slp.layout import FIRST_FRAME
-from envs.melee.slp.record import NO_CONTEST
-from envs.melee.slp.start import CHARACTERS, CPU, HUMAN, STAGES, PortStart, Start, write_end, write_start
-from envs.melee.state import NUM_SEATS, STOCKS
+from selfplay_melee.slp.encode import size_table
+from selfplay_melee.slp.layout import FIRST_FRAME
+from selfplay_melee.slp.record import NO_CONTEST
+from selfplay_melee.slp.start import CHARACTERS, CPU, HUMAN, STAGES, PortStart, Start, write_end, write_start
+from selfplay_melee.state import NUM_SEATS, STOCKS
 from tests.support.fake_dolphin.live import Controller, LiveEvents
 
 if TYPE_CHECKING:
-    from envs.melee.slp.layout import Version
+    from selfplay_melee.slp.layout import Version
     from tests.support.fake_dolphin.engine import Engine
     from tests.support.fake_dolphin.match import Match
     from tests.support.fake_dolphin.pads import Pad

@@ -6,7 +6,7 @@ import json
 import os
 import time
 
-from envs.errors import GameError
+from selfplay.games.errors import GameError
 
 
 class Journal:

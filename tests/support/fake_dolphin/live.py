@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
-from envs.melee.controller import BUTTONS
-from envs.melee.slp import layout
-from envs.melee.slp.columns import BITS, HITSTUN_FLAG, SAME
-from envs.melee.slp.encode import known_events
-from envs.melee.slp.layout import FIRST_FRAME, Field, Version, recorded, size_of
-from envs.melee.slp.record import NO_SEAT, STICK_STEPS
-from envs.melee.state import PLAYER
+from selfplay_melee.controller import BUTTONS
+from selfplay_melee.slp import layout
+from selfplay_melee.slp.columns import BITS, HITSTUN_FLAG, SAME
+from selfplay_melee.slp.encode import known_events
+from selfplay_melee.slp.layout import FIRST_FRAME, Field, Version, recorded, size_of
+from selfplay_melee.slp.record import NO_SEAT, STICK_STEPS
+from selfplay_melee.state import PLAYER
 
 Player = tuple[Any, ...]  # the values of a PLAYER record, in order
 Controller = tuple[float, float, float, float, float, int]  # those of a CONTROLLER record

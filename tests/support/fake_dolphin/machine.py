@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from envs.compile import is_compiled
-from envs.errors import UnknownNameError
-from envs.melee.episodes import play_frame
-from envs.melee.rng import mix
-from envs.melee.slp import layout
-from envs.melee.tables import CHARACTERS, STAGES
+from selfplay.compilation.compile import is_compiled
+from selfplay.games.errors import UnknownNameError
+from selfplay_melee.episodes import play_frame
+from selfplay_melee.rng import mix
+from selfplay_melee.slp import layout
+from selfplay_melee.tables import CHARACTERS, STAGES
 from tests.support.fake_dolphin.engine import Engine, warm_up
 from tests.support.fake_dolphin.faults import OLD_VERSION, crash
 from tests.support.fake_dolphin.game import MockGame

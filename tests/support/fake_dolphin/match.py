@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from envs.errors import UnknownNameError
-from envs.melee import bots
+from selfplay.games.errors import UnknownNameError
+from selfplay_melee import bots
 
 LEVELS: Final = 9  # of computer players
 

@@ -13,8 +13,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from envs.errors import GameError
-from envs.melee.controller import BUTTONS
+from selfplay.games.errors import GameError
+from selfplay_melee.controller import BUTTONS
 
 if TYPE_CHECKING:
     from tests.support.fake_dolphin.live import Controller

@@ -7,9 +7,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from envs.melee.replay import replace_file
-from envs.melee.slp.encode import metadata, wrap
-from envs.melee.slp.layout import FIRST_FRAME
+from selfplay_melee.replay import replace_file
+from selfplay_melee.slp.encode import metadata, wrap
+from selfplay_melee.slp.layout import FIRST_FRAME
 from tests.support.fake_dolphin.game import MockGame
 from tests.support.fake_dolphin.say import say
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from envs.melee.tables import CHARACTERS, STAGES
+from selfplay_melee.tables import CHARACTERS, STAGES
 from tests.support.fake_dolphin.config import NUM_PORTS
 
 WIDTH, HEIGHT = 36.0, 25.0  # how far from the middle a hand on the character select screen gets

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from envs.errors import GameError
-from envs.melee.slp import layout
-from envs.melee.slp.container import MAX_FILE_BYTES
-from envs.melee.slp.stream import Opened, open_stream
+from selfplay.games.errors import GameError
+from selfplay_melee.slp import layout
+from selfplay_melee.slp.container import MAX_FILE_BYTES
+from selfplay_melee.slp.stream import Opened, open_stream
 
 if TYPE_CHECKING:
-    from envs.melee.slp.layout import Version
+    from selfplay_melee.slp.layout import Version
 
 BOOKENDS_SINCE: Final = (3, 0, 0)
 _ENDS_MESSAGE: Final = (layout.GAME_START, layout.FRAME_BOOKEND, layout.MESSAGE_SPLITTER)

@@ -6,7 +6,7 @@ import json
 from base64 import b64encode
 from typing import Any, Final, Protocol
 
-from envs.errors import GameError
+from selfplay.games.errors import GameError
 from tests.support.fake_dolphin.say import say
 
 ADDRESS: Final = b"127.0.0.1"
@@ -40,7 +40,7 @@ class Spectators:
         try:
             import enet
         except ModuleNotFoundError as error:
-            from envs.distribution import install_command
+            from selfplay.distribution import install_command
 
             raise GameError("the module enet is missing: " + install_command("dolphin")) from error
         self._enet = enet

@@ -2,7 +2,7 @@
 
 To import Numba, to load compiled code and to read the tables of all characters takes two seconds of each start. Without
 them a frame takes 1.5 ms, so games of less than a thousand frames take less in all. Results are equal, see
-``envs.compile``.
+``selfplay.compilation.compile``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NUMBERED: Final = np.dtype([("name", "U32"), ("number", "i4")])
 
 def write_tables(path: Path) -> None:
     """Keep what was read of the tables for ``use_uncompiled``."""
-    from envs.melee import tables
+    from selfplay_melee import tables
 
     loaded = tables.load_tables()
     arrays: dict[str, Any] = {name: loaded[name] for name in loaded.dtype.names or ()}
@@ -32,13 +32,13 @@ def write_tables(path: Path) -> None:
 
 def use_uncompiled(path: Path) -> None:
     """Let the rules, none of which is imported yet, be plain functions, with the tables of a file."""
-    decorators: Any = ModuleType("envs.compile")
+    decorators: Any = ModuleType("selfplay.compilation.compile")
     decorators.rule = decorators.compiled = decorators.kernel = _unchanged
     decorators.is_compiled = lambda function: True
-    sys.modules["envs.compile"] = decorators
+    sys.modules["selfplay.compilation.compile"] = decorators
 
-    from envs.melee import tables
-    from envs.melee.tables.layout import as_tables
+    from selfplay_melee import tables
+    from selfplay_melee.tables.layout import as_tables
 
     with np.load(path, allow_pickle=False) as file:
         arrays = dict(file)

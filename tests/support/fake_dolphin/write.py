@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from envs.errors import GameError
+from selfplay.games.errors import GameError
 from tests.support.fake_dolphin.disc import Disc, write_disc
 
 ROOT: Final = Path(__file__).resolve().parents[3]

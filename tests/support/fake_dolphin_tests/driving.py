@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from envs.melee.controller import BUTTONS
+from selfplay_melee.controller import BUTTONS
 from tests.support.processes import LIMIT_S, wait_for
 
 if os.name != "posix":

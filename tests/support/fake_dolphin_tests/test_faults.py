@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from envs.errors import GameError
-from envs.melee.dolphin.install import is_free
+from selfplay.games.errors import GameError
+from selfplay_melee.dolphin.install import is_free
 from tests.support.fake_dolphin import faults
 from tests.support.fake_dolphin.disc import Disc, Fault
 from tests.support.fake_dolphin.faults import CRASHED, Faults

@@ -7,11 +7,11 @@ import os
 import numpy as np
 import pytest
 
-from envs.errors import GameError
-from envs.melee.bots import LADDER, NAMES
-from envs.melee.controller import BUTTONS
-from envs.melee.mock import MockMelee
-from envs.melee.state import CONTROLLER, records
+from selfplay.games.errors import GameError
+from selfplay_melee.bots import LADDER, NAMES
+from selfplay_melee.controller import BUTTONS
+from selfplay_melee.mock import MockMelee
+from selfplay_melee.state import CONTROLLER, records
 from tests.support.fake_dolphin.config import read_settings
 from tests.support.fake_dolphin.disc import CLOCKS, Disc, Fault, disc_of, read_disc, write_disc
 from tests.support.fake_dolphin.engine import Engine

@@ -5,15 +5,15 @@ import dataclasses
 import numpy as np
 import pytest
 
-from envs.errors import GameError, ReplayError
-from envs.melee.bots import LADDER, NAMES
-from envs.melee.controller import ACTION_SPEC, HIGHEST, decode
-from envs.melee.mock import MockMelee
-from envs.melee.replay import read_replay
-from envs.melee.slp.container import find_stream
-from envs.melee.slp.encode import encode
-from envs.melee.state import CONTROLLER, records
-from tests.envs.melee.slp_files import REAL, file_bytes, needs_real_files, synthetic
+from selfplay.games.errors import GameError, ReplayError
+from selfplay_melee.bots import LADDER, NAMES
+from selfplay_melee.controller import ACTION_SPEC, HIGHEST, decode
+from selfplay_melee.mock import MockMelee
+from selfplay_melee.replay import read_replay
+from selfplay_melee.slp.container import find_stream
+from selfplay_melee.slp.encode import encode
+from selfplay_melee.state import CONTROLLER, records
+from tests.melee.slp_files import REAL, file_bytes, needs_real_files, synthetic
 from tests.support.fake_dolphin.disc import Disc
 from tests.support.fake_dolphin.write import write_stand_in
 from tests.support.fake_dolphin_tests.driving import Button, Character, Menu, Stage, melee, running

@@ -9,8 +9,8 @@ import pytest
 ROOT = Path(__file__).parents[3]
 PROGRAMS = {  # run as processes of tests, and end with those
     "tests/checkpoint/kill_loop.py",
-    "tests/envs/melee/dolphin/other_dolphin.py",
-    "tests/policy/language/stub_server.py",
+    "tests/melee/dolphin/other_dolphin.py",
+    "tests/dialogue/language/stub_server.py",
     "tests/supervision/recording/record.py",
     "tests/support/watchdog.py",
 }

@@ -1,1 +1,1 @@
-"""Programs that train on the mock with a trainer of others; each needs that trainer, ``envs`` and nothing else."""
+"""Programs that train on the mock with a trainer of others; each needs that trainer, the games and nothing else."""

@@ -20,10 +20,10 @@ from ray.rllib.core.rl_module.default_model_config import DefaultModelConfig
 from ray.tune.registry import register_env
 from torch import nn
 
-from envs.melee.controller import NEUTRAL
 from scripts.studies.rivals.programs.job import Job, Laps, asked
 from scripts.studies.rivals.programs.streams import Streams
 from scripts.studies.rivals.programs.weights import LOGITS, Layers
+from selfplay_melee.controller import NEUTRAL
 
 Answer = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.gym import action_space, observation_space
-from envs.melee.mock import MockMelee
+from selfplay_melee.gym import action_space, observation_space
+from selfplay_melee.mock import MockMelee
 
 if TYPE_CHECKING:
     from gymnasium import spaces
 
-    from envs.api import F32, Bool
+    from selfplay.games.api import F32, Bool
 
 OPPONENT = "random"
 """The scripted player on seat 1 where one seat learns; it needs no inference."""

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from envs.melee.controller import ACTION_SPEC
+from selfplay_melee.controller import ACTION_SPEC
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,1 +1,0 @@
-"""Games. Imports numpy, numba, llvmlite, gymnasium and the standard library; never torch, asyncio or selfplay."""

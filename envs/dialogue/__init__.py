@@ -1,1 +1,0 @@
-"""Dialogue games: two seats take turns in writing."""

@@ -1,1 +1,0 @@
-"""Reading and writing .slp replay files; the interface is ``envs.melee.replay``."""

@@ -1,0 +1,1 @@
+"""Dialogue games: matching, and Kuhn poker in text."""

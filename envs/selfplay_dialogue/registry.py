@@ -1,0 +1,99 @@
+"""The dialogue games: one entry each. Needs the extra `dialogue`; see ``selfplay.games.registry``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from functools import partial
+from typing import Any, Final, TypeVar
+
+from selfplay.dialogue.contract import DialogueEntry, Exact
+from selfplay.games.errors import GameError, UnknownNameError
+from selfplay_dialogue import kuhn, texts
+from selfplay_dialogue.drills import kuhn_drills, matching_drills
+from selfplay_dialogue.kuhn import PLAYERS, KuhnPlayer, KuhnRules, KuhnText
+from selfplay_dialogue.matching import Matching
+from selfplay_dialogue.scripted import STYLES, MatchingPlayer
+from selfplay_dialogue.states import LAPTOP, STATES_VERSION, MatchingRules, MatchingState, draw_states
+
+PLAYERS_VERSION: Final = 1
+"""Version of all scripted players. Rating games with different versions are not rated together."""
+
+RulesType = TypeVar("RulesType", bound=Any)
+_TYPES: Final = {bool: "true or false", int: "whole numbers", float: "numbers", str: "words"}
+
+
+def _changed(game: str, rules: RulesType, settings: Mapping[str, Any]) -> RulesType:
+    """The rules of a game, a frozen dataclass, with some settings replaced.
+
+    Raises:
+        UnknownNameError: there is no such setting.
+        GameError: a value is of another type, or the game has no such rules.
+    """
+    valid = [field.name for field in fields(rules)]
+    for name, value in settings.items():
+        if name not in valid:
+            raise UnknownNameError(f"setting of {game}", name, valid)
+        kind = type(getattr(rules, name))
+        if type(value) is not kind and not (kind is float and type(value) is int):
+            raise GameError(f"{game}: {name} is {value!r} (valid: {_TYPES[kind]})")
+    return replace(rules, **settings)
+
+
+def _matching(embedded: bool, settings: Mapping[str, Any]) -> MatchingRules:
+    """Rules of the matching: those of the laptop at its size, dialop's at others."""
+    usual = MatchingRules()
+    size = settings.get("size", LAPTOP.size if embedded else usual.size)
+    rules = LAPTOP if size == LAPTOP.size else usual
+    texts: dict[str, Any] = {"table": usual.table, "told": usual.told, "retries": usual.retries}
+    if embedded:
+        texts = {"table": LAPTOP.table, "told": LAPTOP.told}
+    return _changed("matching", rules, {**texts, "size": size, **settings})
+
+
+def _references(rules: MatchingRules, state: MatchingState) -> dict[str, float]:
+    """Reference rewards: a random assignment, the mean of both players alone, the best."""
+    anything = float(state.table.sum()) / rules.size
+    alone = sum(state.solo(seat, rules.unseen) for seat in range(2)) / 2
+    return {"random": anything / state.best, "solo": alone / state.best, "optimum": 1.0}
+
+
+def _matching_player(name: str, rules: MatchingRules, seed: int) -> MatchingPlayer:
+    return MatchingPlayer(rules, STYLES[name], seed)
+
+
+def _kuhn_player(name: str, rules: KuhnRules, seed: int) -> KuhnPlayer:
+    return KuhnPlayer(PLAYERS[name], seed)
+
+
+MATCHING: Final = DialogueEntry(
+    rules=MatchingRules,
+    configure=_matching,
+    states=draw_states,
+    load=MatchingState.from_json,
+    start=Matching,
+    players={name: partial(_matching_player, name) for name in STYLES},
+    teacher="teacher",
+    drills=matching_drills,
+    vocabulary=texts.vocabulary,
+    references=_references,
+    shared_reward=True,
+    versions={"states": STATES_VERSION},
+)
+KUHN_TEXT: Final = DialogueEntry(
+    rules=KuhnRules,
+    configure=lambda embedded, settings: _changed(
+        "kuhn_text", KuhnRules(told="nothing" if embedded else "full"), settings
+    ),
+    states=kuhn.deal,
+    load=kuhn.hand_from_json,
+    start=KuhnText,
+    players={name: partial(_kuhn_player, name) for name in PLAYERS},
+    teacher="random",
+    drills=kuhn_drills,
+    vocabulary=kuhn.vocabulary,
+    references=lambda _rules, _hand: {},  # the value of a hand depends on the players
+    shared_reward=False,
+    exact=Exact(kuhn.decisions, kuhn.nash_conv),
+)
+DIALOGUE: Final[dict[str, DialogueEntry]] = {"matching": MATCHING, "kuhn_text": KUHN_TEXT}

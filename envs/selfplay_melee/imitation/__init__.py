@@ -1,0 +1,1 @@
+"""Recordings of the mock, and the policy that a run starts from."""

@@ -1,0 +1,66 @@
+"""Hosts the play page of a run or policy, and keeps the games that are played on it."""
+
+from __future__ import annotations
+
+import html
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from selfplay.errors import ConfigError, boundary
+from selfplay.policy.policy import load_policy
+from selfplay_melee.play.added_games import add_game
+from selfplay_melee.play.server import Decisions, PlayServer
+from selfplay_melee.play_page.page import play_page
+
+if TYPE_CHECKING:
+    from selfplay.checkpoint import RunDir
+    from selfplay_melee.play.home import Home
+    from selfplay_melee.play_page.page import PlayContent
+
+
+def host(
+    home: Home, content: PlayContent, port: int, ready: Callable[[str], None], notice: Callable[[str], None]
+) -> None:
+    """Host a page until Ctrl-C; ``content`` is made for a server, and ``port`` as of ``PlayServer``.
+
+    ``ready`` is called with the address once the page can be opened, ``notice`` with a line on each game that was kept.
+
+    Raises:
+        ConfigError: the port cannot be used.
+        CheckpointError: a policy cannot be loaded.
+    """
+    remote = [one.id for one in content.opponents if one.bot is None and one.weights is None]
+    policies = {name: load_policy(home.policies[name]) for name in remote}
+    with PlayServer(Decisions(policies), keeper(home.run, notice), port) as server:
+        server.page = play_page(replace(content, server=server.described)).encode()
+        ready(server.address)
+        server.serve()
+
+
+def keeper(run: RunDir | None, notice: Callable[[str], None]) -> Callable[[bytes], dict[str, object]]:
+    """Return the function with which a server keeps games (``add_game``); reports each to ``notice``."""
+
+    def keep(document: bytes) -> dict[str, object]:
+        added = add_game(run, document)
+        notice(str(added))
+        return {"message": str(added), "rated": added.why_not_rated is None}
+
+    return keep
+
+
+@contextmanager
+def opening_file(address: str, folder: Path) -> Iterator[Path]:
+    """A file that leads a browser to an address. Other users see the arguments of programs, but not into this file."""
+    with boundary(ConfigError, f"cannot write to {folder}"):
+        folder.mkdir(parents=True, exist_ok=True)
+        file = tempfile.NamedTemporaryFile("w", dir=folder, prefix="open-", suffix=".html")  # noqa: SIM115
+    with file:
+        file.write(
+            f'<!doctype html><meta http-equiv="refresh" content="0;url={html.escape(address)}"><title>play</title>'
+        )
+        file.flush()
+        yield Path(file.name).absolute()

@@ -1,0 +1,29 @@
+"""The command line of ``selfplay train`` for dialogue games."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from selfplay.cli import flags
+from selfplay.cli.flags import CommandLine
+from selfplay.config import program
+from selfplay.config.programs import DIALOGUE, PPO
+from selfplay.games.registry import GAMES
+
+EPILOG: Final = """examples:
+  selfplay train --game-type matching --preset laptop
+      trains the embedded model, first supervised, then by self-play
+  selfplay train --game-type matching --model Qwen/Qwen2.5-0.5B-Instruct --device cuda
+      trains another model
+"""
+
+COMMAND: Final = CommandLine(
+    program=DIALOGUE,
+    invoke=partial(program.invoke, DIALOGUE),
+    description="Train a language model by self-play in dialogue games.",
+    epilog=EPILOG,
+    page="docs/dialogue.md",
+    other=(PPO, f"the other games: --game-type {', '.join(GAMES)}"),
+)
+parse: Final = partial(flags.parse, COMMAND)

@@ -1,0 +1,39 @@
+"""Plays rating games of a dialogue run outside of training, and calibrates its scripted players."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from selfplay.checkpoint import list_generations
+from selfplay.commands.rate import BATCH, round_robin, spend
+from selfplay.config.resume import started_with
+from selfplay.dialogue.rating import FrozenPlayers, play_dialogues, rating_of
+from selfplay.dialogue.settings import DialogueConfig
+from selfplay.machine import pick_device
+
+if TYPE_CHECKING:
+    from selfplay.checkpoint import RunDir
+    from selfplay.league.anchors import AnchorTable
+
+
+def rate_dialogue(run: RunDir, budget: int, seed: int, notice: Callable[[str], object]) -> int:
+    """Play up to ``budget`` of the most informative comparisons and add them to the ledger; returns their number."""
+    config = started_with(run, DialogueConfig)
+    rating = rating_of(config)
+    frozen = FrozenPlayers(config, run, pick_device(config.run.device))
+    generations = list_generations(run)
+    players = [*(generation.id for generation in generations), *rating.anchors]
+    iteration = max((generation.iteration for generation in generations), default=0)
+    play = partial(play_dialogues, frozen=frozen, rating=rating, iteration=iteration)
+    return spend(run, rating, players, budget, seed, play, BATCH, notice)
+
+
+def calibrate_dialogue(run: RunDir, games: int, seed: int, notice: Callable[[str], object]) -> AnchorTable:
+    """Rate the scripted players of a run's game, by ``games`` comparisons of each pair. Blocks."""
+    config = started_with(run, DialogueConfig)
+    rating = rating_of(config)
+    frozen = FrozenPlayers(config, run, "cpu")
+    play = partial(play_dialogues, frozen=frozen, rating=rating, iteration=0)
+    return round_robin(rating, games, seed, play, BATCH, lambda done: notice(f"{done} comparisons"))

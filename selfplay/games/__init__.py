@@ -1,0 +1,38 @@
+"""Public interface for your own games: base classes, errors, and the check of a game. Does not import torch.
+
+``Game`` is one game in plain Python, the simplest way. ``VectorGame`` and ``ScriptedGame`` step a block of games at
+once. See docs/environments.md. Attributes are loaded lazily.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from selfplay.games.api import ActionSpec as ActionSpec
+    from selfplay.games.api import ScriptedGame as ScriptedGame
+    from selfplay.games.api import StepBatch as StepBatch
+    from selfplay.games.api import VectorGame as VectorGame
+    from selfplay.games.check import check_game as check_game
+    from selfplay.games.errors import ActionError as ActionError
+    from selfplay.games.errors import ContractError as ContractError
+    from selfplay.games.errors import GameError as GameError
+    from selfplay.games.game import Action as Action
+    from selfplay.games.game import Game as Game
+    from selfplay.games.game import Player as Player
+    from selfplay.games.vector import SyncVectorGame as SyncVectorGame
+
+_HOMES = {
+    **dict.fromkeys(("ActionSpec", "ScriptedGame", "StepBatch", "VectorGame"), "api"),
+    **dict.fromkeys(("ActionError", "ContractError", "GameError"), "errors"),
+    **dict.fromkeys(("Action", "Game", "Player"), "game"),
+    "SyncVectorGame": "vector",
+    "check_game": "check",
+}
+__all__ = list(_HOMES)
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401
+    if name not in _HOMES:
+        raise AttributeError(f"module 'selfplay.games' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"selfplay.games.{_HOMES[name]}"), name)

@@ -1,0 +1,208 @@
+"""Code from outside this package: environments of PettingZoo, entry points of installed packages, and your own code.
+
+    pettingzoo:pettingzoo.classic.connect_four_v3    a module of PettingZoo
+    my_package.my_game:make                          a module, and in it a ``Game`` or what makes a game; with a
+                                                     parameter ``num_games``, what makes a block of games, or a
+                                                     ``VectorEnv`` of Gymnasium with both seats of each game
+    my_game                                          an entry point of the group ``selfplay.games``
+
+Nothing is imported before a game is asked for by its name. Networks of your own are imported by the same rules.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import sys
+from collections.abc import Callable
+from contextvars import ContextVar
+from functools import cache, partial
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from selfplay.distribution import entry_points
+from selfplay.games.errors import GameError, error_context
+from selfplay.games.spelling import nearest
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+    from selfplay.games.api import ScriptedGame
+    from selfplay.games.game import Game
+
+GROUP: Final = "selfplay.games"
+PETTINGZOO: Final = "pettingzoo:"
+_allowed: set[str] = set()
+_imported: ContextVar[str] = ContextVar("imported", default="")  # module that ``load`` is importing
+
+
+class MakeSingle(Protocol):
+    """Makes one game; ``render`` says whether it must be able to render."""
+
+    def __call__(self, render: bool = True) -> Game: ...
+
+
+@cache
+def installed() -> dict[str, EntryPoint]:
+    """Entry points of games by name."""
+    return entry_points(GROUP)
+
+
+def is_plugin(name: str) -> bool:
+    """Return True if a name has the form of an external game's; the game may not exist."""
+    return ":" in name or name in installed()
+
+
+def is_code(name: str) -> bool:
+    """Return True if a name is ``module:attribute``, which a person has to allow."""
+    return ":" in name and not name.startswith(PETTINGZOO)
+
+
+def allow(name: str, folder: str | None = None) -> None:
+    """Let a name ``module:attribute`` be imported: a person typed it, which a file of a run does not prove.
+
+    Args:
+        name: Of a game or a network. Other kinds of names need no permission.
+        folder: Where modules are looked for, too; by default the current one.
+    """
+    if is_code(name):
+        _allowed.add(name)
+        folder = os.getcwd() if folder is None else folder
+        if folder not in sys.path:
+            sys.path.append(folder)
+
+
+def load(name: str, flag: str) -> Any:  # noqa: ANN401
+    """Import the object that ``module:attribute`` names.
+
+    Args:
+        name: Must be allowed.
+        flag: With which a person gives such a name; stands in messages.
+
+    Raises:
+        GameError: it is not allowed to be imported, or cannot be.
+    """
+    if name not in _allowed:
+        raise GameError(
+            f"{name} is code that a file names, and files can be anybody's; if you want it to run, add {flag} {name}"
+        )
+    path, _, attribute = name.partition(":")
+    with error_context(f"{flag} {name}"):
+        if near := meant_module(name):
+            raise GameError(f"a module is named as Python imports it; did you mean {near!r}?")
+        before = _imported.set(path)
+        try:
+            module = import_module(path)
+        finally:
+            _imported.reset(before)
+        if not hasattr(module, attribute):
+            near = nearest(attribute, [each for each in vars(module) if not each.startswith("_")])
+            raise GameError(f"{path} has no {attribute!r}{f'; did you mean {near!r}?' if near else ''}")
+        return getattr(module, attribute)
+
+
+def meant_module(name: str) -> str | None:
+    """``module:attribute``, where a name is the path of a file, or a module of this folder without the attribute."""
+    path, _, attribute = name.partition(":")
+    if path.endswith(".py") or "/" in path:
+        relative = os.path.relpath(path) if os.path.isabs(path) else os.path.normpath(path)
+        parts = relative.removesuffix(".py").split(os.sep)
+        return f"{'.'.join(part for part in parts if part != os.pardir)}:{attribute or 'NAME'}"
+    if ":" in name:
+        return None
+    package, _, last = name.rpartition(".")
+    for module, attribute in ((name, "NAME"), (package, last)):
+        place = module.replace(".", os.sep)
+        if module and (os.path.isfile(f"{place}.py") or os.path.isfile(os.path.join(place, "__init__.py"))):
+            return f"{module}:{attribute}"
+    return None
+
+
+def meant_environment(name: str) -> str | None:
+    """The name of the environment of PettingZoo that was probably meant, with or without its package and version."""
+    spec = find_spec("pettingzoo")
+    folders = list(spec.submodule_search_locations or ()) if spec else []
+    files = sorted(file for folder in folders for file in Path(folder).glob("*/*_v[0-9]*.py"))
+    modules = {re.sub(r"_v\d+$", "", file.stem): f"pettingzoo.{file.parent.name}.{file.stem}" for file in files}
+    wanted = re.split(r"[.:/]", name)[-1].removesuffix(".py")
+    near = nearest(re.sub(r"_v\d+$", "", wanted), modules)
+    return None if near is None else f"{PETTINGZOO}{modules[near]}"
+
+
+def refuse_in_import(call: str) -> None:
+    """Refuse a call that a module makes while ``load`` imports it: each import, also in game processes, repeats it.
+
+    Args:
+        call: Name of the called function.
+
+    Raises:
+        GameError: says where to put the call.
+    """
+    if module := _imported.get():
+        raise GameError(
+            f'{module} calls {call} while it is imported; put the call under if __name__ == "__main__": at its end, so '
+            f"that only running {module} makes it"
+        )
+
+
+def find_block(name: str) -> Callable[..., ScriptedGame] | None:
+    """Return the factory of blocks of ``num_games`` games; None if the name makes single games.
+
+    Raises:
+        GameError: see ``find_single``.
+    """
+    factory = _factory(name)
+    with error_context(f"--game-type {name}"):
+        return partial(_block, factory) if "num_games" in inspect.signature(factory).parameters else None
+
+
+def _block(factory: Callable[..., Any], num_games: int, **options: Any) -> ScriptedGame:  # noqa: ANN401
+    made: ScriptedGame = factory(num_games=num_games, **options)
+    if "gymnasium" in sys.modules:  # nothing can be its environment before
+        from gymnasium.vector import VectorEnv
+
+        if isinstance(made, VectorEnv):
+            from selfplay.games.gymnasium_games import GymnasiumGames
+
+            return GymnasiumGames(made, num_games)
+    return made
+
+
+def find_single(name: str) -> MakeSingle:
+    """Return the factory of single games of that name, see the module.
+
+    Raises:
+        GameError: it cannot be imported, is not allowed to be, or is no game.
+    """
+    factory = _factory(name)
+    takes = inspect.signature(factory).parameters.values()
+    takes_mode = any(each.name == "render_mode" or each.kind is each.VAR_KEYWORD for each in takes)
+
+    def make(render: bool = True) -> Game:
+        from selfplay.games.game import Game
+
+        made = factory()
+        if isinstance(made, Game):
+            return made
+        from selfplay.games.pettingzoo_games import adapted, render_mode
+
+        if render and takes_mode and (mode := render_mode(made)):
+            made.close()
+            made = factory(render_mode=mode)
+        return adapted(made)
+
+    return make
+
+
+def _factory(name: str) -> Any:  # noqa: ANN401
+    if is_code(name) and name not in installed():
+        return load(name, "--game-type")
+    with error_context(f"--game-type {name}"):
+        if name in installed():
+            return installed()[name].load()
+        from selfplay.games.pettingzoo_games import find_factory
+
+        return find_factory(name.removeprefix(PETTINGZOO))
