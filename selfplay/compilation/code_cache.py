@@ -65,7 +65,9 @@ def find_cache() -> Cache:
     if _numba_config.CACHE_DIR:
         usual.insert(0, Path(_numba_config.CACHE_DIR))
     for place in usual:
-        if (place != home or _is_private(place)) and _is_writable(place / name):
+        if place == home and not (_is_private(place) and _is_private(place / name)):
+            continue
+        if _is_writable(place / name):
             return Cache(place / name)
     private = _private_temporary_folder()
     kept = "is not kept, so that each start compiles again" if private is None else f"is kept in {private}"

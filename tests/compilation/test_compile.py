@@ -94,9 +94,11 @@ def test_the_cache_of_a_home_that_cannot_be_written_is_in_the_package(home, else
     assert code_cache.cache_folder().parent == elsewhere / "__pycache__"
 
 
-def test_a_cache_folder_that_others_can_write_to_is_not_used(home, elsewhere):
-    home.mkdir(parents=True)
-    home.chmod(0o775)
+@pytest.mark.parametrize("folder", [".", "rules"])
+def test_a_cache_folder_that_others_can_write_to_is_not_used(home, elsewhere, monkeypatch, folder):
+    monkeypatch.setattr(code_cache, "code_name", lambda: "rules")
+    (home / folder).mkdir(parents=True)
+    (home / folder).chmod(0o775)
     assert code_cache.cache_folder().parent == elsewhere / "__pycache__"
 
 
