@@ -271,6 +271,6 @@ def _notes(board: Leaderboard, show_all: bool) -> list[str]:
         names = ", ".join(f"{row.name} ({row.elo:.0f}{_won(row)})" for row in stronger)
         notes.append(f"stronger than every generation: {names}; --all lists them too")
     if hidden := len(board.rows) - len(_shown(board, show_all)) - len(stronger):
-        notes.append(f"{hidden} more players: --all")
+        notes.append(f"{hidden} more {'player' if hidden == 1 else 'players'}: --all")
     notes += [f"Left out: {count} games {reason}." for reason, count in board.left_out.items()]
     return notes + [f"Warning: {warning}" for warning in board.warnings]

@@ -67,6 +67,8 @@ def test_the_run_comes_first_and_stronger_players_are_one_line():
     assert "2 more players: --all" in text
     assert "gen_1 beats walker (92% of 13 games), and the weaker random" in text
     assert {row["Policy"].split()[0] for row in cells(to_text(board, True))} == set(study.ratings.players)
+    without_idler = [*results[:-1], ("walker", "rusher", "win")]
+    assert "\n1 more player: --all" in to_text(build(GameTable.of(series(without_idler))))
 
 
 def test_the_anchor_has_a_row_above_all_generations_too():
