@@ -3,7 +3,8 @@
 All have the rules as WebAssembly, for the page that plays fights. One more wheel, for this kind of machine and this
 version of Python, has the machine code of the rules too, so that nothing is compiled at the first start. The code is
 for the oldest processors that ``TARGETS`` names; on others, and with other versions of Numba or NumPy, the rules are
-compiled as from any wheel.
+compiled as from any wheel. That for aarch64 is built on such a machine: Numba compiles for the processor that it runs
+on, where the code is compared, too.
 
 Both are compared with the uncompiled rules, bit for bit, before anything is written. Needs what the tests need, and
 Node.js.

@@ -222,6 +222,15 @@ def test_code_that_came_with_the_package_is_used_where_it_runs(first, tmp_path, 
     assert list((tmp_path / "cache").rglob("*.nbc"))
 
 
+def test_code_for_another_processor_does_not_run_here():
+    triple = compiling.llvm.get_process_triple()
+    features = compiling.llvm.get_host_cpu_features()
+    here = [name for name, is_there in features.items() if is_there]
+    assert compiling.runs_here(triple, "generic", ",".join(f"+{name}" for name in here))
+    assert not compiling.runs_here(triple, "generic", "+one_of_next_year")
+    assert not compiling.runs_here(f"other-{triple}", "generic", "")
+
+
 def test_processes_that_start_together_compile_once(first, tmp_path):
     code = (
         "import sys, pathlib; from selfplay.compilation import compile as c;"
