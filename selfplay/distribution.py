@@ -44,7 +44,8 @@ def entry_points(group: str) -> dict[str, importlib.metadata.EntryPoint]:
     games = str(CHECKOUT.parent / "envs")
     if CHECKOUT.is_file() and games not in sys.path:
         sys.path.append(games)
-    found = {point.name: point for point in importlib.metadata.entry_points(group=group)}
+    points = importlib.metadata.entry_points(group=group)
+    found = {point.name: point for point in sorted(points, key=is_of_project)}  # no other package takes a name of ours
     try:
         importlib.metadata.distribution(NAME)
     except importlib.metadata.PackageNotFoundError:
@@ -52,6 +53,11 @@ def entry_points(group: str) -> dict[str, importlib.metadata.EntryPoint]:
             own = _project().get("entry-points", {}).get(group, {})
             found |= {name: importlib.metadata.EntryPoint(name, value, group) for name, value in own.items()}
     return found
+
+
+def is_of_project(point: importlib.metadata.EntryPoint) -> bool:
+    """Return True if an entry point is of this project."""
+    return point.dist is None or point.dist.name == NAME
 
 
 def requirements(extra: str = "") -> list[str] | None:

@@ -53,7 +53,7 @@ class PolicyMeta(_Document):
     """Content of ``policy.json``.
 
     ``iteration`` and ``total_steps`` are the position in training. ``game`` is the name of the game, ``body`` what the
-    game keeps of its settings, see ``GameEntry.body``. ``weights_hash`` is set on saving. ``config`` is the training
+    game keeps of its settings, see ``GameKind.body``. ``weights_hash`` is set on saving. ``config`` is the training
     configuration.
     """
 

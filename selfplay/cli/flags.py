@@ -33,7 +33,7 @@ class CommandLine(Generic[Settings]):
     epilog: str
     page: str  # that lists all settings
     resume: str = "Continue the run of --checkpoint, or the newest"
-    other: tuple[Program[Any], str] | None = None  # whose flags mean nothing here, and what is said of them
+    elsewhere: Callable[[], Mapping[str, str]] = dict  # flags of other trainings: whose they are
     words: Mapping[str, str] = field(default_factory=dict)  # words that are no flags: what to type in their place
 
 
@@ -46,7 +46,7 @@ def make_parser(command: CommandLine[Any]) -> Parser:
     program = command.program
     parser = Parser(
         words=without_flag(program.settings, program.options) | dict(command.words),
-        elsewhere=_elsewhere(command),
+        elsewhere=command.elsewhere,
         usage="%(prog)s [flags]",
         description=command.description,
         epilog=verbs.respelled(command.epilog),
@@ -66,14 +66,6 @@ def make_parser(command: CommandLine[Any]) -> Parser:
         else:
             sections[option.section].add_argument(option.flag, dest=option.path, metavar=option.metavar, help=text)
     return parser
-
-
-def _elsewhere(command: CommandLine[Any]) -> dict[str, str]:
-    """The flags that another command alone has: whose they are."""
-    other, whose = command.other or (command.program, "")
-    mine = {option.flag for option in command.program.options}
-    flags = [option.flag for option in other.options]
-    return {flag: whose for flag in flags if command.other and flag not in mine}
 
 
 def _add_sources(section: argparse._ArgumentGroup, command: CommandLine[Any]) -> None:

@@ -10,12 +10,13 @@ from pathlib import Path
 from selfplay.checkpoint import RunDir, resolve_run
 from selfplay.errors import SelfPlayError
 from selfplay.games.files import MAX_TEXT_BYTES, parse_toml, read_plain
-from selfplay.games.registry import DIALOGUE
+from selfplay.games.plugins import is_own
+from selfplay.games.registry import DEFAULT, find_kind
 
 
-def is_dialogue(arguments: Sequence[str]) -> bool:
-    """Return True if a command line is for dialogue games."""
-    return named_game(arguments) in DIALOGUE
+def training_of(game: str | None) -> str:
+    """Name of the training of a game; games of others have the usual one."""
+    return find_kind(game).training if game is not None and is_own(game) else "ppo"
 
 
 def named_game(arguments: Sequence[str]) -> str | None:
@@ -49,7 +50,7 @@ def _given(arguments: Sequence[str]) -> argparse.Namespace:
 
 def game_of_run(run: RunDir) -> str:
     """Name of the game that a run was started with; the mock if none is recorded."""
-    return _type_in(run.read_run().get("config")) or "mock"
+    return _type_in(run.read_run().get("config")) or DEFAULT
 
 
 def _type_in(document: object) -> str | None:

@@ -8,7 +8,7 @@ from typing import Final
 from selfplay.cli import flags
 from selfplay.cli.flags import CommandLine
 from selfplay.config import program
-from selfplay.config.programs import IMITATION
+from selfplay.imitation.program import IMITATION
 
 EPILOG: Final = """examples:
   selfplay imitate --replays replays --preset quick

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
 from selfplay import verbs
@@ -22,7 +22,7 @@ class Parser(argparse.ArgumentParser):
 
     Args:
         words: Words that are no flags here, without dashes: what to type in their place.
-        elsewhere: Flags that mean nothing here: whose they are.
+        elsewhere: Returns the flags of other commands that mean nothing here: whose they are.
         **settings: Of ``argparse.ArgumentParser``.
     """
 
@@ -30,12 +30,12 @@ class Parser(argparse.ArgumentParser):
         self,
         *,
         words: Mapping[str, str] | None = None,
-        elsewhere: Mapping[str, str] | None = None,
+        elsewhere: Callable[[], Mapping[str, str]] = dict,
         **settings: Any,  # noqa: ANN401
     ) -> None:
         named: dict[str, Any] = {"prog": verbs.program(), "allow_abbrev": False, **settings}
         super().__init__(**named)
-        self._words, self._elsewhere = words or {}, elsewhere or {}
+        self._words, self._elsewhere = words or {}, elsewhere
         self.add_argument("--version", action=_Version, nargs=0, default=argparse.SUPPRESS, help="show the version")
 
     def parse_args(self, args: Iterable[str] | None = None, namespace: Any = None) -> Any:  # noqa: ANN401
@@ -48,8 +48,8 @@ class Parser(argparse.ArgumentParser):
         """Error message for arguments that this command does not have; suggests the nearest flag."""
         word = next((word for word in arguments if word.startswith("-")), arguments[0])
         flag = word.partition("=")[0]
-        if flag in self._elsewhere:
-            other = f"{flag} is a flag of {self._elsewhere[flag]}"
+        if (elsewhere := self._elsewhere()) and flag in elsewhere:
+            other = f"{flag} is a flag of {elsewhere[flag]}"
             here = by_word(flag, self._option_string_actions)
             return f"unknown flag {flag}: did you mean {here}? {other}" if here else other
         instead = self._words.get(flag.lstrip("-"))

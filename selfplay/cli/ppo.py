@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from selfplay.cli import flags
 from selfplay.cli.flags import CommandLine
 from selfplay.cli.game_type import named_game
-from selfplay.config import programs
 from selfplay.config.ppo import OPTIONS, Config
 from selfplay.config.programs import MELEE, PPO, check_game, invoke_ppo
-from selfplay.games.plugins import is_plugin
-from selfplay.games.registry import DIALOGUE, GAMES, find_game
+from selfplay.games.plugins import is_known
+from selfplay.games.registry import find_game, known_games
 from selfplay.league.modes import MODES
+from selfplay.run.trainings import flags_elsewhere
 
 if TYPE_CHECKING:
     from selfplay.config.program import Invocation
@@ -33,8 +34,8 @@ COMMAND: Final = CommandLine(
     description="Train a policy by self-play.",
     epilog=EPILOG,
     page="docs/guide.md",
-    words={name: f"--game-type {name}" for name in (*GAMES, *DIALOGUE)} | {"melee": MELEE},
-    other=(programs.DIALOGUE, f"the dialogue games: --game-type {' or '.join(DIALOGUE)}"),
+    words={name: f"--game-type {name}" for name in known_games()} | {"melee": MELEE},
+    elsewhere=partial(flags_elsewhere, "ppo"),
 )
 
 
@@ -46,7 +47,7 @@ def parse(arguments: Sequence[str]) -> Invocation[Config]:
 def _for_help(arguments: Sequence[str]) -> CommandLine[Config]:
     """The command line; for the help of a game that is named without what other games have."""
     name = named_game(arguments)
-    if name is None or not (name in GAMES or is_plugin(name)):
+    if name is None or not is_known(name):
         return COMMAND
     check_game(name)
     game = find_game(name)

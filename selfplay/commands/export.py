@@ -18,7 +18,7 @@ from selfplay.compilation.progress import compile_rules
 from selfplay.config.defaults import trained_on
 from selfplay.errors import CheckpointError, boundary
 from selfplay.evaluation.named_players import check_export
-from selfplay.games.registry import GameEntry, find_game, make_game
+from selfplay.games.registry import find_game, make_game
 from selfplay.games.vector import RANDOM
 from selfplay.policy.formats import FORMATS
 from selfplay.policy.played_game import game_of
@@ -28,6 +28,7 @@ from selfplay.seeding import derive
 if TYPE_CHECKING:
     from selfplay.checkpoint import PolicyMeta
     from selfplay.games.api import ScriptedGame
+    from selfplay.games.kind import GameKind
     from selfplay.policy.formats import Decide
     from selfplay.policy.network import ActorCritic
     from selfplay.policy.policy import Policy
@@ -100,7 +101,7 @@ def described(policy: Policy) -> dict[str, Any]:
     }
 
 
-def _layout(game: GameEntry) -> list[dict[str, str | int]]:
+def _layout(game: GameKind) -> list[dict[str, str | int]]:
     """Which logits belong to which part of an action, in the order of the action's numbers."""
     names, first = game.part_names, game.actions.binary
     parts: list[dict[str, str | int]] = [

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from selfplay.games.registry import GameEntry
+    from selfplay.games.kind import GameKind
 
 EVERY_S: Final = 15.0  # between two lines about the progress
 INTERRUPTED: Final = 130
@@ -62,7 +62,7 @@ class Compilation:
         os._exit(INTERRUPTED)
 
 
-def compile_rules(game: GameEntry, notify: Callable[[str], object] | None = None) -> None:
+def compile_rules(game: GameKind, notify: Callable[[str], object] | None = None) -> None:
     """Compile the rules of a game unless they are compiled. Blocks.
 
     Args:

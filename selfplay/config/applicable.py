@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from selfplay.config.options import flag_of
 from selfplay.config.ppo import OPTIONS, Config, LeagueConfig
 from selfplay.errors import ConfigError
-from selfplay.games.registry import GAMES, find_game
+from selfplay.games.registry import find_game, games_of
 from selfplay.runner.chaos import check_plan
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def check_settings(game: str, explicit: Collection[str], options: Sequence[Optio
     """Refuse settings, by dotted name, that the game does not have; names the games that have them."""
     for path in explicit:
         if not find_game(game).has(path):
-            others = " or ".join(name for name, entry in GAMES.items() if entry.has(path))
+            others = " or ".join(name for name in games_of("ppo") if find_game(name).has(path))
             raise ConfigError(
                 f"{flag_of(options, path)} goes with --game-type {others}; --game-type {game} has no use for it"
             )

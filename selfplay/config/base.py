@@ -11,7 +11,7 @@ from selfplay.games.plugins import is_code
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import NetworkSpec
-    from selfplay.games.registry import GameEntry
+    from selfplay.games.kind import GameKind
 
 MOST: Final = 2**53
 """Above it no float holds every whole number, and products of settings would overflow."""
@@ -45,7 +45,7 @@ class Group(BaseModel, extra="forbid", frozen=True, allow_inf_nan=False):
     marks: ClassVar[frozenset[Mark]] = frozenset()  # marks of all fields of the group
 
 
-def applicable(values: dict[str, Any], game: GameEntry) -> dict[str, Any]:
+def applicable(values: dict[str, Any], game: GameKind) -> dict[str, Any]:
     """The values of a configuration, by group and name, of the settings that the game has."""
     kept = {
         group: {name: value for name, value in part.items() if game.has(f"{group}.{name}")}

@@ -23,9 +23,9 @@ from selfplay.config.base import (
 )
 from selfplay.config.options import FAULT_FLAGS, LENGTH_FLAGS, PLACE_FLAGS, RATING_FLAGS, flags, options
 from selfplay.games.errors import UnknownNameError
-from selfplay.games.plugins import is_plugin
+from selfplay.games.plugins import is_known
 from selfplay.games.rated import LEDGE_GRAB_LIMIT, MAX_DELAY
-from selfplay.games.registry import GAMES, SOLVED, GameEntry, find_game
+from selfplay.games.registry import DEFAULT, find_game, games_of
 from selfplay.runner import PROCESS_MB
 from selfplay_melee.dolphin.install import FIRST_PORT, LAST_PORT, SLIPPI_PORT
 from selfplay_melee.reward_weights import RewardWeights
@@ -34,6 +34,7 @@ from selfplay_melee.short_names import full_name
 if TYPE_CHECKING:
     from pydantic import SerializationInfo, SerializerFunctionWrapHandler
 
+    from selfplay.games.kind import GameKind
     from selfplay.games.rated import Body
 
 CHAOS: Final = (
@@ -46,10 +47,10 @@ class GameConfig(Group):
     """The game, and the characters, stage and limits of its episodes."""
 
     type: str = Field(
-        "mock",
+        DEFAULT,
         description="`mock`, `dolphin`, `kuhn` or `module:name`; `mock` is fast physics, `dolphin` the real game, "
-        f"`{'`, `'.join(SOLVED)}` are solved, your own is `module:name`, one of PettingZoo `pettingzoo:MODULE`, "
-        "one of an installed package has a name of its own",
+        "`rps`, `pennies`, `kuhn`, `mixup` are solved, your own is `module:name`, one of PettingZoo "
+        "`pettingzoo:MODULE`, one of an installed package has a name of its own",
     )
     character: str = Field("mewtwo", description="Character of the learner; `random` draws one for the run")
     opponent_character: str | None = Field(None, description="Character of the other seat; by default the same")
@@ -76,12 +77,12 @@ class GameConfig(Group):
     @field_validator("type")
     @classmethod
     def _known(cls, name: str) -> str:
-        if name not in GAMES and not is_plugin(name):
-            raise ValueError(str(UnknownNameError("game", name, GAMES)))
+        if not is_known(name):
+            raise ValueError(str(UnknownNameError("game", name, games_of("ppo"))))
         return name
 
     @property
-    def entry(self) -> GameEntry:
+    def entry(self) -> GameKind:
         """The game in the registry; imports the module of a game of the user's own."""
         return find_game(self.type)
 

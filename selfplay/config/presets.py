@@ -41,30 +41,3 @@ PPO: Final[Presets] = {
         "league": {"mode": "simple_mix", "current": 0.6, "recent": 0.2, "scripted": 0.0, "any_past": 0.2},
     },
 }
-
-DIALOGUE: Final[Presets] = {
-    "laptop": {
-        "start": {"tokens": 12_000_000},
-        "run": {"games": 44_880, "num_games": 240, "save_interval": 20, "evaluation_states": 1024},
-        "grpo": {"learning_rate": 3e-4, "batch_rows": 240, "anneal": True},
-    },
-}
-
-IMITATION: Final[Presets] = {
-    "quick": {
-        "data": {"max_files": 5},
-        "net": {"hidden": (32, 32)},
-        "learn": {"epochs": 2, "batch_size": 256},
-    },
-    "full_cpu": {"net": {"hidden": (256, 256)}, "learn": {"epochs": 15, "batch_size": 1024}},
-    "gpu_standard": {
-        "net": {"backbone": "gru", "hidden": (256, 256, 256)},
-        "learn": {"epochs": 20, "batch_size": 8192, "temporal": True},
-        "run": {"device": "cuda"},
-    },
-    "production": {
-        "net": {"backbone": "mamba", "hidden": (512, 512, 512, 512)},
-        "learn": {"epochs": 50, "batch_size": 16384, "learning_rate": 5e-4, "temporal": True, "patience": 8},
-        "run": {"device": "auto"},
-    },
-}

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from selfplay.config import imitation, presets, program
-from selfplay.config.imitation import ImitationConfig
+from selfplay.config import presets, program
 from selfplay.config.options import flag_of
 from selfplay.config.ppo import OPTIONS, RANDOM, Config, RunConfig
 from selfplay.config.program import Invocation, Program
 from selfplay.config.words import check_name
-from selfplay.dialogue import settings as dialogue
-from selfplay.dialogue.settings import DialogueConfig
 from selfplay.errors import ConfigError
 from selfplay.games.errors import GameError, UnknownNameError
-from selfplay.games.plugins import PETTINGZOO, allow, is_plugin, meant_environment, meant_module
-from selfplay.games.registry import GAMES, GameEntry, find_character, find_game, known_games
+from selfplay.games.plugins import PETTINGZOO, allow, is_known, meant_environment, meant_module
+from selfplay.games.registry import DEFAULT, find_game, find_kind, known_games
 from selfplay.games.spelling import nearest
 from selfplay.league.modes import MODES
-from selfplay.runner.chaos import FORCED, parse_plan
-from selfplay_melee.tables import check_readable, names_of
+from selfplay_melee.kinds import find_character
+from selfplay_melee.tables import check_readable
+
+if TYPE_CHECKING:
+    from selfplay.games.kind import GameKind
 
 FIGHTS_PRESET: Final = "laptop"
 MELEE: Final = "--game-type mock, or dolphin for the real game"
@@ -35,9 +34,9 @@ def check_game(name: str) -> None:
         ConfigError: with the nearest and all others.
         GameError: it is from outside and cannot be used.
     """
-    if is_plugin(name):
+    if is_known(name):
         allow(name)
-        find_game(name)
+        find_kind(name)
         return
     if "melee" in name.lower():
         raise ConfigError(f"--game-type {name}: did you mean {MELEE}?")
@@ -83,7 +82,7 @@ def _check_ppo(config: Config) -> None:
         check_name("--held-out", name, tuple(game.rated.players))
 
 
-def _check_character(flag: str, name: str | None, game: GameEntry) -> None:
+def _check_character(flag: str, name: str | None, game: GameKind) -> None:
     if name in (None, RANDOM):
         return
     try:
@@ -129,8 +128,8 @@ def invoke_ppo(explicit: dict[str, Any], preset: str | None = None, resume: bool
 
 def _preset_of(explicit: Mapping[str, Any]) -> str | None:
     """The preset of a game; None also for names that the checks of the settings refuse."""
-    name = explicit.get("game.type", Config().game.type)
-    if not (isinstance(name, str) and (name in GAMES or is_plugin(name))):
+    name = explicit.get("game.type", DEFAULT)
+    if not (isinstance(name, str) and is_known(name)):
         return None
     return find_game(name).preset
 
@@ -145,45 +144,3 @@ def _limits(call: Invocation[Config]) -> str:
         f"Preset {call.preset}{rated}: {', '.join(ends)}, {run.num_games} games at once. "
         f"--preset none has the plain defaults: {plain.timesteps:,} steps, {plain.num_games} games"
     )
-
-
-def _end_dialogue(explicit: dict[str, Any]) -> None:
-    """With a limit of turns or time only, the number of games has no limit."""
-    check_own_code(explicit)
-    if {"run.max_minutes", "run.timesteps"} & explicit.keys() and "run.games" not in explicit:
-        explicit["run.games"] = None
-
-
-def _check_dialogue(config: DialogueConfig) -> None:
-    """Checks beyond types; games and models are checked when they are opened."""
-    for kind in parse_plan(config.run.chaos):
-        if kind in FORCED and config.run.host != "ray":
-            raise ConfigError(
-                f"--chaos {config.run.chaos}: {kind} needs a process, and dialogue games have none: add --host ray"
-            )
-
-
-DIALOGUE: Final = Program(
-    settings=DialogueConfig,
-    options=dialogue.OPTIONS,
-    presets=presets.DIALOGUE,
-    example=("grpo.kl", "0.001"),
-    imply=_end_dialogue,
-    check=_check_dialogue,
-)
-
-
-def _check_imitation(config: ImitationConfig) -> None:
-    for name in config.data.character:
-        check_readable(name)
-        check_name("--character", name, names_of("characters"))
-
-
-IMITATION: Final = Program(
-    settings=ImitationConfig,
-    options=imitation.OPTIONS,
-    presets=presets.IMITATION,
-    example=("learn.epochs", "20"),
-    imply=partial(check_own_code, game="data.game"),
-    check=_check_imitation,
-)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol
+
+from selfplay.games.kind import AnyKind
 
 SEATS: Final = 2
 AGREED: Final = "agreed"
@@ -135,3 +137,11 @@ class DialogueEntry:
     shared_reward: bool  # both seats get the same reward
     exact: Exact | None = None  # None: too large to solve
     versions: Mapping[str, int] = field(default_factory=dict)  # only what has the same ones is compared or continued
+
+
+@dataclass(frozen=True, slots=True)
+class TextKind(AnyKind):
+    """A text game by name; what it needs is loaded where it is asked for."""
+
+    training: ClassVar[str] = "dialogue"
+    entry: Callable[[], DialogueEntry]

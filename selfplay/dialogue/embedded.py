@@ -22,6 +22,7 @@ import numpy as np
 
 from selfplay.checkpoint.models import ModelMeta, is_model, read_model, save_model
 from selfplay.dialogue.contract import AGREED
+from selfplay.dialogue.find import find_dialogue
 from selfplay.dialogue.language.conversation import demonstration
 from selfplay.dialogue.language.loading import load_model
 from selfplay.dialogue.language.tiny import TinySpec, make_tiny
@@ -30,7 +31,6 @@ from selfplay.dialogue.partial import Partial, Snapshot, load_partial, remove_pa
 from selfplay.dialogue.runner import GameSpec, Played, Player, play_games
 from selfplay.dialogue.supervised import SupervisedLearner, SupervisedSettings
 from selfplay.errors import CheckpointError
-from selfplay.games.registry import find_dialogue
 from selfplay.league.records import settings_hash
 from selfplay.learner.sampling import Sampling
 from selfplay.report import header

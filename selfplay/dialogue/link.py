@@ -18,12 +18,12 @@ import torch
 
 from selfplay.dialogue.contract import GameOutcome, Turn
 from selfplay.dialogue.faulty import faulty
+from selfplay.dialogue.find import find_dialogue
 from selfplay.dialogue.instances import Instance
 from selfplay.dialogue.language.loading import load_model
 from selfplay.dialogue.language.writer import LocalWriter
 from selfplay.dialogue.runner import DialogueCollector, DialogueOrder, Lost, Played
 from selfplay.errors import RunnerError
-from selfplay.games.registry import find_dialogue
 from selfplay.games.snapshots import copied
 from selfplay.learner.sampling import Sampling
 from selfplay.policy.policy import set_parameters

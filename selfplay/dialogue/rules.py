@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from selfplay.checkpoint.models import is_model, read_model_meta
+from selfplay.dialogue.find import find_dialogue
 from selfplay.dialogue.settings import TINY
 from selfplay.errors import ConfigError, boundary
 from selfplay.games.errors import GameError
-from selfplay.games.registry import find_dialogue
 
 if TYPE_CHECKING:
     from selfplay.dialogue.contract import DialogueEntry

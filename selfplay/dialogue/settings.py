@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field, ValidationInfo, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 
 from selfplay.config.base import (
     PARTIAL,
@@ -18,8 +18,17 @@ from selfplay.config.base import (
     SelfPlaySettings,
 )
 from selfplay.config.options import FAULT_FLAGS, LENGTH_FLAGS, PLACE_FLAGS, RATING_FLAGS, flags, options
-from selfplay.games.registry import DialogueName
+from selfplay.games.errors import UnknownNameError
+from selfplay.games.registry import games_of
 
+
+def _known(name: str) -> str:
+    if name not in (valid := games_of("dialogue")):
+        raise ValueError(str(UnknownNameError("game", name, valid)))
+    return name
+
+
+DialogueName = Annotated[str, AfterValidator(_known)]
 TINY: Final = "tiny"  # name of the embedded model
 
 

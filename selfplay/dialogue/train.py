@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from selfplay.checkpoint import check_new_run, load_latest_learner, resolve_run
-from selfplay.config.resolve import resolve_dialogue
+from selfplay.dialogue.program import resolve_dialogue
 from selfplay.machine import usable_cores
 from selfplay.memory_limits import check_address_space
 from selfplay.run.saved_state import DialogueState, check_state

@@ -21,9 +21,10 @@ from selfplay.config.applicable import check_settings
 from selfplay.config.ppo import OPTIONS, GameConfig
 from selfplay.errors import ConfigError
 from selfplay.games.errors import UnknownNameError
-from selfplay.games.registry import GAMES, find_character, find_game, find_stage, shares_policies
+from selfplay.games.registry import find_game, games_of, shares_policies
 from selfplay.policy.onnx_extra import check_onnx
 from selfplay.policy.played_game import can_play, game_of
+from selfplay_melee.kinds import find_character, find_stage
 from selfplay_melee.show.saving import check_writable
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def game_for(names: Sequence[str], game: str | None = None) -> str:
 
     Errors as of ``policy_folder``; GameError for an unknown ``game``, ConfigError for one in real time.
     """
-    scripted = {name for entry in GAMES.values() for name in entry.rated.players}
+    scripted = {player for name in games_of("ppo") for player in find_game(name).rated.players}
     folders = [folder for name in names if name not in scripted and (folder := _folder(name)) is not None]
     if game is None:
         game = home_game(read_policy_meta(resolve_policy(folders[0]))) if folders else MOCK

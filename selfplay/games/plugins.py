@@ -23,7 +23,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from selfplay.distribution import entry_points
+from selfplay.distribution import entry_points, is_of_project
 from selfplay.games.errors import GameError, error_context
 from selfplay.games.spelling import nearest
 
@@ -51,9 +51,14 @@ def installed() -> dict[str, EntryPoint]:
     return entry_points(GROUP)
 
 
-def is_plugin(name: str) -> bool:
-    """Return True if a name has the form of an external game's; the game may not exist."""
+def is_known(name: str) -> bool:
+    """Return True if a name is that of an installed game, or has the form ``module:name``; the game may not exist."""
     return ":" in name or name in installed()
+
+
+def is_own(name: str) -> bool:
+    """Return True if an installed game is of this project."""
+    return name in installed() and is_of_project(installed()[name])
 
 
 def is_code(name: str) -> bool:
@@ -146,6 +151,15 @@ def refuse_in_import(call: str) -> None:
             f'{module} calls {call} while it is imported; put the call under if __name__ == "__main__": at its end, so '
             f"that only running {module} makes it"
         )
+
+
+def find_object(name: str) -> object:
+    """Return what a name stands for: a description of a game, a ``Game``, or what makes games.
+
+    Raises:
+        GameError: it cannot be imported, or is not allowed to be.
+    """
+    return _factory(name)
 
 
 def find_block(name: str) -> Callable[..., ScriptedGame] | None:

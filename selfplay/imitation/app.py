@@ -13,11 +13,11 @@ from selfplay.checkpoint import RunDir, load_latest_learner
 from selfplay.checkpoint.policies import BEST
 from selfplay.config.defaults import update_threads
 from selfplay.config.options import listed
-from selfplay.config.resolve import resolve_imitation
 from selfplay.errors import ConfigError
 from selfplay.games.registry import find_game
 from selfplay.imitation.data import Games, open_library
 from selfplay.imitation.export import LATEST, exported, owner_of_best
+from selfplay.imitation.program import resolve_imitation
 from selfplay.imitation.report import Reports, table
 from selfplay.imitation.training import Training
 from selfplay.imitation.training_state import (

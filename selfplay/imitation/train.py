@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, TextIO
 
-from selfplay.config.resolve import resolve_imitation
+from selfplay.imitation.program import resolve_imitation
 from selfplay.machine import usable_cores
 from selfplay.memory_limits import check_address_space
 

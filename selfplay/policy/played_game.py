@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from pydantic import TypeAdapter
 
 from selfplay.errors import IncompatibleError, boundary
-from selfplay.games.plugins import GROUP, is_plugin
-from selfplay.games.registry import DIALOGUE, GAMES, find_game, shares_policies
+from selfplay.games.plugins import GROUP, is_known
+from selfplay.games.registry import find_game, shares_policies
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import PolicyMeta
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def check_known(game: str) -> None:
     """Refuse a game that a file names and that is not found here (IncompatibleError)."""
-    if game not in (*GAMES, *DIALOGUE) and not is_plugin(game):
+    if not is_known(game):
         raise IncompatibleError(
             f"the game {game!r} is not known here; it was an entry point of an installed package (group {GROUP}): "
             "install that package"

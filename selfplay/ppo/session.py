@@ -13,7 +13,7 @@ from selfplay.ppo.realtime import emulator_options
 
 if TYPE_CHECKING:
     from selfplay.config.ppo import Config
-    from selfplay.games.registry import GameEntry
+    from selfplay.games.kind import GameKind
     from selfplay.league.matchmaker import Choose
     from selfplay.policy.policy import Policy
     from selfplay.report.metrics import IterationReport
@@ -52,7 +52,7 @@ class Session:
         object.__setattr__(self, "rating", settings_of(self.config))
 
     @property
-    def game(self) -> GameEntry:
+    def game(self) -> GameKind:
         return self.config.game.entry
 
     @property

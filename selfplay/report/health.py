@@ -236,4 +236,4 @@ GAME_RULES: Final[dict[str, Rule]] = {
     "stalling": _stalling,
     "value_function": _value,
 }
-"""Rules of the games that name them, see ``GameEntry.health``."""
+"""Rules of the games that name them, see ``GameKind.health``."""

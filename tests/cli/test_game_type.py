@@ -2,7 +2,11 @@ import json
 
 import pytest
 
-from selfplay.cli.game_type import is_dialogue
+from selfplay.cli.game_type import named_game, training_of
+
+
+def is_text(arguments):
+    return training_of(named_game(arguments)) == "dialogue"
 
 
 @pytest.mark.parametrize(
@@ -22,22 +26,22 @@ from selfplay.cli.game_type import is_dialogue
     ],
 )
 def test_the_named_game_decides(arguments, words):
-    assert is_dialogue(arguments) is words
+    assert is_text(arguments) is words
 
 
 def test_a_file_of_settings_decides_where_no_flag_does(tmp_path):
     file = tmp_path / "settings.toml"
     file.write_text('[game]\ntype = "matching"\n')
-    assert is_dialogue(["--config", str(file)])
+    assert is_text(["--config", str(file)])
     file.write_text('[game]\ntype = "matching"\n', "utf-8-sig")  # as Notepad saves it
-    assert is_dialogue(["--config", str(file)])
-    assert not is_dialogue(["--config", str(file), "--game-type", "mock"])
+    assert is_text(["--config", str(file)])
+    assert not is_text(["--config", str(file), "--game-type", "mock"])
 
 
 def test_a_resumed_run_decides(tmp_path):
     for name, game in (("words", "matching"), ("fight", "mock")):
         (tmp_path / name).mkdir()
         (tmp_path / name / "run.json").write_text(json.dumps({"config": {"game": {"type": game}}}))
-    assert is_dialogue(["--resume", "--checkpoint", str(tmp_path / "words")])
-    assert not is_dialogue(["--resume", "--checkpoint", str(tmp_path / "fight")])
-    assert not is_dialogue(["--resume", "--checkpoint", str(tmp_path / "nothing")])
+    assert is_text(["--resume", "--checkpoint", str(tmp_path / "words")])
+    assert not is_text(["--resume", "--checkpoint", str(tmp_path / "fight")])
+    assert not is_text(["--resume", "--checkpoint", str(tmp_path / "nothing")])

@@ -1,10 +1,9 @@
 import pytest
 
 from selfplay.cli.imitation import parse
-from selfplay.config import presets
 from selfplay.config.imitation import OPTIONS, ImitationConfig
-from selfplay.config.resolve import resolve_imitation
 from selfplay.errors import ConfigError
+from selfplay.imitation.program import PRESETS, resolve_imitation
 
 OTHER = {
     "--game-type": "kuhn",
@@ -51,11 +50,11 @@ def test_defaults():
     assert config.run.checkpoint == "checkpoints"
 
 
-@pytest.mark.parametrize("name", presets.IMITATION)
+@pytest.mark.parametrize("name", PRESETS)
 def test_presets_are_valid_and_flags_win(name):
     config = parse(["--replays", "games", "--preset", name, "--epochs", "77"]).config
     assert config.learn.epochs == 77
-    assert config.net.hidden == presets.IMITATION[name]["net"]["hidden"]
+    assert config.net.hidden == PRESETS[name]["net"]["hidden"]
 
 
 @pytest.mark.parametrize(

@@ -153,6 +153,6 @@ def test_random_games_are_seen_and_those_who_wait_do_not_count(tmp_path):
 def test_code_that_a_run_names_is_not_imported_for_an_export(tmp_path, monkeypatch):
     run = save_other(tmp_path / "run", NIM)
     monkeypatch.setattr("selfplay.games.plugins._allowed", set())
-    registry._outside_once.cache_clear()
+    registry._described.cache_clear()
     with pytest.raises(GameError, match=f"add --game-type {NIM}"):
         export(run, "torch", tmp_path / "policy.pt2")

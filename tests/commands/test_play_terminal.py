@@ -15,7 +15,7 @@ from selfplay.commands.play_terminal import play_in_terminal
 from selfplay.games.errors import GameError
 from selfplay.games.game import Game
 from selfplay.games.rated import RatedGame, ScriptedPlayer
-from selfplay.games.registry import GAMES
+from selfplay.games.registry import find_game
 from selfplay.games.vector import RANDOM
 from selfplay.half_blocks import UPPER_HALF
 from selfplay.policy.policy import Policy, parameters_of
@@ -23,6 +23,7 @@ from selfplay.policy.recurrent_state import RecurrentState
 from selfplay.runner.match import Contender
 from tests.checkpoint.samples import save_generation
 from tests.policy.networks import network, policy_meta
+from tests.support.kinds import bring
 
 
 def policy_for(game, /, kind="mlp", **changes):
@@ -53,12 +54,12 @@ def played(game, opponent, *answers, seed=0, **options):
 
     opponent = Contender(opponent) if isinstance(opponent, str) else Contender("path/of/it", opponent)
     entry = replace(
-        GAMES["kuhn"],
+        find_game("kuhn"),
         single=lambda: game,
         rated=RatedGame({name: ScriptedPlayer("1") for name in (RANDOM, *game.players)}, {}),
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(GAMES, "own", entry)
+        bring(patch, "own", entry)
         play_in_terminal("own", opponent, read, lines.append, seed=seed, **options)
     assert next(left, None) is None  # all was asked for
     return lines
@@ -279,7 +280,7 @@ def test_games_that_break_the_rules_are_named():
 @pytest.mark.parametrize("opponent", ["random", "policy"])
 def test_a_seed_gives_the_same_games_and_another_gives_others(opponent):
     def told(seed):
-        game = GAMES["mixup"].single()
+        game = find_game("mixup").single()
         other = policy_for(game) if opponent == "policy" else opponent
         return played(game, other, "attack", "quit", seed=seed)
 
@@ -296,7 +297,7 @@ def test_a_policy_with_memory_also_decides_where_it_waits(monkeypatch):
         return found
 
     monkeypatch.setattr(RecurrentState, "step", spied)
-    game = GAMES["kuhn"].single()
+    game = find_game("kuhn").single()
     played(game, policy_for(game, "gru"), "bet", "quit")
     assert seen == [False, True]
 
@@ -310,7 +311,7 @@ def kuhn_run(tmp_path):
     run = create_run(tmp_path / "run")
     run.write_run({})
     for iteration in (0, 10):
-        policy = policy_for(GAMES["kuhn"].single(), game="kuhn", iteration=iteration)
+        policy = policy_for(find_game("kuhn").single(), game="kuhn", iteration=iteration)
         save_generation(run, policy.meta, parameters_of(policy.network))
     return run
 
@@ -370,6 +371,6 @@ def test_flags_of_the_terminal_are_refused_for_fights(monkeypatch, capsys, flags
 
 
 def test_a_game_without_a_single_one_is_refused(kuhn_run, monkeypatch, capsys):
-    monkeypatch.setitem(GAMES, "kuhn", replace(GAMES["kuhn"], single=None))
+    bring(monkeypatch, "kuhn", replace(find_game("kuhn"), single=None))
     assert call(monkeypatch, kuhn_run.path) == 2
     assert "kuhn has no game that a person could play" in capsys.readouterr().err

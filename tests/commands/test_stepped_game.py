@@ -100,7 +100,7 @@ def test_a_page_shows_notable_games_and_says_where_they_are_from(run, tmp_path):
 
 def test_a_page_of_code_that_nobody_named_has_no_games_and_says_why(run, monkeypatch, tmp_path):
     monkeypatch.setattr("selfplay.games.plugins._allowed", set())
-    registry._outside_once.cache_clear()
+    registry._described.cache_clear()
     of, told = analyse(read_games(run.ledger)), []
     replays, notes = steps_of(run, of, lambda text: None)
     assert replays == []

@@ -3,8 +3,8 @@ import pytest
 pytest.importorskip("transformers", reason="needs the extra: pip install -e '.[dialogue]'")
 
 from selfplay.dialogue import embedded
+from selfplay.dialogue.find import find_dialogue
 from selfplay.dialogue.settings import StartConfig
-from selfplay.games.registry import find_dialogue
 from tests.run.conftest import _short_waits, _torch_as_before  # noqa: F401  (fixtures)
 
 

@@ -12,11 +12,11 @@ import transformers as hf
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from selfplay.dialogue.embedded import Recipe, taught_games
+from selfplay.dialogue.find import find_dialogue
 from selfplay.dialogue.language.loading import load_model
 from selfplay.dialogue.language.model import LanguageModel
 from selfplay.dialogue.settings import StartConfig
 from selfplay.dialogue.supervised import SupervisedLearner, SupervisedSettings
-from selfplay.games.registry import find_dialogue
 
 CHATML: Final = (
     "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content + '<|im_end|>\n' }}{% endfor %}"

@@ -5,7 +5,7 @@ import pytest
 
 from selfplay.dialogue.contract import FAILED
 from selfplay.dialogue.evaluation import evaluate, gain, held_out
-from selfplay.games.registry import find_dialogue
+from selfplay.dialogue.find import find_dialogue
 from selfplay.games.solved.exact import payoffs
 from selfplay.games.solved.kuhn import MOVES
 from selfplay.games.solved.table import enumerate_states

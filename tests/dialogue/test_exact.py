@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from selfplay.dialogue.exact import exact_summary, legal_replies
-from selfplay.games.registry import find_dialogue
+from selfplay.dialogue.find import find_dialogue
 from tests.dialogue.models import untaught
 
 ENTRY = find_dialogue("kuhn_text")

@@ -2,9 +2,9 @@ import pytest
 
 pytest.importorskip("transformers", reason="needs the extra: pip install -e '.[dialogue]'")
 
-from selfplay.config.resolve import resolve_dialogue
 from selfplay.dialogue import memory
 from selfplay.dialogue.cli.flags import parse
+from selfplay.dialogue.program import resolve_dialogue
 from selfplay.dialogue.rules import game_of
 from selfplay.errors import ConfigError
 from selfplay.memory_limits import GB, Available

@@ -6,10 +6,10 @@ import pytest
 
 from selfplay.checkpoint import RunDir
 from selfplay.dialogue.commands.rate import calibrate_dialogue, rate_dialogue
+from selfplay.dialogue.find import find_dialogue
 from selfplay.dialogue.rating import FrozenPlayers, _parts, play_dialogues, rating_of
 from selfplay.dialogue.settings import DialogueConfig, DialogueGameConfig
 from selfplay.errors import ConfigError
-from selfplay.games.registry import find_dialogue
 from selfplay.league.games import GameTable
 from selfplay.league.ledger import read_games
 from selfplay.league.records import Seat

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from selfplay.dialogue.files.games import line_of
 from selfplay.dialogue.files.settings import make_settings
+from selfplay.dialogue.find import find_dialogue
 from selfplay.dialogue.language.conversation import Conversation, Reply, Writer
 from selfplay.dialogue.runner import GameSpec, Played, play_games
-from selfplay.games.registry import find_dialogue
 
 
 @dataclass(frozen=True)

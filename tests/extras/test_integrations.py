@@ -246,9 +246,9 @@ def test_trl_trains_on_both_seats_of_games(tmp_path):
     from datasets import Dataset
     from trl import GRPOConfig, GRPOTrainer
 
+    from selfplay.dialogue.find import find_dialogue
     from selfplay.dialogue.integrations.trl import SelfPlayRollout, shared_reward
     from selfplay.dialogue.language.tiny import make_tiny
-    from selfplay.games.registry import find_dialogue
     from tests.dialogue.models import SPEC
 
     entry = find_dialogue("matching")

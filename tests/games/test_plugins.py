@@ -6,7 +6,7 @@ import pytest
 
 from selfplay.games import plugins, registry
 from selfplay.games.errors import GameError, UnknownNameError
-from selfplay.games.plugins import allow, is_code, is_plugin, meant_module
+from selfplay.games.plugins import allow, is_code, is_known, meant_module
 from selfplay.games.registry import find_game, make_game
 from selfplay.games.vector import SyncVectorGame
 from tests.games.games import Nim
@@ -19,10 +19,10 @@ NIM, DUEL = "tests.games.games:Nim", "tests.games.games:Duel"
 def nothing_allowed(monkeypatch):
     monkeypatch.setattr(plugins, "_allowed", set())
     monkeypatch.setattr(sys, "path", [*sys.path])
-    registry._outside_once.cache_clear()
+    registry._described.cache_clear()
     plugins.installed.cache_clear()
     yield
-    registry._outside_once.cache_clear()
+    registry._described.cache_clear()
     plugins.installed.cache_clear()
 
 
@@ -30,9 +30,10 @@ def test_kinds_of_names():
     assert is_code("my_package.my_game:make")
     assert not is_code("pettingzoo:pettingzoo.classic.connect_four_v3")
     assert not is_code("mock")
-    assert is_plugin("pettingzoo:pettingzoo.classic.connect_four_v3")
-    assert is_plugin("my_game:make")
-    assert not is_plugin("mock")
+    assert is_known("pettingzoo:pettingzoo.classic.connect_four_v3")
+    assert is_known("my_game:make")
+    assert is_known("mock")
+    assert not is_known("no_game")
 
 
 def test_a_module_is_imported_only_where_a_person_named_it():
@@ -139,7 +140,7 @@ def test_an_installed_package_brings_games(tmp_path, monkeypatch):
     (tmp_path / "other_games.py").write_text("from tests.games.games import Nim\nclass Stones(Nim):\n    version = 7\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     plugins.installed.cache_clear()
-    assert is_plugin("stones")
+    assert is_known("stones")
     assert find_game("stones").encoder_version == 7  # nobody has to allow what was installed
     with pytest.raises(UnknownNameError, match="stones"):
         find_game("stone")

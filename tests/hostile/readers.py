@@ -19,7 +19,7 @@ from selfplay.checkpoint import (
 )
 from selfplay.checkpoint.models import ModelMeta, read_model, save_model
 from selfplay.checkpoint.store import MANIFEST, open_folder
-from selfplay.cli.game_type import is_dialogue
+from selfplay.cli.game_type import named_game
 from selfplay.cli.ppo import parse
 from selfplay.commands.run_status import examine
 from selfplay.dialogue.files.games import GAMES
@@ -241,14 +241,14 @@ def _recorded(folder: Path) -> Path:
 
 
 def _config(folder: Path, path: Path) -> None:
-    is_dialogue(["--config", str(path)])
+    named_game(["--config", str(path)])
     parse(["--config", str(path)])
 
 
 def _state_row() -> dict[str, Any]:
     from dataclasses import asdict
 
-    from selfplay.games.registry import find_dialogue
+    from selfplay.dialogue.find import find_dialogue
 
     entry = find_dialogue("matching")
     rules = entry.rules(size=3)

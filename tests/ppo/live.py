@@ -2,10 +2,11 @@
 
 from dataclasses import replace
 
-from selfplay.games.registry import GAMES
+from selfplay.games.registry import find_game
 from selfplay_melee import bots
 from selfplay_melee.dolphin.roster import PLAYERS
 from selfplay_melee.mock import MockMelee
+from tests.support.kinds import bring
 
 EMULATOR = (
     "dolphin", "iso", "slot", "slots", "slippi_port", "headless", "fast_forward", "play_on", "cpu_level", "human_port",
@@ -46,8 +47,8 @@ class Emulators:
 
 def emulated(monkeypatch):
     """Let ``--game-type dolphin`` play mock games for this test; who opens them."""
-    mock = replace(GAMES["dolphin"], make=MockMelee, starts_at_once=lambda: True, prepare=None)
-    monkeypatch.setitem(GAMES, "dolphin", mock)
+    mock = replace(find_game("dolphin"), make=MockMelee, starts_at_once=lambda: True, prepare=None)
+    bring(monkeypatch, "dolphin", mock)
     monkeypatch.setattr("selfplay.config.resolve.with_dolphin_paths", lambda config, notice: config)
     emulators = Emulators()
     for module in ("runner.block_server", "ppo.realtime"):

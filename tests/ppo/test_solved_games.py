@@ -13,8 +13,10 @@ from selfplay.commands.selfcheck import known_table, strategy
 from selfplay.config.ppo import Config
 from selfplay.errors import ConfigError
 from selfplay.games.api import ActionSpec, StepBatch
+from selfplay.games.kind import GameKind
 from selfplay.games.rated import RatedGame, ScriptedPlayer
-from selfplay.games.registry import GAMES, SOLVED, GameEntry
+from selfplay.games.registry import find_game, games_of
+from selfplay.games.solved import SOLVED
 from selfplay.games.splitmix import words
 from selfplay.league.ledger import read_games
 from selfplay.policy.played_game import game_of
@@ -26,6 +28,7 @@ from selfplay_melee.policy_opponent import load_opponent
 from tests.report.make import report
 from tests.run.runs import assert_equal_runs, rows
 from tests.run.runs import train as train_fight
+from tests.support.kinds import bring
 
 SMALL = (
     *("--num-games", 8, "--rollout-length", 16, "--hidden", "8", "--ppo-epochs", 2, "--batch-size", 64),
@@ -53,8 +56,8 @@ def test_every_small_game_trains(tmp_path, name):
     policy = load_policy(tmp_path / name)
     assert game_of(policy.meta) == name
     assert (policy.meta.network.obs_width, policy.meta.actions.sizes) == (
-        GAMES[name].obs_width,
-        GAMES[name].actions.sizes,
+        find_game(name).obs_width,
+        find_game(name).actions.sizes,
     )
     assert (policy.body.frame_skip, policy.body.delay, policy.meta.body) == (1, 0, {})
 
@@ -136,7 +139,7 @@ class Higher:
         pass
 
 
-HIGHER = GameEntry(
+HIGHER = GameKind(
     make=Higher,
     obs_width=Higher.obs_width,
     actions=Higher.actions,
@@ -150,14 +153,14 @@ HIGHER = GameEntry(
 
 @pytest.mark.parametrize("name", ["kuhn", "mixup", "higher"])
 def test_an_entry_gives_a_game_opponents_ratings_and_evaluation(name, tmp_path, monkeypatch, capsys):
-    monkeypatch.setitem(GAMES, "higher", HIGHER)
+    bring(monkeypatch, "higher", HIGHER)
 
     def said(verb, *arguments):
         monkeypatch.setattr(sys, "argv", [f"selfplay {verb.__name__.rpartition('.')[2]}", *map(str, arguments)])
         assert verb.main() == 0
         return capsys.readouterr().out
 
-    folder, ladder = tmp_path / name, GAMES[name].ladder
+    folder, ladder = tmp_path / name, find_game(name).ladder
     code, text = train(folder, name, "--timesteps", 4 * ITERATION, *RATED)
     assert (code, "Elo Leaderboard" in text) == (0, True)
     met = {key.removeprefix("opponents/") for row in rows(folder / "metrics.jsonl") for key in row}
@@ -248,7 +251,7 @@ def test_health_of_small_games_does_not_ask_for_exploration():
     sure = one.model_copy(update={"update": one.update.model_copy(update={"entropy": 0.1, "approx_kl": 9.0})})
     found = {}
     for fights in (True, False):
-        health = Health(GAMES["mock" if fights else "kuhn"].health)
+        health = Health(find_game("mock" if fights else "kuhn").health)
         for i in range(MIN_ITERATIONS):
             health.observe({"iteration": i + 1, **sure.flat()})
         found[fights] = {finding.name for finding in health.findings()}
@@ -257,5 +260,5 @@ def test_health_of_small_games_does_not_ask_for_exploration():
 
 
 def test_every_game_can_be_configured():
-    for name in GAMES:
+    for name in games_of("ppo"):
         assert Config.model_validate({"game": {"type": name}}).game.type == name

@@ -97,7 +97,7 @@ def test_steps_that_only_begin_a_game_are_no_experiences(tmp_path):
 def test_a_run_does_not_name_its_own_code(tmp_path, monkeypatch):
     train(tmp_path / "run", "--game-type", NIM, "--timesteps", ITERATION, size=SMALL)
     monkeypatch.setattr("selfplay.games.plugins._allowed", set())
-    registry._outside_once.cache_clear()
+    registry._described.cache_clear()
     with pytest.raises(GameError, match=f"add --game-type {NIM}"):
         train(tmp_path / "run", "--timesteps", 2 * ITERATION, resume=True)
     with pytest.raises(ConfigError, match="cannot change within a run"):

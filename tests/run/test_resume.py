@@ -8,9 +8,10 @@ import pytest
 
 from selfplay.checkpoint import RunDir
 from selfplay.errors import CorruptError, IncompatibleError, NotARunError, RunLockedError, SelfPlayError
-from selfplay.games.registry import GAMES
+from selfplay.games.registry import find_game
 from tests.checkpoint.samples import forge
 from tests.run.runs import ITERATION, hashes, rows, train
+from tests.support.kinds import bring
 
 EVERY_2 = ("--save-interval", 2)
 
@@ -154,8 +155,8 @@ def test_a_run_that_ended_before_its_first_checkpoint_says_so(tmp_path):
 
 
 def test_a_run_of_other_observations_is_refused(run, monkeypatch):
-    other = replace(GAMES["mock"], encoder_version=GAMES["mock"].encoder_version + 1)
-    monkeypatch.setitem(GAMES, "mock", other)
+    other = replace(find_game("mock"), encoder_version=find_game("mock").encoder_version + 1)
+    bring(monkeypatch, "mock", other)
     with pytest.raises(IncompatibleError, match=r"made for observations of version 1, here is 2$"):
         train(run, "--timesteps", 5 * ITERATION, resume=True)
 

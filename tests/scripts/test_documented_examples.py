@@ -21,8 +21,9 @@ import pytest
 from scripts.studies.pages import put_between
 from selfplay.commands.export import export
 from selfplay.games.api import ActionSpec
+from selfplay.games.kind import GameKind
 from selfplay.games.rated import RatedGame, ScriptedPlayer
-from selfplay.games.registry import GameEntry, make_game
+from selfplay.games.registry import make_game
 from selfplay.league.ledger import Ledger
 from selfplay_melee.mock import MockMelee, neutral_actions
 from selfplay_melee.observation import OBS_WIDTH
@@ -84,7 +85,7 @@ def given(page, names):
     pages = {
         "docs/environments.md": {
             "MyGame": lambda num_games, max_steps: make_game("kuhn", num_games=num_games),
-            **{kind.__name__: kind for kind in (ActionSpec, GameEntry, Higher, RatedGame, ScriptedPlayer)},
+            **{kind.__name__: kind for kind in (ActionSpec, GameKind, Higher, RatedGame, ScriptedPlayer)},
             "GAMES": {},
         },
         "docs/imitation.md": {"folder": Path("replays"), "cache": Path("cache")},

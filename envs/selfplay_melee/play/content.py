@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from selfplay.config.defaults import trained_on
 from selfplay.evaluation.named_players import MOCK
 from selfplay.evaluation.players import home_rules
-from selfplay.games.registry import find_character, find_game
+from selfplay.games.registry import find_game
 from selfplay.league.anchors import find_table
 from selfplay.league.leaderboard import analyse
 from selfplay.league.people_ledger import run_games
@@ -21,6 +21,7 @@ from selfplay.policy.policy import Policy, load_fighter
 from selfplay.ppo.rating import RatingSettings
 from selfplay.report.standalone_page import read_modules
 from selfplay.runner.match import Contender, Rules
+from selfplay_melee.kinds import find_character
 from selfplay_melee.play.home import LONGEST, Home, check_choices
 from selfplay_melee.play_page.page import Opponent, PlayContent, play_page
 from selfplay_melee.show.saving import check_writable, save_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from selfplay.cli.parser import Parser, add_own_code, add_seed
 from selfplay.commands.cli import command
@@ -29,11 +29,11 @@ def parser() -> argparse.ArgumentParser:
 
 @command(parser)
 def main(options: argparse.Namespace) -> None:
-    from selfplay.checkpoint import RunDir, list_generations
+    from selfplay.checkpoint import RunDir
     from selfplay.checkpoint.run_dir import named_run
-    from selfplay.cli.game_type import game_of_run
+    from selfplay.cli.game_type import game_of_run, training_of
     from selfplay.evaluation.named_players import check_game_type
-    from selfplay.games.registry import DIALOGUE
+    from selfplay.run.trainings import find_training
     from selfplay_melee.show.saving import check_writable
 
     if options.games is not None and not options.calibrate:
@@ -43,9 +43,14 @@ def main(options: argparse.Namespace) -> None:
             raise ConfigError(f"{flag} {games}: at least 1 is needed")
     folder = RunDir(named_run(options.run))
     game = game_of_run(folder)
-    is_dialogue = game in DIALOGUE
     check_game_type(str(folder.path), game, options.game_type)
     check_writable(folder.ledger)
+    find_training(training_of(game)).rate(folder, options)
+
+
+def rate_games(folder: RunDir, options: argparse.Namespace) -> None:
+    """Rate a run of games whose players choose numbered actions."""
+    from selfplay.checkpoint import list_generations
     from selfplay.commands.rate import GAMES, calibrate, match_player_of, rate_run, save_table
     from selfplay.league.anchors import FILE_NAME
     from selfplay.league.leaderboard import build
@@ -55,17 +60,14 @@ def main(options: argparse.Namespace) -> None:
     from selfplay.ppo.rating import config_of, settings_of
     from selfplay.report.files import write_ratings
 
-    given = {f"game.{name}": path for name in ("dolphin", "iso") if (path := getattr(options, name)) is not None}
-    if given and (is_dialogue or not config_of(folder).game.entry.real_time):
-        raise ConfigError("--dolphin and --iso are for runs of real games, which this one is not")
-    if is_dialogue:
-        _rate_dialogue(folder, options)
-        return
+    given = given_programs(options)
     config = config_of(folder)
+    if given and not config.game.entry.real_time:
+        refuse_programs()
     settings = settings_of(config)
     if options.calibrate:
-        match_player = match_player_of(config, folder, _notice, given)
-        table = calibrate(settings, options.games or GAMES, options.seed, _notice, match_player)
+        match_player = match_player_of(config, folder, notice, given)
+        table = calibrate(settings, options.games or GAMES, options.seed, notice, match_player)
         path = folder.path / FILE_NAME
         save_table(table, path)
         print(f"wrote {path}")
@@ -75,8 +77,8 @@ def main(options: argparse.Namespace) -> None:
     with folder.lock():  # no trainer may use the run meanwhile
         saved = list_generations(folder)
         generations = [generation.id for generation in saved]
-        match_player = match_player_of(config, folder, _notice, given)
-        played = rate_run(folder, settings, generations, options.budget, options.seed, _notice, match_player)
+        match_player = match_player_of(config, folder, notice, given)
+        played = rate_run(folder, settings, generations, options.budget, options.seed, notice, match_player)
     board = build(run_games(folder.path), run=folder.path)
     newest = max((generation.iteration for generation in saved), default=0)
     write_ratings(folder.rating_events, board, newest * config.steps_per_iteration)
@@ -84,24 +86,14 @@ def main(options: argparse.Namespace) -> None:
     print(to_text(board, width=terminal_width()))
 
 
-def _rate_dialogue(folder: RunDir, options: argparse.Namespace) -> None:
-    from selfplay.commands.rate import GAMES, save_table
-    from selfplay.dialogue.commands.rate import calibrate_dialogue, rate_dialogue
-    from selfplay.league.anchors import FILE_NAME
-    from selfplay.league.leaderboard import build
-    from selfplay.league.ledger import read_games
-    from selfplay.league.render import terminal_width, to_text
-
-    if options.calibrate:
-        table = calibrate_dialogue(folder, options.games or GAMES, options.seed, _notice)
-        save_table(table, folder.path / FILE_NAME)
-        print(f"wrote {folder.path / FILE_NAME}")
-        return
-    with folder.lock():
-        played = rate_dialogue(folder, options.budget, options.seed, _notice)
-    print(f"{played} comparisons played")
-    print(to_text(build(read_games(folder.ledger), run=folder.path), width=terminal_width()))
+def given_programs(options: argparse.Namespace) -> dict[str, str]:
+    """Settings of the emulator among the arguments, by dotted name."""
+    return {f"game.{name}": path for name in ("dolphin", "iso") if (path := getattr(options, name)) is not None}
 
 
-def _notice(text: str) -> None:
+def refuse_programs() -> NoReturn:
+    raise ConfigError("--dolphin and --iso are for runs of real games, which this one is not")
+
+
+def notice(text: str) -> None:
     print(text, file=sys.stderr)

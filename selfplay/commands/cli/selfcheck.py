@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def parser() -> argparse.ArgumentParser:
-    from selfplay.games.registry import SOLVED
+    from selfplay.games.solved import SOLVED
 
     made = Parser(description=__doc__, words={game: f"--games {game}" for game in SOLVED})
     made.add_argument("--seeds", default="0,1,2", metavar="N,N", help="seeds of the runs (default: %(default)s)")
@@ -31,7 +31,7 @@ def parser() -> argparse.ArgumentParser:
 @command(parser)
 def main(options: argparse.Namespace) -> int:
     """Train, judge, print; 1 where a recommended player lies outside its band."""
-    from selfplay.games.registry import SOLVED
+    from selfplay.games.solved import SOLVED
 
     seeds = [int(seed) for seed in options.seeds.split(",") if seed.isdigit()]
     games = options.games.split(",") if options.games else list(SOLVED)

@@ -8,21 +8,9 @@ from selfplay.verbs import program
 
 
 def main() -> int:
-    from selfplay.cli.game_type import is_dialogue
+    from selfplay.cli.game_type import named_game, training_of
     from selfplay.cli.running import exit_code
+    from selfplay.run.trainings import find_training
 
-    return exit_code(program(), _train_dialogue if is_dialogue(sys.argv[1:]) else _train_games)
-
-
-def _train_games() -> int:
-    from selfplay.cli.ppo import parse
-    from selfplay.ppo.train import train
-
-    return train(parse(sys.argv[1:]))
-
-
-def _train_dialogue() -> int:
-    from selfplay.dialogue.cli.flags import parse
-    from selfplay.dialogue.train import train
-
-    return train(parse(sys.argv[1:]))
+    arguments = sys.argv[1:]
+    return exit_code(program(), lambda: find_training(training_of(named_game(arguments))).train(arguments))

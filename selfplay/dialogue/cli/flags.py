@@ -8,8 +8,8 @@ from typing import Final
 from selfplay.cli import flags
 from selfplay.cli.flags import CommandLine
 from selfplay.config import program
-from selfplay.config.programs import DIALOGUE, PPO
-from selfplay.games.registry import GAMES
+from selfplay.dialogue.program import DIALOGUE
+from selfplay.run.trainings import flags_elsewhere
 
 EPILOG: Final = """examples:
   selfplay train --game-type matching --preset laptop
@@ -24,6 +24,6 @@ COMMAND: Final = CommandLine(
     description="Train a language model by self-play in dialogue games.",
     epilog=EPILOG,
     page="docs/dialogue.md",
-    other=(PPO, f"the other games: --game-type {', '.join(GAMES)}"),
+    elsewhere=partial(flags_elsewhere, "dialogue"),
 )
 parse: Final = partial(flags.parse, COMMAND)

@@ -11,8 +11,8 @@ from typing import Any, Final
 from selfplay.checkpoint.store import make_folder, write_file
 from selfplay.dialogue.contract import DialogueGame, JsonObject
 from selfplay.dialogue.files.parquet import Shape, to_parquet
+from selfplay.dialogue.find import find_dialogue
 from selfplay.errors import ConfigError, boundary
-from selfplay.games.registry import find_dialogue
 from selfplay.seeding import derive
 
 GAME: Final = "matching"

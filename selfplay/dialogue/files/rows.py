@@ -17,10 +17,10 @@ from selfplay.dialogue.contract import SEATS
 from selfplay.dialogue.files.games import GAMES, GameLine, read_games
 from selfplay.dialogue.files.parquet import Shape, from_parquet, to_parquet
 from selfplay.dialogue.files.settings import FileSettings, read_settings
+from selfplay.dialogue.find import find_dialogue
 from selfplay.dialogue.instances import columns_of
 from selfplay.errors import ConfigError, CorruptError
 from selfplay.games.errors import GameError
-from selfplay.games.registry import find_dialogue
 
 TRAIN, VAL, STATES = "train.parquet", "val.parquet", "states.parquet"
 SOURCE: Final = "selfplay_games"  # metadata key of a table: the sha256 of its games

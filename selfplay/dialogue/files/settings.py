@@ -17,6 +17,7 @@ from selfplay.dialogue.settings import (
     TINY,
     DialogueConfig,
     DialogueGameConfig,
+    DialogueName,
     DialogueRunConfig,
     ModelConfig,
     SamplingConfig,
@@ -25,7 +26,6 @@ from selfplay.dialogue.settings import (
 )
 from selfplay.errors import ConfigError, CorruptError
 from selfplay.files import read_file
-from selfplay.games.registry import DialogueName
 from selfplay.learner.advantages import refuse_single_games
 
 if TYPE_CHECKING:

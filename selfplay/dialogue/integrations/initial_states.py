@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from selfplay.dialogue.commands.initial_states import SOURCE_SUFFIX
+from selfplay.dialogue.find import find_dialogue
 from selfplay.errors import ConfigError, boundary
 from selfplay.games.files import parse_json
-from selfplay.games.registry import find_dialogue
 
 if TYPE_CHECKING:
     from selfplay.dialogue.contract import DialogueEntry, DialogueGame, Rules, State

@@ -10,6 +10,7 @@ from selfplay import distribution
 from selfplay.commands.doctor import software
 from selfplay.commands.doctor.finding import Check
 from tests.commands.doctor.plans import plan
+from tests.support.kinds import bring
 
 
 def installed(monkeypatch, **versions):
@@ -117,7 +118,7 @@ def test_rules(monkeypatch):
 
     for at_once, said in ((True, "compiled"), (False, "not compiled yet")):
         entry = dataclasses.replace(registry.find_game("mock"), starts_at_once=lambda now=at_once: now)
-        monkeypatch.setitem(registry.GAMES, "mock", entry)
+        bring(monkeypatch, "mock", entry)
         assert software.rules().level == "ok"
         assert software.rules().found.startswith(said)
     monkeypatch.setitem(sys.modules, "selfplay.games.registry", None)

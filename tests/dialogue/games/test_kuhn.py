@@ -8,7 +8,7 @@ import pytest
 
 from selfplay.dialogue.contract import CONTEXT, CUT_OFF, FAILED, REFUSED
 from selfplay.games.errors import GameError
-from selfplay.games.registry import GAMES
+from selfplay.games.registry import find_game
 from selfplay.games.solved.exact import nash_conv, payoffs
 from selfplay.games.solved.kuhn import CARDS, MOVES, Hand, Kuhn
 from selfplay_dialogue.drills import kuhn_drills
@@ -29,7 +29,7 @@ from selfplay_dialogue.kuhn import (
 from selfplay_dialogue.kuhn import nash_conv as exact_nash_conv
 from tests.dialogue.games.tables import self_play
 
-TABLE = GAMES["kuhn"].table()
+TABLE = find_game("kuhn").table()
 ONE = np.ones(1)
 RULES = KuhnRules()
 BARE = KuhnRules(told="nothing")

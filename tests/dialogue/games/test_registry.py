@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from selfplay.dialogue.find import find_dialogue
 from selfplay.games.errors import GameError, UnknownNameError
-from selfplay.games.registry import DIALOGUE, GAMES, find_dialogue, find_game, make_game
+from selfplay.games.registry import find_game, games_of, known_games, make_game
 from selfplay_dialogue.registry import DIALOGUE as ENTRIES
 from selfplay_dialogue.states import LAPTOP, MatchingRules
 from tests.dialogue.games.tables import self_play
@@ -18,8 +19,8 @@ ROOT = Path(__file__).parents[3]
 
 
 def test_the_names_are_known_without_the_entries():
-    assert tuple(ENTRIES) == DIALOGUE
-    assert not set(GAMES) & set(DIALOGUE)
+    assert set(ENTRIES) == set(games_of("dialogue"))
+    assert not set(games_of("ppo")) & set(ENTRIES)
     assert find_dialogue("matching") is ENTRIES["matching"]
 
 
@@ -28,11 +29,11 @@ def test_an_unknown_name_lists_both_families(find):
     with pytest.raises(UnknownNameError) as error:
         find("matchin")
     assert "did you mean 'matching'?" in str(error.value)
-    assert all(name in str(error.value) for name in (*GAMES, *DIALOGUE))
+    assert all(name in str(error.value) for name in known_games())
 
 
 def test_a_name_of_the_other_family_is_told_so():
-    with pytest.raises(GameError, match=r"^matching is a dialogue game, which is not played here \(valid: dolphin, "):
+    with pytest.raises(GameError, match=r"^matching is a text game, which is not played here \(valid: dolphin, "):
         find_game("matching")
     with pytest.raises(GameError, match=r"^kuhn is no dialogue game \(valid: kuhn_text, matching\)$"):
         find_dialogue("kuhn")
@@ -41,7 +42,7 @@ def test_a_name_of_the_other_family_is_told_so():
 def test_without_the_extra_the_command_names_the_install_line():
     code = (
         "import sys; sys.modules['scipy'] = None\n"
-        "from selfplay.games.registry import DIALOGUE, find_dialogue\n"
+        "from selfplay.dialogue.find import find_dialogue\n"
         "from selfplay.games.errors import GameError\n"
         "try: find_dialogue('matching')\n"
         "except GameError as error: print(error)\n"
@@ -50,7 +51,7 @@ def test_without_the_extra_the_command_names_the_install_line():
     assert done.stdout == "scipy is missing, which matching needs: pip install -e '.[dialogue]'\n"
 
 
-@pytest.mark.parametrize("name", DIALOGUE)
+@pytest.mark.parametrize("name", ENTRIES)
 @pytest.mark.parametrize("embedded", [True, False])
 def test_all_that_an_entry_says_fits_together(name, embedded):
     entry = find_dialogue(name)

@@ -3,9 +3,9 @@
 import json
 
 from selfplay.dialogue.commands.initial_states import state_row
+from selfplay.dialogue.find import find_dialogue
 from selfplay.dialogue.integrations.serving import Sampled
 from selfplay.dialogue.language.tiny import make_tokenizer
-from selfplay.games.registry import find_dialogue
 
 RULES = {"size": 4, "max_turns": 8}
 

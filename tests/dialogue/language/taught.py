@@ -4,12 +4,12 @@ import random
 from functools import lru_cache, partial
 
 from selfplay.dialogue.embedded import Recipe, taught_games
+from selfplay.dialogue.find import find_dialogue
 from selfplay.dialogue.language.conversation import Reply
 from selfplay.dialogue.language.tiny import TinySpec, make_tiny
 from selfplay.dialogue.runner import GameSpec
 from selfplay.dialogue.settings import StartConfig
 from selfplay.dialogue.supervised import SupervisedLearner, SupervisedSettings
-from selfplay.games.registry import find_dialogue
 from selfplay.learner.sampling import Sampling
 
 STEPS, ROWS = 60, 32

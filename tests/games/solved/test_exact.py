@@ -5,7 +5,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from selfplay.games.registry import GAMES, SOLVED
+from selfplay.games.registry import find_game
+from selfplay.games.solved import SOLVED
 from selfplay.games.solved.exact import mean_length, nash_conv, payoffs
 from selfplay.games.solved.kuhn import BET, PASS, Hand, Kuhn
 from selfplay.games.solved.mixup import MixUp
@@ -15,7 +16,7 @@ NASH = {"rps": (0.25, 0.5, 0.25), "pennies": (0.5, 0.5)}
 
 
 def table(name):
-    return GAMES[name].table()
+    return find_game(name).table()
 
 
 def uniform(name):

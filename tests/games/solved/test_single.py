@@ -5,14 +5,14 @@ from itertools import product
 import numpy as np
 import pytest
 
-from selfplay.games.registry import GAMES, SOLVED, make_game
-from selfplay.games.solved import kuhn
+from selfplay.games.registry import find_game, make_game
+from selfplay.games.solved import SOLVED, kuhn
 
 
 @pytest.mark.parametrize(("name", "seed"), [*product(SOLVED, range(12))])
 def test_a_game_goes_as_in_the_block(name, seed):
     rng = np.random.default_rng(seed)
-    block, single = make_game(name, num_games=1), GAMES[name].single()
+    block, single = make_game(name, num_games=1), find_game(name).single()
     obs = block.reset(np.array([seed], np.uint64))
     single.reset(seed)
     over = False
@@ -37,7 +37,7 @@ def test_a_game_goes_as_in_the_block(name, seed):
 
 @pytest.mark.parametrize("name", SOLVED)
 def test_it_is_what_the_entry_says(name):
-    entry, single = GAMES[name], GAMES[name].single()
+    entry, single = find_game(name), find_game(name).single()
     assert (single.obs_width, (single.num_actions,)) == (entry.obs_width, entry.actions.sizes)
     assert single.version == entry.encoder_version
     assert ("random", *single.players) == tuple(entry.rated.players)
@@ -45,7 +45,7 @@ def test_it_is_what_the_entry_says(name):
 
 
 def test_every_deal_of_kuhn_comes_up():
-    game, cards = GAMES["kuhn"].single(), set()
+    game, cards = find_game("kuhn").single(), set()
     for seed in range(60):
         game.reset(seed)
         cards.add(game.state.cards)
@@ -53,7 +53,7 @@ def test_every_deal_of_kuhn_comes_up():
 
 
 def test_scripted_players_draw_from_the_chances_of_their_actions():
-    game, rng = GAMES["kuhn"].single(), np.random.default_rng(0)
+    game, rng = find_game("kuhn").single(), np.random.default_rng(0)
     game.state = kuhn.Hand((0, 1), "")
     assert {game.players["always_bet"](game, 0, rng) for _ in range(20)} == {kuhn.BET}
     drawn = [game.players["equilibrium"](game, 0, rng) for _ in range(3000)]
@@ -77,6 +77,6 @@ def test_before_the_end_only_the_card_of_the_seat_to_act_is_shown():
     ],
 )
 def test_games_show_what_is_at_stake(name, line):
-    game = GAMES[name].single()
+    game = find_game(name).single()
     game.reset(0)
     assert line in game.render().splitlines()

@@ -5,8 +5,8 @@ import pytest
 
 from selfplay.games.check import legal_actions
 from selfplay.games.errors import ActionError, ContractError, GameError
-from selfplay.games.registry import GAMES, SOLVED, make_game
-from selfplay.games.solved import kuhn, matrix, mixup
+from selfplay.games.registry import find_game, make_game
+from selfplay.games.solved import SOLVED, kuhn, matrix, mixup
 from selfplay.games.solved.exact import nash_conv
 from selfplay.games.solved.table import enumerate_states
 
@@ -115,7 +115,7 @@ def test_what_is_not_legal_is_refused_by_name():
 
 @pytest.mark.parametrize("name", SOLVED)
 def test_the_entry_says_what_the_game_is(name):
-    entry, game = GAMES[name], make_game(name, num_games=1)
+    entry, game = find_game(name), make_game(name, num_games=1)
     assert (entry.obs_width, entry.actions) == (game.obs_width, game.actions)
     assert (entry.ladder, game.bot_names, entry.fighter, entry.starts_at_once()) == (
         tuple(entry.rated.players),
@@ -162,7 +162,7 @@ def test_scripted_players_play_legal_actions_and_depend_on_their_game_alone(name
         nothing = np.zeros((len(seeds), 2, 1), np.int8)
         return np.stack([game.step(nothing).reward for _ in range(12)])
 
-    assert make_game(name, num_games=1).bot_names == tuple(GAMES[name].rated.players)
-    for first in range(len(GAMES[name].rated.players)):
+    assert make_game(name, num_games=1).bot_names == tuple(find_game(name).rated.players)
+    for first in range(len(find_game(name).rated.players)):
         together = payoffs(SEEDS, (first, 0))
         np.testing.assert_array_equal(together[:, 2:3], payoffs(SEEDS[2:3], (first, 0)))

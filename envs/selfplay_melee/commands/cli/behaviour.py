@@ -38,7 +38,8 @@ def parser() -> argparse.ArgumentParser:
 def main(options: argparse.Namespace) -> None:
     from selfplay.checkpoint import resolve_policy
     from selfplay.evaluation.named_players import MOCK, policy_folder
-    from selfplay.games.registry import find_character, find_game
+    from selfplay.games.registry import find_game
+    from selfplay_melee.kinds import find_character
     from selfplay_melee.replays.folder import replay_files
 
     if options.replays is None and options.policy is None:

@@ -16,7 +16,7 @@ from selfplay.errors import ConfigError
 from selfplay.verbs import quoted, respelled
 
 if TYPE_CHECKING:
-    from selfplay.games.registry import GameEntry
+    from selfplay.games.kind import GameKind
 
 
 def parser() -> argparse.ArgumentParser:
@@ -105,7 +105,7 @@ def main(options: argparse.Namespace) -> None:
     print(respelled("next: selfplay imitate") + f" --replays {quoted(options.out)} --epochs 10")
 
 
-def _record_games(options: argparse.Namespace, entry: GameEntry) -> None:
+def _record_games(options: argparse.Namespace, entry: GameKind) -> None:
     from selfplay.evaluation.named_players import choices
     from selfplay_melee.show.saving import check_writable
 

@@ -1,0 +1,105 @@
+"""The mock and the real game, as the trainer finds them."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from selfplay.distribution import install_command
+from selfplay.games.errors import DolphinError, GameError, UnknownNameError
+from selfplay.games.kind import GameKind, later
+from selfplay_melee import bot_names, rated
+from selfplay_melee.controller import ACTION_SPEC, FIELDS
+from selfplay_melee.dolphin import roster
+from selfplay_melee.features import ENCODER_VERSION, OBS_WIDTH
+from selfplay_melee.short_names import TITLES, full_name
+from selfplay_melee.tables import names_of
+
+if TYPE_CHECKING:
+    from selfplay.games.api import ScriptedGame
+
+
+def _dolphin(**options: Any) -> ScriptedGame:  # noqa: ANN401
+    """The real game; what drives it is loaded only here."""
+    try:
+        from selfplay_melee.dolphin.game import DolphinMelee
+    except ModuleNotFoundError as error:
+        raise DolphinError(f"{error.name} is missing, which drives Dolphin: {install_command('dolphin')}") from error
+    return DolphinMelee(**options)
+
+
+_FIGHT_SETTINGS: Final = frozenset(
+    (
+        "reward", "net.rest", *(f"game.{field.name}" for field in fields(rated.FightBody)),
+        "data.character", "data.frame_skip", "data.delay", "data.cache", "data.cache_gb", "data.no_cache",
+        "learn.button_power", "learn.button_limit",
+    )
+)  # fmt: skip
+MOCK: Final = GameKind(
+    make=later("selfplay_melee.mock", "MockMelee"),
+    obs_width=OBS_WIDTH,
+    actions=ACTION_SPEC,
+    encoder_version=ENCODER_VERSION,
+    ladder=bot_names.LADDER,
+    fighter=True,
+    shares="fights",
+    body=rated.FightBody,
+    show="film",
+    agreed=("frame_skip", "delay"),
+    settings=_FIGHT_SETTINGS,
+    preset="laptop",
+    health=("entropy_collapse", "few_results", "stalling", "value_function"),
+    rated=rated.MOCK,
+    starts_at_once=later("selfplay_melee.mock", "rules_are_compiled"),
+    prepare=later("selfplay_melee.mock", "compile_rules"),
+    held_out=("counter_hitter", "all_rounder"),
+    imitated_players=("edge_guarder", "counter_hitter", "rusher"),  # never all_rounder: it stays unknown to training
+    characters=names_of("characters"),
+    stages=names_of("stages"),
+    action_parts=FIELDS,
+)
+DOLPHIN: Final = replace(  # all that policies see and do is the same
+    MOCK,
+    make=_dolphin,
+    rated=rated.DOLPHIN,
+    ladder=("random", *roster.CPU),
+    # A scripted player only needs a controller. A computer player of the game is chosen in a menu before an episode.
+    training_players=bot_names.LADDER,
+    starts_at_once=later("selfplay_melee.external_frames", "rules_are_compiled"),
+    prepare=later("selfplay_melee.external_frames", "compile_rules"),
+    real_time=True,
+    settings=_FIGHT_SETTINGS | {"emulator", "game.dolphin", "game.iso"},
+    preset=None,
+    characters=tuple(roster.CHARACTERS),
+)
+
+
+def find_character(game: GameKind, name: str) -> str:
+    """The name of a character of a fight, which may be given by a short name.
+
+    Raises:
+        UnknownNameError: there is none.
+        GameError: only the real game has it.
+    """
+    full = full_name(name)
+    if full in game.characters:
+        return full
+    if full in DOLPHIN.characters:
+        title = TITLES.get(full, full)
+        raise GameError(
+            f"the mock has no data of {title}, only real games have (--game-type dolphin) "
+            f"(valid: {', '.join(sorted(game.characters))})"
+        )
+    raise UnknownNameError("character", name, game.characters)
+
+
+def find_stage(game: GameKind, name: str) -> str:
+    """The name of a stage of a fight, which may be given by a short name.
+
+    Raises:
+        UnknownNameError: there is none.
+    """
+    full = full_name(name)
+    if full not in game.stages:
+        raise UnknownNameError("stage", name, game.stages)
+    return full

@@ -1,0 +1,79 @@
+"""Description of a game for the trainer. See docs/environments.md.
+
+A plain ``Game`` gets a default one. A package whose game needs more brings a ``GameKind`` of its own, as an entry point
+of the group ``selfplay.games`` or as ``module:name``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from selfplay.games.rated import Body, NoBody, RatedGame
+
+if TYPE_CHECKING:
+    from selfplay.games.api import ActionSpec, ScriptedGame
+    from selfplay.games.plugins import MakeSingle
+    from selfplay.games.solved.table import Table
+
+
+class AnyKind:
+    """A game of any training."""
+
+    __slots__ = ()
+    training: ClassVar[str]
+    """Entry point of the group ``selfplay.trainings``."""
+
+
+@dataclass(frozen=True, slots=True)
+class GameKind(AnyKind):
+    """Description of a game for the trainer, before any game is made."""
+
+    training: ClassVar[str] = "ppo"
+
+    make: Callable[..., ScriptedGame]  # takes ``num_games`` and the game's own options, JSON-able all of them
+    obs_width: int
+    actions: ActionSpec
+    encoder_version: int  # of the observations: another number, another meaning
+    ladder: tuple[str, ...]  # scripted players that are rated; ``random`` fixes the scale
+    rated: RatedGame  # all scripted players, and how matches are played
+    fighter: bool = False  # characters fight on a stage, frame by frame: what can be watched
+    body: type[Body] = NoBody  # what policies keep of the settings that they were trained with, of the group ``game``
+    agreed: tuple[str, ...] = ()  # names in the body of which all policies of a run have the same values
+    settings: frozenset[str] = frozenset()  # those that not every game has: ``group.name``, or a whole group
+    preset: str | None = "board"  # of a call of the trainer without settings
+    health: tuple[str, ...] = ()  # checks of a run's health that not every game has
+    starts_at_once: Callable[[], bool] = lambda: True  # returns True if no step compiles rules
+    prepare: Callable[[], None] | None = None  # compiles the rules, for all processes of this machine
+    real_time: bool = False  # in emulators of their own: one game a process, nothing is kept, a slow one is left behind
+    training_players: tuple[str, ...] | None = None  # scripted players met in training; None: those of the ladder
+    held_out: tuple[str, ...] = ()  # those of them that training does not meet by default
+    imitated_players: tuple[str, ...] = ()  # scripted players of the mock that a run can begin by imitating
+    characters: Collection[str] = ()  # of a fight
+    stages: Collection[str] = ()
+    action_parts: tuple[str, ...] = ()  # of a fight: names of the integers of an action
+    table: Callable[[], Table] | None = None  # the whole game, where it is small enough to be judged exactly
+    show: Literal["film", "steps"] | None = None  # to people: frames, or the steps of a game made by ``single``
+    single: MakeSingle | None = None
+    shares: str = ""  # games of equal names here share policies
+    repeats: bool = True  # equal seeds and actions give equal games, so that games can be continued
+
+    def has(self, setting: str) -> bool:
+        """Return True if a setting ``group.name`` has an effect in this game."""
+        from selfplay.games.registry import own_settings
+
+        names = {setting, setting.partition(".")[0]}
+        return not names & own_settings() or bool(names & self.settings)
+
+    @property
+    def part_names(self) -> tuple[str, ...]:
+        """Names of the integers of an action."""
+        width = self.actions.width
+        return self.action_parts or (("action",) if width == 1 else tuple(f"part_{i}" for i in range(width)))
+
+
+def later(module: str, name: str) -> Callable[..., Any]:
+    """A function whose module is loaded by its first call, so that a description of a game is cheap."""
+    return lambda *args, **options: getattr(import_module(module), name)(*args, **options)

@@ -1,0 +1,45 @@
+"""The trainings: how games of a kind are learned. Each is an entry point of the group ``selfplay.trainings``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from selfplay.distribution import entry_points
+from selfplay.games.registry import games_of
+
+if TYPE_CHECKING:
+    import argparse
+
+    from selfplay.checkpoint import RunDir
+    from selfplay.config.options import Option
+
+GROUP: Final = "selfplay.trainings"
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingVerbs:
+    """What the verbs call for games of a training."""
+
+    train: Callable[[Sequence[str]], int]  # with the arguments of the command line; the exit code
+    rate: Callable[[RunDir, argparse.Namespace], None]
+    about: str  # its games, in messages
+    options: Callable[[], Sequence[Option]]
+
+
+def find_training(name: str) -> TrainingVerbs:
+    """The training of that name, see ``AnyKind.training``."""
+    found: TrainingVerbs = entry_points(GROUP)[name].load()
+    return found
+
+
+def flags_elsewhere(name: str) -> dict[str, str]:
+    """Flags of all other trainings: whose they are, for messages about unknown flags."""
+    found: dict[str, str] = {}
+    for other in entry_points(GROUP):
+        if other != name:
+            training = find_training(other)
+            whose = f"{training.about}: --game-type {' or '.join(games_of(other))}"
+            found |= {option.flag: whose for option in training.options()}
+    return found
