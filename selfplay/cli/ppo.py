@@ -32,7 +32,7 @@ COMMAND: Final = CommandLine(
     invoke=invoke_ppo,
     description="Train a policy by self-play.",
     epilog=EPILOG,
-    page="docs/guide.md",
+    page="docs/trainer/guide.md",
     words={name: f"--game-type {name}" for name in (*GAMES, *DIALOGUE)} | {"melee": MELEE},
     other=(programs.DIALOGUE, f"the dialogue games: --game-type {' or '.join(DIALOGUE)}"),
 )
