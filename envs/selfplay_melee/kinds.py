@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from selfplay.distribution import install_command
@@ -28,13 +28,6 @@ def _dolphin(**options: Any) -> ScriptedGame:  # noqa: ANN401
     return DolphinMelee(**options)
 
 
-_FIGHT_SETTINGS: Final = frozenset(
-    (
-        "reward", "net.rest", *(f"game.{field.name}" for field in fields(rated.FightBody)),
-        "data.character", "data.frame_skip", "data.delay", "data.cache", "data.cache_gb", "data.no_cache",
-        "learn.button_power", "learn.button_limit",
-    )
-)  # fmt: skip
 MOCK: Final = GameKind(
     make=later("selfplay_melee.mock", "MockMelee"),
     obs_width=OBS_WIDTH,
@@ -46,7 +39,8 @@ MOCK: Final = GameKind(
     body=rated.FightBody,
     show="film",
     agreed=("frame_skip", "delay"),
-    settings=_FIGHT_SETTINGS,
+    settings=later("selfplay_melee.settings", "mock_settings"),
+    aliases=("melee", "ssbm", "smash"),
     preset="laptop",
     health=("entropy_collapse", "few_results", "stalling", "value_function"),
     rated=rated.MOCK,
@@ -67,8 +61,9 @@ DOLPHIN: Final = replace(  # all that policies see and do is the same
     training_players=bot_names.LADDER,
     starts_at_once=later("selfplay_melee.external_frames", "rules_are_compiled"),
     prepare=later("selfplay_melee.external_frames", "compile_rules"),
-    real_time=True,
-    settings=_FIGHT_SETTINGS | {"emulator", "game.dolphin", "game.iso"},
+    host=later("selfplay_melee.dolphin.host", "DolphinHost"),
+    simulator="mock",
+    settings=later("selfplay_melee.settings", "dolphin_settings"),
     preset=None,
     characters=tuple(roster.CHARACTERS),
 )

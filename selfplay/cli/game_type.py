@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from selfplay.checkpoint import RunDir, resolve_run
+from selfplay.checkpoint import resolve_run
+from selfplay.config.resume import game_of_run, type_in
 from selfplay.errors import SelfPlayError
 from selfplay.games.files import MAX_TEXT_BYTES, parse_toml, read_plain
 from selfplay.games.plugins import is_own
-from selfplay.games.registry import DEFAULT, find_kind
+from selfplay.games.registry import find_kind
 
 
 def training_of(game: str | None) -> str:
@@ -24,15 +25,23 @@ def named_game(arguments: Sequence[str]) -> str | None:
 
     Invalid arguments raise nothing here; the parser reports them.
     """
+    return given_game(arguments) or _resumed_game(arguments)
+
+
+def given_game(arguments: Sequence[str]) -> str | None:
+    """The game that the user names, with a flag or in a file of settings."""
     given = _given(arguments)
     sets = [text.partition("=")[2] for text in given.set if (text or "").startswith("game.type=")]
     if given.game_type or sets:
         return str(given.game_type or sets[-1])
     if given.config:
         with suppress(OSError, ValueError):
-            game = _type_in(parse_toml(read_plain(Path(given.config), MAX_TEXT_BYTES, follow=True)))
-            if game is not None:
-                return game
+            return type_in(parse_toml(read_plain(Path(given.config), MAX_TEXT_BYTES, follow=True)))
+    return None
+
+
+def _resumed_game(arguments: Sequence[str]) -> str | None:
+    given = _given(arguments)
     if given.resume:
         with suppress(SelfPlayError):
             return game_of_run(resolve_run(Path(given.checkpoint) if given.checkpoint else None))
@@ -46,16 +55,3 @@ def _given(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--set", nargs="?", action="append", default=[])
     parser.add_argument("--resume", nargs="?", const=True)
     return parser.parse_known_args(arguments)[0]
-
-
-def game_of_run(run: RunDir) -> str:
-    """Name of the game that a run was started with; the mock if none is recorded."""
-    return _type_in(run.read_run().get("config")) or DEFAULT
-
-
-def _type_in(document: object) -> str | None:
-    """The game that a configuration names; None where it names none, or is no configuration."""
-    match document:
-        case {"game": {"type": str(name)}}:
-            return name
-    return None

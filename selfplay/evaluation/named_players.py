@@ -18,10 +18,10 @@ from selfplay.checkpoint import (
 from selfplay.checkpoint.documents import GENERATION_ID
 from selfplay.checkpoint.policies import generations_of
 from selfplay.config.applicable import check_settings
-from selfplay.config.ppo import OPTIONS, GameConfig
+from selfplay.config.ppo import options_of
 from selfplay.errors import ConfigError
 from selfplay.games.errors import UnknownNameError
-from selfplay.games.registry import find_game, games_of, shares_policies
+from selfplay.games.registry import DEFAULT, find_game, games_of, shares_policies
 from selfplay.policy.onnx_extra import check_onnx
 from selfplay.policy.played_game import can_play, game_of
 from selfplay_melee.kinds import find_character, find_stage
@@ -30,7 +30,7 @@ from selfplay_melee.show.saving import check_writable
 if TYPE_CHECKING:
     from selfplay.checkpoint import PolicyMeta
 
-MOCK = GameConfig().type
+MOCK = DEFAULT
 """Game of scripted players for which no game is named, and of policies that were trained in real time."""
 STARTS: Final = ("scratch", "victim")  # of exploiters
 
@@ -154,7 +154,7 @@ def choices(
         "stage": stage,
         "max_episode_frames": max_episode_frames,
     }
-    check_settings(game, [f"game.{name}" for name, value in given.items() if value is not None], OPTIONS)
+    check_settings(game, [f"game.{name}" for name, value in given.items() if value is not None], options_of(DEFAULT))
     entry = find_game(game)
     if max_episode_frames is not None and max_episode_frames < 1:
         raise ConfigError(f"--max-episode-frames {max_episode_frames}: at least 1 is needed")

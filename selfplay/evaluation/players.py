@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from selfplay.config.defaults import trained_on
-from selfplay.config.ppo import GameConfig
+from selfplay.config.ppo import default_game
 from selfplay.evaluation.named_players import MOCK, game_for, policy_folder
 from selfplay.policy.policy import load_policy
 from selfplay.runner.match import Contender, Rules
@@ -34,7 +34,7 @@ def home_rules(
 ) -> tuple[tuple[str, str], Rules]:
     """Characters and rules that the first policy among them was trained for; else the defaults of the game."""
     trained = (trained_on(player.policy.meta) for player in players if player.policy is not None)
-    home = next(trained, GameConfig())
+    home = next(trained, default_game(game))
     return home.characters, Rules(home.stage, home.max_episode_frames, greedy, game, home.ledge_grab_limit)
 
 

@@ -1,4 +1,4 @@
-"""Description of a game for the trainer. See docs/environments.md.
+"""Description of a game for the trainer. See docs/trainer/environments.md.
 
 A plain ``Game`` gets a default one. A package whose game needs more brings a ``GameKind`` of its own, as an entry point
 of the group ``selfplay.games`` or as ``module:name``.
@@ -42,12 +42,14 @@ class GameKind(AnyKind):
     fighter: bool = False  # characters fight on a stage, frame by frame: what can be watched
     body: type[Body] = NoBody  # what policies keep of the settings that they were trained with, of the group ``game``
     agreed: tuple[str, ...] = ()  # names in the body of which all policies of a run have the same values
-    settings: frozenset[str] = frozenset()  # those that not every game has: ``group.name``, or a whole group
+    settings: Callable[[], Any] | None = None  # makes a ``selfplay.config.game_settings.GameSettings``
+    aliases: tuple[str, ...] = ()  # what people may call it that is no name of a game
     preset: str | None = "board"  # of a call of the trainer without settings
     health: tuple[str, ...] = ()  # checks of a run's health that not every game has
     starts_at_once: Callable[[], bool] = lambda: True  # returns True if no step compiles rules
     prepare: Callable[[], None] | None = None  # compiles the rules, for all processes of this machine
-    real_time: bool = False  # in emulators of their own: one game a process, nothing is kept, a slow one is left behind
+    host: Callable[[], Any] | None = None  # of a game in real time: makes a ``selfplay.ppo.host.RealTimeHost``
+    simulator: str | None = None  # of a game in real time: the game in which its policies are compared, of equal shapes
     training_players: tuple[str, ...] | None = None  # scripted players met in training; None: those of the ladder
     held_out: tuple[str, ...] = ()  # those of them that training does not meet by default
     imitated_players: tuple[str, ...] = ()  # scripted players of the mock that a run can begin by imitating
@@ -60,12 +62,10 @@ class GameKind(AnyKind):
     shares: str = ""  # games of equal names here share policies
     repeats: bool = True  # equal seeds and actions give equal games, so that games can be continued
 
-    def has(self, setting: str) -> bool:
-        """Return True if a setting ``group.name`` has an effect in this game."""
-        from selfplay.games.registry import own_settings
-
-        names = {setting, setting.partition(".")[0]}
-        return not names & own_settings() or bool(names & self.settings)
+    @property
+    def real_time(self) -> bool:
+        """Whether it runs in processes of its own: one game each, nothing is kept, a slow one is left behind."""
+        return self.host is not None
 
     @property
     def part_names(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from selfplay.dialogue.cli import flags as dialogue
 
 DOCS = Path(__file__).parents[2] / "docs"
 GUIDE = DOCS / "trainer/guide.md"
-PAGES = {"trainer/guide.md": ppo.COMMAND, "melee/imitation.md": imitation.COMMAND}
+PAGES = {"trainer/guide.md": ppo.command_line("dolphin"), "melee/imitation.md": imitation.COMMAND}
 ALL = {**PAGES, "dialogue/dialogue.md": dialogue.COMMAND}
 WITHOUT = "settings without a flag"
 MARKED = re.compile(r"<!-- options: (?P<section>.+?) -->\n(?P<table>.*?)<!-- end -->", re.DOTALL)
@@ -84,10 +84,10 @@ def test_pages_name_flags_and_settings_that_exist(page):
         r"`(--[a-z][^`]*)`", text
     )
     flags = {flag for part in ours for flag in re.findall(r"(?<![\w-])--[a-z][a-z-]*", part)}
-    known = set(make_parser(ppo.COMMAND)._option_string_actions)
+    known = set(make_parser(ppo.command_line("dolphin"))._option_string_actions)
     assert flags - known == set()
     settings = {name for part in ours for name in re.findall(r"--set ([a-z]+\.[a-z_]+)=", part)}
-    assert settings - set(paths(ppo.COMMAND.program.settings)) == set()
+    assert settings - set(paths(ppo.command_line("dolphin").program.settings)) == set()
 
 
 if __name__ == "__main__":

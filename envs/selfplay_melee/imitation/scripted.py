@@ -47,8 +47,8 @@ from selfplay_melee.tables import load_tables
 
 if TYPE_CHECKING:
     from selfplay.config.base import StructureConfig
-    from selfplay.config.ppo import Config
     from selfplay_melee.examples import Examples
+    from selfplay_melee.settings import FightRun
 
 CACHE: Final = ".scripted_start"  # hidden from the search for runs
 SHIPPED: Final = Path(__file__).with_name("start")
@@ -136,7 +136,7 @@ class _Progress:
             self._notice(f"Imitating scripted players: {self.seconds:.0f} s so far, {what}")
 
 
-def recipe_of(config: Config) -> Recipe:
+def recipe_of(config: FightRun) -> Recipe:
     """What a run imitates that starts as scripted players play."""
     game, network = config.game, NetworkConfig(**config.net.model_dump(exclude={"rest"}))
     return Recipe(

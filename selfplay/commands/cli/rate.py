@@ -31,7 +31,8 @@ def parser() -> argparse.ArgumentParser:
 def main(options: argparse.Namespace) -> None:
     from selfplay.checkpoint import RunDir
     from selfplay.checkpoint.run_dir import named_run
-    from selfplay.cli.game_type import game_of_run, training_of
+    from selfplay.cli.game_type import training_of
+    from selfplay.config.resume import game_of_run
     from selfplay.evaluation.named_players import check_game_type
     from selfplay.run.trainings import find_training
     from selfplay_melee.show.saving import check_writable

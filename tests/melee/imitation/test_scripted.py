@@ -18,10 +18,11 @@ from selfplay.config.resolve import resolve_ppo
 from selfplay.errors import ConfigError, RunExistsError
 from selfplay.games.registry import find_game
 from selfplay.ppo import app
-from selfplay.ppo.pretrained import by_imitation, learned_characters, with_pretrained
+from selfplay.ppo.pretrained import by_imitation, with_pretrained
 from selfplay_melee.imitation import scripted
 from selfplay_melee.imitation.scripted import CACHE, Recipe, epochs_for, imitate_scripted, recipe_of
 from selfplay_melee.rated import FightBody
+from selfplay_melee.settings import learned_characters
 from tests.run.runs import ITERATION, TINY, hashes, train
 from tests.scripts.commands import ENVIRONMENT, command, finish, read_until, start
 
