@@ -51,9 +51,10 @@ def parse(arguments: Sequence[str]) -> Invocation[Config]:
 
 def _epilog(game: str) -> str:
     kind, last = find_game(game), max(MODES)
+    games = f"games: {', '.join(known_games())}" if game == DEFAULT else ""
     modes = f"modes: {', '.join(sorted(MODES)[:-1])},\n  {last}"
     preset = "" if kind.preset is None else f"Without settings of a preset: {kind.preset}"
-    return EPILOG.format(modes=modes, lines="\n".join(filter(None, (game_settings(game).help, preset))))
+    return EPILOG.format(modes=modes, lines="\n".join(filter(None, (game_settings(game).help, preset, games))))
 
 
 def _elsewhere(game: str) -> dict[str, str]:

@@ -43,9 +43,7 @@ class GameConfig(Group):
 
     type: str = Field(
         DEFAULT,
-        description="`mock`, `dolphin`, `kuhn` or `module:name`; `mock` is fast physics, `dolphin` the real game, "
-        "`rps`, `pennies`, `kuhn`, `mixup` are solved, your own is `module:name`, one of PettingZoo "
-        "`pettingzoo:MODULE`, one of an installed package has a name of its own",
+        description="An installed game, or your own as `module:name`; one of PettingZoo is `pettingzoo:MODULE`",
     )
 
     @field_validator("type")
@@ -278,6 +276,8 @@ GAME_GROUP: Final = "game"
 
 
 class PlainTemp(GameConfig):
+    """TEMP."""
+
     # TEMP: until matches are general
     characters: ClassVar[Any] = ("mewtwo", "mewtwo")
     stage: ClassVar[Any] = "final_destination"

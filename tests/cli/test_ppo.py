@@ -41,7 +41,7 @@ def test_every_flag_sets_its_setting_and_nothing_else(option):
 
 
 def test_the_guides_defaults():
-    config = Config()
+    config = Config.model_validate({})
     assert config.run.timesteps == 100_000
     assert (config.run.num_games, config.run.save_interval) == (4, 10)
     assert config.run.checkpoint == "checkpoints/self_play"
@@ -215,7 +215,7 @@ def test_help_shows_defaults_and_examples(capsys):
         (["--opponent-character", "mewto"], ["--opponent-character mewto", "did you mean mewtwo?"]),
         (["--stage", "battlefeld"], ["--stage battlefeld", "did you mean battlefield?", "final_destination"]),
         (["--held-out", "rusher,randm"], ["--held-out randm", "did you mean random?"]),
-        (["--game-type", "melee"], ["--game-type melee", "did you mean --game-type mock", "dolphin"]),
+        (["--game-type", "melee"], ["--game-type melee", "did you mean mock or dolphin?"]),
         (
             ["--game-type", "connect_four"],
             ["unknown, did you mean 'pettingzoo:pettingzoo.classic.connect_four_v3'? (val"],

@@ -9,6 +9,7 @@ from selfplay.cli import imitation, ppo
 from selfplay.cli.flags import make_parser
 from selfplay.config.options import field_of, paths, shown
 from selfplay.dialogue.cli import flags as dialogue
+from selfplay.games.registry import DEFAULT
 
 DOCS = Path(__file__).parents[2] / "docs"
 GUIDE = DOCS / "trainer/guide.md"
@@ -36,7 +37,7 @@ def table(page, section):
     for action in sections(page)[section]:
         option = options.get(action.dest)
         metavar = f" {action.metavar}" if action.metavar else ""
-        default = value(None if option is None else option.default)
+        default = value(None if option is None else DEFAULT if option.path == "game.type" else option.default)
         description = action.help if option is None else option.field.description
         rows.append(f"| `{action.option_strings[0]}{metavar}` | {default} | {description} |")
     return "\n".join(rows) + "\n"
