@@ -6,11 +6,12 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from selfplay.distribution import install_command
-from selfplay.games.errors import DolphinError, GameError, UnknownNameError
+from selfplay.games.errors import GameError, UnknownNameError
 from selfplay.games.kind import GameKind, later
 from selfplay_melee import bot_names, rated
 from selfplay_melee.controller import ACTION_SPEC, FIELDS
 from selfplay_melee.dolphin import roster
+from selfplay_melee.errors import DolphinError
 from selfplay_melee.features import ENCODER_VERSION, OBS_WIDTH
 from selfplay_melee.short_names import TITLES, full_name
 from selfplay_melee.tables import names_of

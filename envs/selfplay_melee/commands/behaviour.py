@@ -12,9 +12,10 @@ from numpy.lib.recfunctions import structured_to_unstructured
 from numpy.typing import NDArray
 
 from selfplay.errors import ConfigError
-from selfplay.games.errors import ReplayError, UnknownNameError
+from selfplay.games.errors import UnknownNameError
 from selfplay.seeding import derive
 from selfplay_melee.behaviour import COUNTS, behaviour
+from selfplay_melee.errors import ReplayError
 from selfplay_melee.imitation.recording import blocks, pairings_of, recorded
 from selfplay_melee.replay import read_replay
 from selfplay_melee.replays.folder import replay_files

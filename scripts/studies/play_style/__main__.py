@@ -15,10 +15,10 @@ from scripts.studies.play_style.columns import column, people
 from scripts.studies.play_style.statistics import statistics
 from selfplay.errors import ConfigError
 from selfplay.evaluation.players import contender
-from selfplay.games.errors import ReplayError
 from selfplay.runner.match import Contender, Rules
 from selfplay_melee import bots
 from selfplay_melee.commands.behaviour import mock_games
+from selfplay_melee.errors import ReplayError
 from selfplay_melee.replays.folder import replay_files
 
 if TYPE_CHECKING:
