@@ -167,7 +167,7 @@ def evaluate(
             Of a ``Run`` its newest policy plays; of a folder see ``load_policy``.
         b: Its opponent.
         games: How many to play.
-        game: As of ``train``; by default that of the policies, or the mock.
+        game: As of ``train``; by default that of the policies, or ``mock``.
         seed: Of the games.
         greedy: Whether policies choose the most likely action.
 
@@ -191,8 +191,7 @@ def evaluate(
             players.append(Contender(f"policy-{number}", player))
         else:
             raise ConfigError(f"{player.meta.id} plays {game_of(player.meta)}, not {kind}")
-    characters, rules = home_rules(players, kind, greedy=greedy)
-    return evaluation.evaluate(players[0], players[1], games, characters, rules, seed)
+    return evaluation.evaluate(players[0], players[1], games, home_rules(players, kind, greedy=greedy), seed)
 
 
 def _name_of(thing: object, what: str) -> str:

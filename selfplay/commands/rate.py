@@ -31,7 +31,6 @@ from selfplay.ppo.realtime import arena, rating_slots
 from selfplay.report.ticker import time_left
 from selfplay.runner.match import Contender, play_in_threads
 from selfplay.seeding import derive
-from selfplay_melee.dolphin.paths import with_dolphin_paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -62,8 +61,8 @@ def match_player_of(
 ) -> MatchPlayer:
     """Return what plays rating games of the game that a run trained in. Blocks.
 
-    ``given`` has what the user named that is started, by dotted name. ConfigError if a real game lacks what it needs,
-    or the user did not name that.
+    ``given`` has what the user named that is started, by dotted name. ConfigError if a game in real time lacks what it
+    needs, or the user did not name that.
     """
     given = given or {}
     if not (game := config.game.entry).real_time:
@@ -72,7 +71,7 @@ def match_player_of(
     programs = marked(Config, Mark.STARTS_PROGRAM)
     change(values, given, programs, OPTIONS)
     refuse_unnamed(config, given, programs, OPTIONS)
-    checked = with_dolphin_paths(Config.model_validate(values), notice)
+    checked = game.checked(Config.model_validate(values), notice)
     compile_rules(game, notice)  # each process of a game would do it within its own deadline
     emulators = arena(checked, run, notice)
     return MatchPlayer(emulators.play, 4 * len(rating_slots(config.run.num_games)))

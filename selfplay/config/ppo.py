@@ -21,8 +21,9 @@ from selfplay.config.base import (
     StructureConfig,
     applicable,
 )
-from selfplay.config.options import FAULT_FLAGS, LENGTH_FLAGS, PLACE_FLAGS, RATING_FLAGS, flags, options
+from selfplay.config.options import FAULT_FLAGS, LENGTH_FLAGS, PLACE_FLAGS, RATING_FLAGS, flags, marked, options
 from selfplay.games.errors import UnknownNameError
+from selfplay.games.kind import GameKind
 from selfplay.games.plugins import is_known
 from selfplay.games.rated import LEDGE_GRAB_LIMIT, MAX_DELAY
 from selfplay.games.registry import DEFAULT, find_game, games_of
@@ -34,7 +35,8 @@ from selfplay_melee.short_names import full_name
 if TYPE_CHECKING:
     from pydantic import SerializationInfo, SerializerFunctionWrapHandler
 
-    from selfplay.games.kind import GameKind
+    from selfplay.config.options import Option
+    from selfplay.games.kind import AnyKind
     from selfplay.games.rated import Body
 
 CHAOS: Final = (
@@ -362,3 +364,9 @@ OPTIONS: Final = options(
         ),
     },
 )
+
+
+def programs_of(kind: AnyKind) -> tuple[Option, ...]:
+    """Options for the programs that games of a kind start."""
+    found = marked(Config, Mark.STARTS_PROGRAM) if isinstance(kind, GameKind) else ()
+    return tuple(option for option in OPTIONS if option.path in found and kind.has(option.path))

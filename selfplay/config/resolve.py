@@ -17,7 +17,6 @@ from selfplay.config.defaults import with_defaults
 from selfplay.config.ppo import SCRIPTED
 from selfplay.config.resume import resumed_ppo
 from selfplay.machine import check_device
-from selfplay_melee.dolphin.paths import with_dolphin_paths
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import LearnerState
@@ -46,7 +45,7 @@ def resolve_ppo(
     check_device(config.run.device)
     check_applicable(config, explicit)
     check_agreement(config, explicit)
-    config = with_dolphin_paths(config, notice)
+    config = config.game.entry.checked(config, notice)
     if resumed is not None:
         return config
     for policy in (*config.league.opponents, config.run.pretrained):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from selfplay.games.rated import Body, NoBody, RatedGame
+from selfplay.games.rated import Body, MatchFlags, NoBody, NoFlags, RatedGame
 
 if TYPE_CHECKING:
     from selfplay.games.api import ActionSpec, ScriptedGame
@@ -47,6 +47,10 @@ class GameKind(AnyKind):
     health: tuple[str, ...] = ()  # checks of a run's health that not every game has
     starts_at_once: Callable[[], bool] = lambda: True  # returns True if no step compiles rules
     prepare: Callable[[], None] | None = None  # compiles the rules, for all processes of this machine
+    match_flags: Callable[[], MatchFlags] = NoFlags  # of the conditions of matches, for ``selfplay evaluate``
+    compared_in: str = ""  # game in which its policies are evaluated; "": this one
+    sample: Callable[[Any, int], ScriptedGame] | None = None  # as the policy of a body sees them, with scripted players
+    checked: Callable[..., Any] = lambda config, notice: config  # with the programs that its games start; see resolve
     real_time: bool = False  # in emulators of their own: one game a process, nothing is kept, a slow one is left behind
     training_players: tuple[str, ...] | None = None  # scripted players met in training; None: those of the ladder
     held_out: tuple[str, ...] = ()  # those of them that training does not meet by default

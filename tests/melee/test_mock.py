@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from selfplay.games.errors import ActionError, GameError, UnknownNameError
-from selfplay.games.rated import FINISHED
+from selfplay_melee.limits import FINISHED
 from selfplay.games.registry import make_game
 from selfplay_melee import bots
 from selfplay_melee.actions import REBIRTH_WAIT

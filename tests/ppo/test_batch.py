@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from selfplay.games.rated import FINISHED
+from selfplay_melee.limits import FINISHED
 from selfplay.league.modes import Opponent
 from selfplay.learner.gae import gae
 from selfplay.ppo.batch import common_gain, make_batch, met, summarise

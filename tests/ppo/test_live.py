@@ -17,7 +17,7 @@ from selfplay.errors import ConfigError, IncompatibleError, SelfPlayError
 from selfplay.games.errors import GameError
 from selfplay.league.ledger import read_records
 from selfplay.policy.inference_batcher import InferenceBatcher
-from selfplay.policy.policy import load_fighter
+from selfplay_melee.commands.policies import load_fighter
 from selfplay.ppo.learner import Learner
 from selfplay.ppo.rating import config_of, settings_of
 from selfplay.ppo.realtime import limits, opens_within_s, park_policy, rating_cost_s, rating_slots

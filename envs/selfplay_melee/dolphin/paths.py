@@ -22,14 +22,12 @@ DRIVER: Final = "melee"  # the module of libmelee
 
 
 def with_dolphin_paths(config: Config, notice: Callable[[str], object]) -> Config:
-    """The configuration with absolute paths of Dolphin and the disc, where the game needs them. Blocks.
+    """The configuration with absolute paths of Dolphin and the disc. Blocks.
 
     ``notice`` is called with what may be wrong with the disc. ConfigError if one of them, or libmelee, is missing or
     cannot do what is asked of it.
     """
     game = config.game
-    if not game.entry.real_time:
-        return config
     if game.dolphin is None or game.iso is None:
         missing = "--dolphin PATH (Slippi Dolphin)" if game.dolphin is None else "--iso PATH (your Melee 1.02 disc)"
         raise ConfigError(f"--game-type {game.type} needs {missing}; selfplay doctor helps, and docs/dolphin.md")

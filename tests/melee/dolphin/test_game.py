@@ -8,7 +8,7 @@ import pytest
 
 from selfplay.games.check import _check_batch
 from selfplay.games.errors import ActionError, GameError
-from selfplay.games.rated import ENDED_BY
+from selfplay_melee.limits import ENDED_BY
 from selfplay_melee.controller import FIELDS, MAIN_X, NEUTRAL
 from selfplay_melee.dolphin.roster import CHARACTERS, Seat
 from selfplay_melee.errors import DolphinError

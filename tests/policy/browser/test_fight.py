@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from selfplay import load_policy
-from selfplay.games.rated import ENDED_BY
+from selfplay_melee.limits import ENDED_BY
 from selfplay.league.schedule import Matchup
 from selfplay.policy.browser.weights import browser_policy
 from selfplay.policy.recurrent_state import RecurrentState
