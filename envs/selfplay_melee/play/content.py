@@ -19,12 +19,12 @@ from selfplay.league.statistics import Z95
 from selfplay.policy.browser.weights import PLAYED, SCRIPTS, browser_policy, policy_description
 from selfplay.policy.policy import Policy, load_fighter
 from selfplay.ppo.rating import RatingSettings
+from selfplay.report.saving import check_writable, save_text
 from selfplay.report.standalone_page import read_modules
 from selfplay.runner.match import Contender, Rules
 from selfplay_melee.kinds import find_character
 from selfplay_melee.play.home import LONGEST, Home, check_choices
 from selfplay_melee.play_page.page import Opponent, PlayContent, play_page
-from selfplay_melee.show.saving import check_writable, save_text
 from selfplay_melee.tables import STAGES
 
 if TYPE_CHECKING:

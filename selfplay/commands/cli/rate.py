@@ -33,8 +33,8 @@ def main(options: argparse.Namespace) -> None:
     from selfplay.checkpoint.run_dir import named_run
     from selfplay.cli.game_type import game_of_run, training_of
     from selfplay.evaluation.named_players import check_game_type
+    from selfplay.report.saving import check_writable
     from selfplay.run.trainings import find_training
-    from selfplay_melee.show.saving import check_writable
 
     if options.games is not None and not options.calibrate:
         raise ConfigError("--games goes with --calibrate; without it --budget says how many games are played")

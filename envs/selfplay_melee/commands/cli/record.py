@@ -107,7 +107,7 @@ def main(options: argparse.Namespace) -> None:
 
 def _record_games(options: argparse.Namespace, entry: GameKind) -> None:
     from selfplay.evaluation.named_players import choices
-    from selfplay_melee.show.saving import check_writable
+    from selfplay.report.saving import check_writable
 
     game, path = options.game_type, options.out or Path("games.jsonl")
     choices(options.character, options.opponent_character, options.stage, options.max_episode_frames, game=game)
