@@ -22,7 +22,7 @@ from selfplay.games.errors import GameError, UnknownNameError
 from selfplay.games.registry import DEFAULT, find_game, games_of, shares_policies
 from selfplay.policy.onnx_extra import check_onnx
 from selfplay.policy.played_game import can_play, game_of
-from selfplay_melee.show.saving import check_writable
+from selfplay.report.saving import check_writable
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import PolicyMeta

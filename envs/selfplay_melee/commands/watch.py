@@ -22,11 +22,11 @@ from selfplay.league.schedule import Matchup
 from selfplay.policy.recurrent_state import RecurrentState
 from selfplay.runner.match import Contender, Rules, play
 from selfplay_melee.choices import MOCK
+from selfplay_melee.commands.policies import load_fighter
 from selfplay_melee.conditions import as_fight
 from selfplay_melee.drawing.film import Film, Recorder
 from selfplay_melee.drawing.items import lasers_of
 from selfplay_melee.drawing.story import Moment, best_moment, clock
-from selfplay_melee.commands.policies import load_fighter
 from selfplay_melee.observation import encode
 from selfplay_melee.state import FPS
 from selfplay_melee.tables import load_tables

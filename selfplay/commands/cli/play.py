@@ -88,8 +88,8 @@ def check(options: argparse.Namespace) -> Home | tuple[Path, str]:
     from selfplay.checkpoint.policies import SHIPPED
     from selfplay.evaluation.named_players import MOCK, check_game_type, game_in
     from selfplay.games.registry import find_game
+    from selfplay.report.saving import check_writable
     from selfplay_melee.play.home import check_choices, find_folder, home_of
-    from selfplay_melee.show.saving import check_writable
 
     given = _given(options, _FOR_PAGES)
     if options.add and given:
@@ -166,8 +166,8 @@ def content_of(options: argparse.Namespace, home: Home) -> PlayContent:
 
 def write_page(options: argparse.Namespace, home: Home) -> None:
     """Write the page and open it."""
+    from selfplay.report.saving import save_text
     from selfplay_melee.play_page.page import play_page
-    from selfplay_melee.show.saving import save_text
 
     page = play_page(content_of(options, home))
     path = page_path(options, home)

@@ -60,8 +60,8 @@ def main(options: argparse.Namespace) -> None:
     from selfplay.checkpoint.run_dir import named_run
     from selfplay.cli.game_type import game_of_run, training_of
     from selfplay.evaluation.named_players import check_game_type
-    from selfplay.run.trainings import find_training
     from selfplay.report.saving import check_writable
+    from selfplay.run.trainings import find_training
 
     if options.games is not None and not options.calibrate:
         raise ConfigError("--games goes with --calibrate; without it --budget says how many games are played")
@@ -78,8 +78,8 @@ def main(options: argparse.Namespace) -> None:
 def rate_games(folder: RunDir, options: argparse.Namespace) -> None:
     """Rate a run of games whose players choose numbered actions."""
     from selfplay.checkpoint import list_generations
-    from selfplay.config.ppo import programs_of
     from selfplay.commands.rate import GAMES, calibrate, match_player_of, rate_run, save_table
+    from selfplay.config.ppo import programs_of
     from selfplay.league.anchors import FILE_NAME
     from selfplay.league.leaderboard import build
     from selfplay.league.people_ledger import run_games

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from selfplay import load_policy
-from selfplay_melee.limits import ENDED_BY
 from selfplay.league.schedule import Matchup
 from selfplay.policy.browser.weights import browser_policy
 from selfplay.policy.recurrent_state import RecurrentState
@@ -19,6 +18,7 @@ from selfplay_melee.browser.scene import scene_facts
 from selfplay_melee.drawing.film import Recorder
 from selfplay_melee.drawing.items import lasers_of
 from selfplay_melee.episodes import step_games
+from selfplay_melee.limits import ENDED_BY
 from selfplay_melee.mock import MockMelee
 from selfplay_melee.tables import CHARACTERS, STAGES
 from tests.melee.browser import test_live_film as films

@@ -113,7 +113,7 @@ def main(options: argparse.Namespace) -> None:
 def _record_games(options: argparse.Namespace, entry: GameKind) -> None:
     from selfplay.config.applicable import check_settings
     from selfplay.config.ppo import OPTIONS
-    from selfplay_melee.show.saving import check_writable
+    from selfplay.report.saving import check_writable
 
     game, path = options.game_type, options.out or Path("games.jsonl")
     given = ("character", "opponent_character", "stage", "max_episode_frames")
