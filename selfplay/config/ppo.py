@@ -368,5 +368,7 @@ OPTIONS: Final = options(
 
 def programs_of(kind: AnyKind) -> tuple[Option, ...]:
     """Options for the programs that games of a kind start."""
-    found = marked(Config, Mark.STARTS_PROGRAM) if isinstance(kind, GameKind) else ()
+    if not isinstance(kind, GameKind):
+        return ()
+    found = marked(Config, Mark.STARTS_PROGRAM)
     return tuple(option for option in OPTIONS if option.path in found and kind.has(option.path))

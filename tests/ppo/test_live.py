@@ -260,7 +260,7 @@ def test_a_rating_game_is_thought_to_take_its_whole_time(emulators):
 
 
 def test_rating_games_outside_training_are_real_ones_too(emulators, tmp_path, monkeypatch):
-    monkeypatch.setattr("selfplay.commands.rate.with_dolphin_paths", lambda config, notice: config)
+    monkeypatch.setattr("selfplay_melee.dolphin.paths.with_dolphin_paths", lambda config, notice: config)
     folder = RunDir(tmp_path / "run")
     assert train(folder.path, "--timesteps", ITERATION, size=LIVE)[0] == 0
     config = config_of(folder)

@@ -86,8 +86,8 @@ def check(options: argparse.Namespace) -> Home | tuple[Path, str]:
         CheckpointError: the policy file is damaged.
     """
     from selfplay.checkpoint.policies import SHIPPED
-    from selfplay.evaluation.named_players import MOCK, check_game_type, game_in
-    from selfplay.games.registry import find_game
+    from selfplay.evaluation.named_players import check_game_type, game_in
+    from selfplay.games.registry import DEFAULT, find_game
     from selfplay.report.saving import check_writable
     from selfplay_melee.play.home import check_choices, find_folder, home_of
 
@@ -103,7 +103,7 @@ def check(options: argparse.Namespace) -> Home | tuple[Path, str]:
     if options.name is not None:
         check_name(options.name)
     folder = find_folder(options.what)
-    game = MOCK if folder is None else game_in(folder)
+    game = DEFAULT if folder is None else game_in(folder)
     check_game_type(options.what or str(folder or SHIPPED), game, options.game_type)
     fight = folder is None or find_game(game).show == "film"
     if wrong := _given(options, _FOR_THE_TERMINAL if fight else (*_FOR_PAGES, "add")):

@@ -43,7 +43,7 @@ def test_paths_are_those_of_files_wherever_it_is_resumed(here):
 
 def test_other_games_need_none_of_it(monkeypatch):
     config = parse([]).config
-    assert with_dolphin_paths(config, pytest.fail) is config
+    assert config.game.entry.checked(config, pytest.fail) is config
 
 
 def test_an_unusual_disc_is_a_warning(here):
