@@ -104,8 +104,8 @@ def train(
             iteration. To be given again with ``resume``.
         callbacks: Called after each iteration with its ``IterationReport``; one that returns False ends the run.
         preset: Name of a set of values, which ``config`` overrides; "none" has the plain defaults. By default, as with
-            the command, that of the game (``laptop`` with ratings for fights, else ``board``) if ``config`` gives
-            none of its settings but ``run.pretrained``.
+            the command, that of the game (such as ``board``) if ``config`` gives none of its settings but
+            ``run.pretrained``.
         checkpoint: ``run.checkpoint``, the folder of the run.
         resume: Continue the run of ``checkpoint``, or the newest; settings that are given must be those of the run, or
             may change within one. A game or network of one's own is given again.

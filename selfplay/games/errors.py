@@ -2,7 +2,7 @@
 
 GameError            a game was used or fed wrongly; the message names what, where and what is valid
 ├── ActionError      an action has the wrong shape or type, or a value out of range (names seat and field)
-├── UnknownNameError a character, stage, bot or game that does not exist (names the nearest valid ones)
+├── UnknownNameError a game, player or value that does not exist (names the nearest valid ones)
 └── ContractError    a game does not keep what ``VectorGame`` promises (names the promise and where it broke)
 """
 

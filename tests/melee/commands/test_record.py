@@ -127,7 +127,7 @@ def test_inputs_of_a_row_lead_to_the_state_of_that_row(players, tmp_path):
     order = orders(players, tmp_path, 1)[0]
     list(record([order], players, RULES))
     state = read_replay(order.path).state
-    block = MockMelee(1, characters=order.matchup.roles, stage=RULES.stage)
+    block = MockMelee(1, characters=order.matchup.roles, stage=RULES.conditions.stage)
     block.reset(np.array([order.matchup.seed], np.uint64))
     for row in range(len(state.game)):
         if row:
@@ -164,7 +164,7 @@ def test_a_scripted_players_inputs_are_what_it_chose_on_seeing_the_row_before(pl
     (order,) = orders_of(pairs, RULES, SEED, tmp_path)
     list(record([order], players, RULES))
     state = read_replay(order.path).state
-    block = MockMelee(1, characters=FOX_MEWTWO, stage=RULES.stage, frame_skip=bots.FRAME_SKIP)
+    block = MockMelee(1, characters=FOX_MEWTWO, stage=RULES.conditions.stage, frame_skip=bots.FRAME_SKIP)
     block.bots[0] = [block.bot_names.index(name) for name in order.matchup.players]
     block.reset(np.array([order.matchup.seed], np.uint64))
     for row in range(4, len(state.game), 4):
