@@ -111,8 +111,8 @@ def train(
             iteration. To be given again with ``resume``.
         callbacks: Called after each iteration with its ``IterationReport``; one that returns False ends the run.
         preset: Name of a set of values, which ``config`` overrides; "none" has the plain defaults. By default, as with
-            the command, that of the game (``laptop`` with ratings for fights, else ``board``) if ``config`` gives
-            none of its settings but ``run.pretrained``.
+            the command, that of the game (such as ``board``) if ``config`` gives none of its settings but
+            ``run.pretrained``.
         checkpoint: ``run.checkpoint``, the folder of the run.
         resume: Continue the run of ``checkpoint``, or the newest; settings that are given must be those of the run, or
             may change within one. A game or network of one's own is given again.
@@ -193,7 +193,7 @@ def evaluate(
             Of a ``Run`` its newest policy plays; of a folder see ``load_policy``.
         b: Its opponent.
         games: How many to play.
-        game: As of ``train``; by default that of the policies, or the mock.
+        game: As of ``train``; by default that of the policies, or ``mock``.
         seed: Of the games.
         greedy: Whether policies choose the most likely action.
 
@@ -217,8 +217,7 @@ def evaluate(
             players.append(Contender(f"policy-{number}", player))
         else:
             raise ConfigError(f"{player.meta.id} plays {game_of(player.meta)}, not {kind}")
-    characters, rules = home_rules(players, kind, greedy=greedy)
-    return evaluation.evaluate(players[0], players[1], games, characters, rules, seed)
+    return evaluation.evaluate(players[0], players[1], games, home_rules(players, kind, greedy=greedy), seed)
 
 
 def _name_of(thing: object, what: str) -> str:

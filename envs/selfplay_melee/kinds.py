@@ -6,11 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from selfplay.distribution import install_command
-from selfplay.games.errors import DolphinError, GameError, UnknownNameError
+from selfplay.games.errors import GameError, UnknownNameError
 from selfplay.games.kind import GameKind, later
 from selfplay_melee import bot_names, rated
 from selfplay_melee.controller import ACTION_SPEC, FIELDS
 from selfplay_melee.dolphin import roster
+from selfplay_melee.errors import DolphinError
 from selfplay_melee.features import ENCODER_VERSION, OBS_WIDTH
 from selfplay_melee.short_names import TITLES, full_name
 from selfplay_melee.tables import names_of
@@ -44,6 +45,8 @@ MOCK: Final = GameKind(
     preset="laptop",
     health=("entropy_collapse", "few_results", "stalling", "value_function"),
     rated=rated.MOCK,
+    match_flags=later("selfplay_melee.choices", "FightFlags"),
+    sample=later("selfplay_melee.sample_games", "sample_games"),
     starts_at_once=later("selfplay_melee.mock", "rules_are_compiled"),
     prepare=later("selfplay_melee.mock", "compile_rules"),
     held_out=("counter_hitter", "all_rounder"),
@@ -62,7 +65,7 @@ DOLPHIN: Final = replace(  # all that policies see and do is the same
     starts_at_once=later("selfplay_melee.external_frames", "rules_are_compiled"),
     prepare=later("selfplay_melee.external_frames", "compile_rules"),
     host=later("selfplay_melee.dolphin.host", "DolphinHost"),
-    simulator="mock",
+    compared_in="mock",
     settings=later("selfplay_melee.settings", "dolphin_settings"),
     preset=None,
     characters=tuple(roster.CHARACTERS),

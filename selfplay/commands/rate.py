@@ -62,8 +62,8 @@ def match_player_of(
 ) -> MatchPlayer:
     """Return what plays rating games of the game that a run trained in. Blocks.
 
-    ``given`` has what the user named that is started, by dotted name. ConfigError if a real game lacks what it needs,
-    or the user did not name that.
+    ``given`` has what the user named that is started, by dotted name. ConfigError if a game in real time lacks what it
+    needs, or the user did not name that.
     """
     given = given or {}
     if (host := host_of(config.game.entry)) is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Self, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, cast
 
 from pydantic import Field, create_model, field_validator, model_validator
 
@@ -15,6 +15,7 @@ from selfplay.config.base import (
     Fraction,
     Group,
     GuardConfig,
+    Mark,
     Natural,
     Positive,
     Seconds,
@@ -22,7 +23,17 @@ from selfplay.config.base import (
     StructureConfig,
 )
 from selfplay.config.game_settings import game_settings
-from selfplay.config.options import FAULT_FLAGS, LENGTH_FLAGS, PLACE_FLAGS, RATING_FLAGS, Flag, Option, flags, options
+from selfplay.config.options import (
+    FAULT_FLAGS,
+    LENGTH_FLAGS,
+    PLACE_FLAGS,
+    RATING_FLAGS,
+    Flag,
+    Option,
+    flags,
+    marked,
+    options,
+)
 from selfplay.games.errors import UnknownNameError
 from selfplay.games.plugins import is_known
 from selfplay.games.registry import DEFAULT, find_game, games_of
@@ -275,16 +286,6 @@ OPTIONS: Final = options(Config, FLAGS)
 GAME_GROUP: Final = "game"
 
 
-class PlainTemp(GameConfig):
-    """TEMP."""
-
-    # TEMP: until matches are general
-    characters: ClassVar[Any] = ("mewtwo", "mewtwo")
-    stage: ClassVar[Any] = "final_destination"
-    max_episode_frames: ClassVar[Any] = 3600
-    ledge_grab_limit: ClassVar[Any] = 60
-
-
 @cache
 def config_type(game: str) -> type[Config]:
     """The configuration of a game: the settings of the trainer and those that the game brings.
@@ -293,7 +294,7 @@ def config_type(game: str) -> type[Config]:
     """
     groups = dict(game_settings(game).groups)
     described = GameConfig.model_fields["type"].description
-    base = groups.get(GAME_GROUP, PlainTemp)
+    base = groups.get(GAME_GROUP, GameConfig)
     groups[GAME_GROUP] = create_model(base.__name__, __base__=base, type=(str, Field(game, description=described)))
     fields: dict[str, Any] = {name: (group, group()) for name, group in groups.items()}
     return create_model(Config.__name__, __base__=Config, **fields)
@@ -318,3 +319,9 @@ def _game_in(values: object) -> str:
         case {"game": {"type": str(name)}} | {"game": GameConfig(type=name)}:
             return name
     return DEFAULT
+
+
+def programs_of(game: str) -> tuple[Option, ...]:
+    """Options for the programs that a game starts; errors as of ``config_type``."""
+    found = marked(config_type(game), Mark.STARTS_PROGRAM)
+    return tuple(option for option in options_of(game) if option.path in found)

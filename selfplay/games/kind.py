@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from selfplay.games.rated import Body, NoBody, RatedGame
+from selfplay.games.rated import Body, MatchFlags, NoBody, NoFlags, RatedGame
 
 if TYPE_CHECKING:
     from selfplay.games.api import ActionSpec, ScriptedGame
@@ -49,7 +49,9 @@ class GameKind(AnyKind):
     starts_at_once: Callable[[], bool] = lambda: True  # returns True if no step compiles rules
     prepare: Callable[[], None] | None = None  # compiles the rules, for all processes of this machine
     host: Callable[[], Any] | None = None  # of a game in real time: makes a ``selfplay.ppo.host.RealTimeHost``
-    simulator: str | None = None  # of a game in real time: the game in which its policies are compared, of equal shapes
+    match_flags: Callable[[], MatchFlags] = NoFlags  # of the conditions of matches, for ``selfplay evaluate``
+    compared_in: str = ""  # game in which its policies are evaluated; "": this one
+    sample: Callable[[Any, int], ScriptedGame] | None = None  # as the policy of a body sees them, with scripted players
     training_players: tuple[str, ...] | None = None  # scripted players met in training; None: those of the ladder
     held_out: tuple[str, ...] = ()  # those of them that training does not meet by default
     imitated_players: tuple[str, ...] = ()  # scripted players of the mock that a run can begin by imitating

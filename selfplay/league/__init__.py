@@ -7,7 +7,7 @@ One round of rating:
 
     ratings = rate(ledger.games(), players=players)
     for matchup in plan(ratings, players, budget=20, rng=rng):
-        for game in matchup.games("mewtwo"):
+        for game in matchup.games():
             ...                                    # play the game, make a GameRecord
     ledger.append(records)
     print(to_text(build(ledger.games())))

@@ -109,7 +109,7 @@ def estimate(config: Config, limit: float = math.inf) -> Need:
     Activations are left out if the copies of the weights alone exceed ``limit`` bytes.
     """
     game, run, ppo = config.game.entry, config.run, config.ppo
-    one = make_game(game.simulator, num_games=1) if game.simulator else game.make(**game_options(config, 1))
+    one = make_game(game.compared_in, num_games=1) if game.compared_in else game.make(**game_options(config, 1))
     spec, width, seats = one.actions, one.obs_width, one.num_seats
     network = config.net.spec(width)
     heads = ActionHeads(binary=spec.binary, sizes=spec.sizes)

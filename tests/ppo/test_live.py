@@ -17,7 +17,6 @@ from selfplay.errors import ConfigError, IncompatibleError, SelfPlayError
 from selfplay.games.errors import GameError
 from selfplay.league.ledger import read_records
 from selfplay.policy.inference_batcher import InferenceBatcher
-from selfplay.policy.policy import load_fighter
 from selfplay.ppo.learner import Learner
 from selfplay.ppo.rating import config_of, settings_of
 from selfplay.ppo.session import Session
@@ -25,6 +24,7 @@ from selfplay.run.rating_games import RatingBudget
 from selfplay.runner.block import Block
 from selfplay.runner.work_queue import FIRST_TIMEOUT_S, LEAST_TIMEOUT_S, WorkQueue
 from selfplay_melee import bots
+from selfplay_melee.commands.policies import load_fighter
 from selfplay_melee.commands.replay import Replayer
 from selfplay_melee.dolphin.host import DolphinHost, _rating_slots
 from selfplay_melee.dolphin.roster import CPU

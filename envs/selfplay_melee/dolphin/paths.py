@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from selfplay.distribution import install_command
 from selfplay.errors import ConfigError
-from selfplay.games.errors import DolphinError
 from selfplay_melee.dolphin.disc import judge_disc
 from selfplay_melee.dolphin.install import check_build, check_disc, find_executable, version_of
+from selfplay_melee.errors import DolphinError
 
 if TYPE_CHECKING:
     from selfplay_melee.dolphin.disc import Verdict

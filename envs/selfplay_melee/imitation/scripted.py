@@ -38,6 +38,7 @@ from selfplay.imitation.training_state import NAME
 from selfplay.policy.heads import Heads
 from selfplay.policy.policy import Policy, load_policy, parameters_of
 from selfplay.runner.match import Contender, Rules
+from selfplay_melee.conditions import FightConditions
 from selfplay_melee.examples import examples
 from selfplay_melee.imitation.recording import blocks, pairings_of, recorded
 from selfplay_melee.replays.cache import format_key
@@ -103,7 +104,7 @@ class _Recording:
             RunnerError: ``stop``, which is given the number of games played so far, said so.
         """
         recipe, tables = self._recipe, load_tables()
-        rules = Rules(recipe.stage, recipe.frames)
+        rules = Rules("mock", FightConditions(recipe.characters, recipe.stage, recipe.frames))
         players = {name: Contender(name) for name in recipe.players}
         matchups = pairings_of(recipe.players, (), recipe.games, recipe.characters, recipe.seed)
         for block in blocks(matchups, rules):
