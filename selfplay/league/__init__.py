@@ -6,7 +6,7 @@ A player's id is a string: ``gen_12`` (a frozen generation) or the name of a scr
 See docs/trainer/league.md. Attributes are loaded lazily, except ``sprt``, whose module has its name.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from selfplay.league.sprt import sprt as sprt
 
@@ -55,7 +55,7 @@ _HOMES = {
 __all__ = ["sprt", *_HOMES]
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401
+def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'selfplay.league' has no attribute {name!r}")
     from importlib import import_module

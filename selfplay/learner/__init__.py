@@ -3,7 +3,7 @@
 See docs/trainer/learner.md. Attributes are loaded lazily, except ``gae``, whose module has its name.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from selfplay.learner.gae import gae as gae
 
@@ -38,7 +38,7 @@ _HOMES = {
 __all__ = ["gae", *_HOMES]
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401
+def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'selfplay.learner' has no attribute {name!r}")
     from importlib import import_module
