@@ -68,7 +68,6 @@ def given(page):
         "docs/trainer/environments.md": {
             "MyGame": lambda num_games, max_steps: make_game("kuhn", num_games=num_games),
             **{kind.__name__: kind for kind in (ActionSpec, GameKind, Higher, RatedGame, ScriptedPlayer)},
-            "GAMES": {},
         },
         "docs/melee/imitation.md": {"folder": Path("replays"), "cache": Path("cache")},
         "docs/melee/replays.md": {"block": block, "actions": neutral_actions(2)},
