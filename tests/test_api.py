@@ -375,7 +375,7 @@ def test_players_by_name_folder_and_policy(nim):
     assert one.games == 10
     assert selfplay.evaluate("random", nim.policy(), games=10).games == 10
     scripted = selfplay.evaluate("equilibrium", "always_bet", games=10, game="kuhn")
-    assert scripted.damage is None
+    assert scripted.figures == {}
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -63,8 +64,7 @@ def game_for(names: Sequence[str], game: str | None = None) -> str:
 
     Errors as of ``policy_folder``; GameError for an unknown ``game``, ConfigError for one that is compared in another.
     """
-    scripted = {player for name in games_of("ppo") for player in find_game(name).rated.players}
-    folders = [folder for name in names if name not in scripted and (folder := _folder(name)) is not None]
+    folders = [folder for name in names if name not in _scripted() and (folder := _folder(name)) is not None]
     if game is None:
         game = home_game(read_policy_meta(resolve_policy(folders[0]))) if folders else DEFAULT
     elif other := find_game(game).compared_in:
@@ -78,7 +78,7 @@ def game_among(arguments: Sequence[str]) -> str | None:
     """The game of the first argument of a command line that names a policy; None where none does."""
     for word in arguments:
         with suppress(SelfPlayError, GameError, OSError):
-            if (folder := _folder(word)) is not None:
+            if word not in _scripted() and (folder := _folder(word)) is not None:
                 return home_game(read_policy_meta(resolve_policy(folder)))
     return None
 
@@ -111,6 +111,12 @@ def home_game(meta: PolicyMeta) -> str:
     """The game in which a policy is compared with others: its own, or the one that stands for it."""
     game = game_of(meta)
     return find_game(game).compared_in or game
+
+
+@cache
+def _scripted() -> frozenset[str]:
+    """Scripted players of all games of this project."""
+    return frozenset(player for name in games_of("ppo") for player in find_game(name).rated.players)
 
 
 def _folder(name: str, run: RunDir | None = None) -> Path | None:

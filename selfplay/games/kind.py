@@ -38,7 +38,7 @@ class GameKind(AnyKind):
     actions: ActionSpec
     encoder_version: int  # of the observations: another number, another meaning
     ladder: tuple[str, ...]  # scripted players that are rated; ``random`` fixes the scale
-    rated: RatedGame  # all scripted players, and how matches are played
+    rated: RatedGame  # all scripted players, and what makes rated games comparable
     fighter: bool = False  # characters fight on a stage, frame by frame: what can be watched
     body: type[Body] = NoBody  # what policies keep of the settings that they were trained with, of the group ``game``
     agreed: tuple[str, ...] = ()  # names in the body of which all policies of a run have the same values

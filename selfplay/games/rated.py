@@ -12,12 +12,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-MAX_DELAY: Final = 60  # frames from seeing to acting, in fights
-LEDGE_GRAB_LIMIT: Final = 60  # of fights, see ``MeleeGame``
-ENDED_BY: Final = ("stocks", "timer", "cap")
-"""Endings of a fight, by their number in its stats."""
+MAX_DELAY: Final = 60  # these three are of fights, see ``selfplay_melee.limits``
+LEDGE_GRAB_LIMIT: Final = 60
 FINISHED: Final = 0
-"""Number, in the stats of a fight, of the ending in which a player is out of stocks: the fight was finished."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,7 +120,7 @@ def test_generations_are_rated_evaluated_and_exploited(tmp_path):
     found = evaluate(*pair, 60, home_rules(pair, game))
     assert found.games == 60
     assert found.wins + found.losses == 60
-    assert found.damage is None
+    assert found.figures == {}
     best = exploit(run, 4 * ITERATION, tmp_path / "exploiters", ("scratch",), (0,), 10)
     assert 0 <= best.score <= 1
 
