@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO, cast
 
 from selfplay.checkpoint import (
     create_run,
@@ -122,7 +122,7 @@ def _start_policy(
         return None if pretrained is None else load_policy(pretrained)
     from selfplay_melee.imitation.scripted import CACHE, imitate_scripted, recipe_of  # loads the fighting game
 
-    return imitate_scripted(recipe_of(config), parent / CACHE, notice, stop)
+    return imitate_scripted(recipe_of(cast("Any", config)), parent / CACHE, notice, stop)
 
 
 def _check_encoder(run: RunDir, config: Config) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from selfplay.config.game_settings import game_settings
 from selfplay.config.options import flag_of, shown
@@ -87,10 +87,10 @@ def _imitation_or_scratch(config: Config, explicit: Mapping[str, Any], notice: C
     Raises:
         ConfigError: the user asks for it.
     """
-    game = config.game.entry
+    game, fight = config.game.entry, cast("Any", config.game)
     if not game.imitated_players:
         lack = f"--game-type {config.game.type} has no scripted fighters"
-    elif strangers := [name for name in config.game.characters if name not in find_game("mock").characters]:
+    elif strangers := [name for name in fight.characters if name not in find_game("mock").characters]:
         lack = f"the mock, where games of scripted players are recorded, has no {strangers[0]}"
         notice(f"From scratch: {lack}")
     else:
