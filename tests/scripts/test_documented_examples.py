@@ -88,7 +88,7 @@ def given(page, names):
             **{kind.__name__: kind for kind in (ActionSpec, GameKind, Higher, RatedGame, ScriptedPlayer)},
             "GAMES": {},
         },
-        "docs/melee/imitation.md": {"folder": Path("replays"), "cache": Path("cache")},
+        "docs/melee/internals/imitation_data.md": {"folder": Path("replays"), "cache": Path("cache")},
         "docs/melee/replays.md": {"block": block, "actions": neutral_actions(2)},
         "docs/trainer/internals/supervision.md": {
             "open_host": open_host,
