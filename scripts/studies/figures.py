@@ -117,7 +117,10 @@ def _other_pages() -> Iterator[str]:
         games.write(Path(folder))
         for page, copy in copies.items():
             if copy.read_bytes() != page.read_bytes():
-                made = "the tables of its game" if page.parent.name == "games" else "the figures in docs/data"
+                table = page.parent == ROOT / "docs/games"
+                made = (
+                    "the tables of its game: python -m scripts.studies.games" if table else "the figures in docs/data"
+                )
                 yield f"{page.relative_to(ROOT)} does not show {made}"
 
 
@@ -164,6 +167,7 @@ def _run(options: argparse.Namespace) -> int:
             raise ConfigError("--replays FOLDER is needed for play_style; --parts names the other steps")
         for name in names:
             make(name, options.replays)
+        games.write(ROOT)
     wrong = problems()
     for problem in wrong:
         notify(problem)
