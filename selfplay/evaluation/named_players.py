@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -113,10 +112,9 @@ def home_game(meta: PolicyMeta) -> str:
     return find_game(game).compared_in or game
 
 
-@cache
-def _scripted() -> frozenset[str]:
+def _scripted() -> set[str]:
     """Scripted players of all games of this project."""
-    return frozenset(player for name in games_of("ppo") for player in find_game(name).rated.players)
+    return {player for name in games_of("ppo") for player in find_game(name).rated.players}
 
 
 def _folder(name: str, run: RunDir | None = None) -> Path | None:
