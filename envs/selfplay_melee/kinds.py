@@ -35,6 +35,7 @@ _FIGHT_SETTINGS: Final = frozenset(
         "learn.button_power", "learn.button_limit",
     )
 )  # fmt: skip
+NO_RUN_YET: Final = "There is no run yet: selfplay train --game-type mock --preset laptop trains one."
 MOCK: Final = GameKind(
     make=later("selfplay_melee.mock", "MockMelee"),
     obs_width=OBS_WIDTH,
@@ -50,6 +51,7 @@ MOCK: Final = GameKind(
     preset="laptop",
     health=("entropy_collapse", "few_results", "stalling", "value_function"),
     rated=rated.MOCK,
+    default_policy="strong",
     starts_at_once=later("selfplay_melee.mock", "rules_are_compiled"),
     prepare=later("selfplay_melee.mock", "compile_rules"),
     held_out=("counter_hitter", "all_rounder"),

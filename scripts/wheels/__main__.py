@@ -26,7 +26,7 @@ from typing import Final
 
 from scripts.studies import ROOT
 from scripts.studies.command_line import notify
-from selfplay.compilation.code_cache import SHIPPED
+from selfplay.compilation.code_cache import shipped_root
 from selfplay_melee.browser.assets import PROGRAM
 from selfplay_melee.wasm.build import file_name
 
@@ -67,28 +67,34 @@ def _build(folder: Path, out: Path) -> None:
     tree = folder / "tree"
     for source in SOURCES:
         _copy(ROOT / source, tree / source)
-    shipped = tree / SHIPPED.relative_to(ROOT)
-    shutil.rmtree(shipped, ignore_errors=True)
-    shipped.mkdir()
+    shipped = {name: tree / shipped_root(name).relative_to(ROOT) for name in ("selfplay", "selfplay_melee")}
+    for place in shipped.values():
+        shutil.rmtree(place, ignore_errors=True)
+    page_rules = shipped["selfplay_melee"] / file_name(PROGRAM)
+    page_rules.parent.mkdir()
     notify("the rules as WebAssembly")
-    _run(tree, "-m", "selfplay_melee.wasm", PROGRAM, str(shipped / file_name(PROGRAM)))
+    _run(tree, "-m", "selfplay_melee.wasm", PROGRAM, str(page_rules))
     target = TARGETS.get(platform.machine())
-    code = _compiled(tree, folder, *target) if target else None
-    if code:
-        _copy(code, shipped / code.name)
+    code = [
+        (made, shipped[made.name.rpartition("-")[0]] / made.name)
+        for made in (_compiled(tree, folder, *target) if target else ())
+    ]
+    for made, place in code:
+        _copy(made, place)
     notify("comparison with the uncompiled rules")
-    _compare(tree, shipped, folder / "empty")
+    _compare(tree, folder / "empty")
     if code:
         notify("wheel with machine code")
         _setuptools(tree, "build_wheel", out, *_tags())
-        shutil.rmtree(shipped / code.name)
+        for _, place in code:
+            shutil.rmtree(place)
     notify("wheel for any machine, and source distribution")
     _setuptools(tree, "build_wheel", out)
     _setuptools(tree, "build_sdist", out)
 
 
-def _compiled(tree: Path, folder: Path, processor: str, features: str) -> Path:
-    """The folder of machine code."""
+def _compiled(tree: Path, folder: Path, processor: str, features: str) -> list[Path]:
+    """The folders of machine code, one for each package."""
     target = {
         "NUMBA_CPU_NAME": processor,
         "NUMBA_CPU_FEATURES": ",".join(f"+{feature}" for feature in features.split()),
@@ -97,18 +103,17 @@ def _compiled(tree: Path, folder: Path, processor: str, features: str) -> Path:
     for words in USES:
         notify(f"machine code for {processor}: selfplay {words[0]}")
         _run(folder, "-m", "selfplay", *words, PYTHONPATH=str(tree), **target)
-    (code,) = (folder / "compiled").glob("rules-*")
-    return code
+    return sorted(path for path in (folder / "compiled").iterdir() if path.is_dir())
 
 
-def _compare(tree: Path, shipped: Path, empty: Path) -> None:
+def _compare(tree: Path, empty: Path) -> None:
     """Compare in a process whose cache is empty, so that it uses the code of the package."""
     said = _run(
         tree, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "-m", "full", *SAME, NUMBA_CACHE_DIR=str(empty)
     )
     if "skipped" in said:
         raise SystemExit(f"nothing was compared: {said}")
-    compiled = {path.name for path in empty.rglob("*.nbc")} & {path.name for path in shipped.rglob("*.nbc")}
+    compiled = {path.name for path in empty.rglob("*.nbc")} & {path.name for path in tree.rglob("*.nbc")}
     if compiled:
         raise SystemExit(f"compiled although the code is in the package: {', '.join(sorted(compiled))}")
 

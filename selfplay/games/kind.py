@@ -45,6 +45,7 @@ class GameKind(AnyKind):
     settings: frozenset[str] = frozenset()  # those that not every game has: ``group.name``, or a whole group
     preset: str | None = "board"  # of a call of the trainer without settings
     health: tuple[str, ...] = ()  # checks of a run's health that not every game has
+    default_policy: str = ""  # a shipped one, to play or watch where none is named and there is no run
     starts_at_once: Callable[[], bool] = lambda: True  # returns True if no step compiles rules
     prepare: Callable[[], None] | None = None  # compiles the rules, for all processes of this machine
     real_time: bool = False  # in emulators of their own: one game a process, nothing is kept, a slow one is left behind

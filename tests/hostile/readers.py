@@ -37,8 +37,8 @@ from selfplay.dialogue.report.transcripts import read_transcripts
 from selfplay.dialogue.supervised import SupervisedLearner, SupervisedSettings
 from selfplay.games.errors import GameError
 from selfplay.games.plugins import allow
-from selfplay.league.anchors import FOLDER as ANCHORS
 from selfplay.league.anchors import read_table as read_anchors
+from selfplay.league.anchors import shipped_tables
 from selfplay.league.external_games import read_csv
 from selfplay.league.ledger import Ledger, read_games, read_records
 from selfplay.league.people_ledger import run_games
@@ -407,7 +407,7 @@ READERS = (
     Reader(
         "anchors",
         ("selfplay.league.anchors",),
-        _file("anchors.json", lambda: sorted(ANCHORS.glob("*.json"))[0].read_bytes()),
+        _file("anchors.json", lambda: shipped_tables()[0].read_bytes()),
         lambda f, p: read_anchors(p),
     ),
     Reader(
