@@ -27,7 +27,6 @@ def test_python():
 
 def test_the_packages_of_this_project_are_there():
     assert software.packages().level == "ok"  # every requirement is of a form that is understood
-    assert software.libmelee(plan()).name == "libmelee"
 
 
 def test_a_copy_without_metadata_and_pyproject_says_so(monkeypatch, tmp_path):
