@@ -60,11 +60,7 @@ class ActionSpec:
         return self.binary + np.cumsum((0, *self.sizes))[:-1]
 
     def checked(self, actions: Actions, legal: Bool) -> tuple[NDArray[np.int64], Bool]:
-        """Actions [..., width] of categoricals as whole numbers, and which of them ``legal`` [..., logits] allows.
-
-        Raises:
-            ActionError: no numbers, or another shape.
-        """
+        """Actions [..., width] of categoricals as whole numbers, and which of them ``legal`` [..., logits] allows."""
         shape = (*legal.shape[:-1], self.width)
         if not isinstance(actions, np.ndarray) or actions.shape != shape or actions.dtype.kind not in "biuf":
             got = getattr(actions, "shape", type(actions).__name__)

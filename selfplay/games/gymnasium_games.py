@@ -76,11 +76,7 @@ class GymnasiumGames(Block):
         return StepBatch(self._obs, as_f32, terminated, ended & ~terminated, self._final_obs, score, stats)
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> F32:
-        """Restart all games and add a note.
-
-        Raises:
-            GameError: not a snapshot of such a block, or the environment failed.
-        """
+        """Restart all games and add a note."""
         put_back(self._parts(), arrays)
         self._episode += np.uint64(1)
         self.notes.append("games cannot be copied and began anew: their episodes in progress are lost")

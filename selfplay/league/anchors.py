@@ -82,11 +82,7 @@ def shipped_tables() -> list[Path]:
 
 
 def find_table(settings: str, run: Path | None = None) -> tuple[AnchorTable, Origin] | None:
-    """The table for a settings hash: the shipped one, else the run's own, else None.
-
-    Raises:
-        LeagueError: a table cannot be read.
-    """
+    """The table for a settings hash: the shipped one, else the run's own, else None."""
     for table in shipped_tables():
         if table.stem == settings:
             return read_table(table), "shipped"
@@ -95,7 +91,7 @@ def find_table(settings: str, run: Path | None = None) -> tuple[AnchorTable, Ori
 
 
 def own_table(run: Path) -> AnchorTable | None:
-    """The table of a run's own; errors as of ``find_table``."""
+    """The table of a run's own; LeagueError if it cannot be read."""
     return read_table(run / FILE_NAME) if (run / FILE_NAME).is_file() else None
 
 

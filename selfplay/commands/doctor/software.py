@@ -74,7 +74,7 @@ def unmet(requirements: list[str]) -> list[str]:
 
 
 def _trouble(requirement: str) -> str:
-    """Why a requirement, such as ``melee>=0.47.6,<0.48``, is not met; empty where it is."""
+    """Why a requirement, such as ``numpy>=2.0,<3``, is not met; empty where it is."""
     match = _REQUIREMENT.fullmatch(requirement)
     if match is None:
         raise ValueError(f"{requirement!r} is of a form that the doctor does not know")

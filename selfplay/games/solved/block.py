@@ -27,12 +27,7 @@ BOTS: Final = np.uint64(0x5C21B7ED)
 
 
 class TableGame:
-    """B games (``ScriptedGame``).
-
-    Args:
-        table: The game.
-        num_games: B.
-    """
+    """B games (``ScriptedGame``)."""
 
     num_seats: Final = 2
     stats_dtype: Final = PAYOFF_STATS
@@ -95,11 +90,7 @@ class TableGame:
         return copied(self._parts())
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> F32:
-        """See ``VectorGame.restore``.
-
-        Raises:
-            GameError: not a snapshot of such a block.
-        """
+        """See ``VectorGame.restore``."""
         put_back(self._parts(), arrays)
         return self._table.obs[self._state]
 
