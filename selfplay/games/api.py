@@ -148,7 +148,8 @@ class VectorGame(Protocol):
         """Every seat acts once: ``actions`` [B, P, A] of the type that ``ActionSpec.dtype`` says.
 
         ``acts`` [B, P] marks the seats that decide in this step, by default all. The actions of the others are ignored:
-        their controls stay as they are, or, in a game without controls, they play their first legal action.
+        their controls stay as they are, or, in a game without controls, they play their first legal action. After an
+        ActionError nothing has changed.
         """
 
     def snapshot(self) -> dict[str, NDArray[np.generic]]:

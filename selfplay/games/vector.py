@@ -196,12 +196,7 @@ class SyncVectorGame(Block):
         return self._see_all()
 
     def step(self, actions: Actions, acts: Bool | None = None) -> StepBatch:
-        """See ``VectorGame.step``; a seat that does not act plays its first legal action.
-
-        Raises:
-            ActionError: not an action, or one that the seat does not have now; nothing has changed then.
-            GameError: a game failed.
-        """
+        """See ``VectorGame.step``; a seat that does not act plays its first legal action."""
         rewards, terminated, truncated = self._step_all(self._chosen(actions, acts))
         self._return += rewards
         score, stats = self._standing()

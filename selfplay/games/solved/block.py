@@ -61,11 +61,7 @@ class TableGame:
         return self._table.obs[self._state]
 
     def step(self, actions: Actions, acts: Bool | None = None) -> StepBatch:
-        """See ``VectorGame.step``; a seat that does not act plays its first legal action.
-
-        Raises:
-            ActionError: not an action, or one that the seat does not have now; nothing has changed then.
-        """
+        """See ``VectorGame.step``; a seat that does not act plays its first legal action."""
         table = self._table
         if acts is not None:
             actions = np.where(acts[..., None], actions, self.actions.first_highest(table.legal[self._state]))
