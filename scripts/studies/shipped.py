@@ -221,8 +221,8 @@ def cards(cells: Sequence[Cell], rated: Mapping[str, AnchorTable]) -> str:
         "# Shipped policies",
         "",
         "Opponents by name, before any training: `--opponent strong`, `selfplay watch strong`, "
-        "`selfplay evaluate RUN medium`, `selfplay export fox`. Their ratings fix the scale above the scripted "
-        "players ([ratings](../../../docs/trainer/ratings.md)). Made by `python -m scripts.studies.shipped`; licence MIT.",
+        "`selfplay evaluate RUN medium`, `selfplay export fox`. Their ratings fix the scale above the scripted players "
+        "([ratings](../../../docs/trainer/ratings.md)). Made by `python -m scripts.studies.shipped`; licence MIT.",
     ]
     for cell in cells:
         mine, name, versions = cell["mirror"], cell["name"], cell["versions"]
