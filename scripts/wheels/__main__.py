@@ -40,6 +40,7 @@ TARGETS: Final = {  # processor and features of LLVM, by machine
     "aarch64": ("generic", "neon"),
     "arm64": ("generic", "neon"),
 }
+PACKAGES: Final = ("selfplay", "selfplay_dialogue", "selfplay_melee")
 USES: Final = (  # commands that call every compiled function of a run, with the types that it is called with
     ("watch", "strong", "--out", "fight.gif"),
     ("train", "--preset", "laptop", "--num-games", "16", "--timesteps", "2048", "--track-elo", "--checkpoint", "run"),
@@ -67,30 +68,31 @@ def _build(folder: Path, out: Path) -> None:
     tree = folder / "tree"
     for source in SOURCES:
         _copy(ROOT / source, tree / source)
-    shipped = {name: tree / shipped_root(name).relative_to(ROOT) for name in ("selfplay", "selfplay_melee")}
-    for place in shipped.values():
-        shutil.rmtree(place, ignore_errors=True)
-    page_rules = shipped["selfplay_melee"] / file_name(PROGRAM)
+    for package in PACKAGES:
+        shutil.rmtree(_shipped(tree, package), ignore_errors=True)
+    page_rules = _shipped(tree, "selfplay_melee") / file_name(PROGRAM)
     page_rules.parent.mkdir()
     notify("the rules as WebAssembly")
     _run(tree, "-m", "selfplay_melee.wasm", PROGRAM, str(page_rules))
     target = TARGETS.get(platform.machine())
-    code = [
-        (made, shipped[made.name.rpartition("-")[0]] / made.name)
-        for made in (_compiled(tree, folder, *target) if target else ())
-    ]
-    for made, place in code:
-        _copy(made, place)
+    code = []
+    for made in _compiled(tree, folder, *target) if target else ():
+        code.append(_shipped(tree, made.name.rpartition("-")[0]) / made.name)
+        _copy(made, code[-1])
     notify("comparison with the uncompiled rules")
     _compare(tree, folder / "empty")
     if code:
         notify("wheel with machine code")
         _setuptools(tree, "build_wheel", out, *_tags())
-        for _, place in code:
+        for place in code:
             shutil.rmtree(place)
     notify("wheel for any machine, and source distribution")
     _setuptools(tree, "build_wheel", out)
     _setuptools(tree, "build_sdist", out)
+
+
+def _shipped(tree: Path, package: str) -> Path:
+    return tree / shipped_root(package).relative_to(ROOT)
 
 
 def _compiled(tree: Path, folder: Path, processor: str, features: str) -> list[Path]:
@@ -103,7 +105,7 @@ def _compiled(tree: Path, folder: Path, processor: str, features: str) -> list[P
     for words in USES:
         notify(f"machine code for {processor}: selfplay {words[0]}")
         _run(folder, "-m", "selfplay", *words, PYTHONPATH=str(tree), **target)
-    return sorted(path for path in (folder / "compiled").iterdir() if path.is_dir())
+    return sorted({path.parents[1] for path in (folder / "compiled").rglob("*.nbc")})
 
 
 def _compare(tree: Path, empty: Path) -> None:
