@@ -155,21 +155,22 @@ def sources_hash(package: str) -> str:
 
 def called_packages(file: Path) -> tuple[str, ...]:
     """Packages of rules that are imported by the compiled functions of a folder, which may call theirs."""
-    imported = {name for text in _compiled_sources(file).values() for name in _IMPORTED.findall(text)}
+    imported = {name for text in compiled_sources(file.parent).values() for name in _IMPORTED.findall(text)}
     return tuple(sorted(name for name in imported if uncompiled(name) is not None))
 
 
 def source_hash(file: Path) -> str:
     """Hash of a source and of the files with compiled functions in its folder, which it may call."""
     digest = hashlib.sha256(file.read_bytes())
-    for name, text in _compiled_sources(file).items():
+    for name, text in compiled_sources(file.parent).items():
         digest.update(f"{name}\0{text}\0".encode())
     return digest.hexdigest()[:16]
 
 
-def _compiled_sources(file: Path) -> dict[str, str]:
-    """The files with compiled functions in the folder of a source, by name."""
-    found = {path.name: path.read_text("utf-8") for path in sorted(file.parent.glob("*.py"))}
+@cache
+def compiled_sources(folder: Path) -> dict[str, str]:
+    """The files with compiled functions in a folder, by name."""
+    found = {path.name: path.read_text("utf-8") for path in sorted(folder.glob("*.py"))}
     return {name: text for name, text in found.items() if _DECORATED.search(text)}
 
 

@@ -24,7 +24,7 @@ from tests.support.processes import Process, finish
 ROOT = Path(__file__).parents[2]
 
 
-_CACHED = (code_cache.find_cache, code_cache.code_name)  # tests replace them
+_CACHED = (code_cache.find_cache, code_cache.code_name, code_cache.compiled_sources)  # tests replace them
 
 
 def _forget():
@@ -69,6 +69,7 @@ def test_an_edit_of_any_source_changes_the_cache_folder(home, elsewhere, file):
 def test_packages_of_rules_that_a_file_imports_may_be_called(elsewhere):
     assert code_cache.called_packages(elsewhere / "physics/hit.py") == ()
     (elsewhere / "physics/hit.py").write_text("import numpy\nfrom rules.tables import FIELDS\n\n@rule\ndef hit(): ...")
+    _forget()
     assert code_cache.called_packages(elsewhere / "physics/hit.py") == ("rules",)
     assert code_cache.called_packages(elsewhere / "physics/beside.py") == ("rules",)
 
@@ -202,6 +203,7 @@ def twice(x):
 
 def loaded(path):
     """A function of ``RULES`` as a new program has it."""
+    code_cache.compiled_sources.cache_clear()
     spec = importlib.util.spec_from_file_location("twofold", path)
     module = sys.modules["twofold"] = importlib.util.module_from_spec(spec)  # cached code looks for its module
     spec.loader.exec_module(module)
