@@ -1,10 +1,11 @@
 import json
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 from selfplay.commands.cli import doctor
-from selfplay.commands.doctor.finding import Check
+from selfplay.commands.doctor.finding import Check, GuestChecks
 from selfplay_melee.commands import doctor as emulator
 from tests.scripts.commands import ROOT, mistake, run
 from tests.support.processes import finish
@@ -93,3 +94,16 @@ def test_without_packages():
     assert done.stderr == ""
     assert "FAIL  packages: " in done.stdout
     assert "torch is not installed" in done.stdout
+
+
+def test_an_installed_package_brings_checks_and_their_flags(monkeypatch, capsys):
+    def add_flags(made):
+        made.add_argument("--board", default="none")
+
+    guest = GuestChecks(add_flags, lambda options: iter([Check("ok", "board", options.board)]))
+    monkeypatch.setattr(doctor, "entry_points", lambda group: {group: SimpleNamespace(load=lambda: guest)})
+    assert main(monkeypatch, "--board", "wood") == 0
+    said = capsys.readouterr().out
+    assert "ok    board: wood\n" in said
+    assert "Dolphin" not in said
+    assert "--iso" in mistake(capsys, "selfplay doctor", lambda: main(monkeypatch, "--iso", "melee.iso"))
