@@ -14,8 +14,8 @@ A *child* is a coroutine function. It opens its resources, calls `ctx.ready()`, 
 
 Exit reasons: return = normal, ``raise Shutdown(x)`` = shutdown, cancelled on the supervisor's request = stopped.
 Anything else is a crash, including SystemExit and any other CancelledError. A tree is described by values
-(`SupervisorSpec`, `PoolSpec`, `ChildSpec`); `docs/trainer/internals/supervision.md` has an example, and the comparison
-with OTP.
+(`SupervisorSpec`, `PoolSpec`, `ChildSpec`). See `docs/trainer/supervision.md` for an example, and
+`docs/trainer/internals/supervision.md` for the comparison with OTP.
 """
 
 from selfplay.supervision.child import KILL_GRACE_S, Context
