@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import torch
 
-from selfplay.checkpoint.models import ModelMeta, is_model, read_model, save_model
 from selfplay.dialogue.grpo import GRPOLearner
 from selfplay.dialogue.language.model import FrozenReference
+from selfplay.dialogue.models import ModelMeta, is_model, read_model, save_model
 from selfplay.dialogue.players import reopen
 from selfplay.dialogue.rules import default_rate_and_kl, is_embedded
 from selfplay.dialogue.settings import TINY

@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from selfplay.checkpoint.models import weights_of
 from selfplay.dialogue.language.writer import LocalWriter
+from selfplay.dialogue.models import weights_of
 from selfplay.dialogue.players import reopen, sampling_of
 from selfplay.dialogue.rules import game_of, is_embedded
 from selfplay.dialogue.runner import GameSpec, Played, play_games

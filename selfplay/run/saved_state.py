@@ -100,9 +100,6 @@ def check_ratings(run: RunDir, written: int = 0) -> None:
     """Refuse games or ratings with which the run could not go on: a second for each 100,000 games.
 
     ``written`` is the number of rating games that it must have.
-
-    Raises:
-        LeagueError: a file is invalid, or has fewer games; names it.
     """
     check_rows(run.ledger, len(read_games(run.ledger)) if run.ledger.exists() else 0, written)
     own_table(run.path)
