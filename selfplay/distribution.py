@@ -15,8 +15,6 @@ NAME: Final = "selfplay-arena"
 """On the package index, ``selfplay`` is another project."""
 CHECKOUT: Final = Path(__file__).resolve().parents[1] / "pyproject.toml"
 """There in a checkout; an installed package has its metadata only."""
-EXTRAS: Final = ("dialogue", "dolphin", "export", "pettingzoo", "ray")
-"""Families of packages that are loaded only where they are used."""
 _EXTRA: Final = re.compile(r"extra == (['\"])(?P<name>[\w-]+)\1")
 
 
@@ -78,6 +76,18 @@ def requirements(extra: str = "") -> list[str] | None:
     return found
 
 
+def extras() -> list[str]:
+    """Names of the families of packages that are loaded only where they are used, without that of developers."""
+    try:
+        names = importlib.metadata.metadata(NAME).get_all("Provides-Extra") or []
+    except importlib.metadata.PackageNotFoundError:
+        try:
+            names = [*_project()["optional-dependencies"]]
+        except (FileNotFoundError, ModuleNotFoundError):
+            names = []
+    return sorted(name for name in names if name != "dev")
+
+
 def version() -> str:
     """The version of this project: of the checkout that runs, else of the installation."""
     try:
@@ -96,7 +106,7 @@ def install_command(extra: str = "") -> str:
 def missing_extra(error: ModuleNotFoundError) -> str | None:
     """What to say of a package that an extra of this project brings, with the command; None if no extra does."""
     package = str(error.name).partition(".")[0]
-    for extra in EXTRAS:
+    for extra in extras():
         if any(re.match(rf"{re.escape(package)}(?![\w-])", line) for line in requirements(extra) or ()):
             return f"{package} is not installed: {install_command(extra)}"
     return None

@@ -25,7 +25,7 @@ EPILOG: Final = f"""modes: {", ".join(sorted(MODES)[:-1])},
 Without settings of a preset: laptop with --track-elo for fights, else board
 examples:
   selfplay train --resume --timesteps 20M
-  selfplay train --game-type matching --help  # dialogue games
+  selfplay train --game-type matching --help  # text games
 """
 
 COMMAND: Final = CommandLine(

@@ -22,7 +22,6 @@ from selfplay.league.records import ANCHOR, GameRecord, Seat, settings_hash
 from selfplay.league.rewards import score_of
 from selfplay.learner.sampling import Sampling
 from selfplay.seeding import derive
-from selfplay_dialogue.registry import PLAYERS_VERSION
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -62,7 +61,7 @@ class DialogueRating:
         return {
             "game": self.game,
             "rules": asdict(self.rules),
-            "players": PLAYERS_VERSION,
+            "players": self.entry.players_version,
             **self.entry.versions,
             "max_new_tokens": self.sampling.max_new_tokens,
         }
@@ -105,7 +104,7 @@ class FrozenPlayers:
     def side(self, name: str) -> Seat:
         """A player as a row of the ledger names it."""
         if name in self._rating.anchors:
-            return Seat(player=name, version=f"scripted-{PLAYERS_VERSION}")
+            return Seat(player=name, version=f"scripted-{self._rating.entry.players_version}")
         return Seat(player=name, version=weights_of(self._run.generations / name))
 
     def player(self, name: str) -> Player:

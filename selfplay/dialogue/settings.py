@@ -18,6 +18,7 @@ from selfplay.config.base import (
     SelfPlaySettings,
 )
 from selfplay.config.options import FAULT_FLAGS, LENGTH_FLAGS, PLACE_FLAGS, RATING_FLAGS, flags, options
+from selfplay.errors import ConfigError
 from selfplay.games.errors import UnknownNameError
 from selfplay.games.registry import games_of
 
@@ -142,6 +143,15 @@ class GRPOConfig(Group):
     micro_rows: Positive = Field(32, description="Rows per forward pass")
     max_grad_norm: float = Field(1.0, gt=0, description="Maximum gradient norm, of the mean over tokens")
     anneal: bool = Field(False, description="Lower the learning rate linearly to a tenth over the run")
+
+
+def refuse_single_games(games_per_state: int, baseline: Literal["group", "role-ema"]) -> None:
+    """Refuse one game per state without a baseline across states (ConfigError): nothing could be compared."""
+    if games_per_state < 2 and baseline == "group":
+        raise ConfigError(
+            f"--games-per-state {games_per_state}: one game's pair has one reward, and so advantage zero, always; "
+            "play 2 or more games on each state, or compare across states with --baseline role-ema"
+        )
 
 
 class StartConfig(Group):

@@ -11,9 +11,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from selfplay.dialogue.packing import row_of
 from selfplay.learner.accumulator import Accumulator
 from selfplay.learner.optimizers import adamw
-from selfplay.learner.token_batch import by_length, padded, row_of, token_weights
+from selfplay.learner.token_batch import by_length, padded, token_weights
 
 if TYPE_CHECKING:
     from torch import nn

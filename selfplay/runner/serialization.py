@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from selfplay.checkpoint import ActionHeads, NetworkSpec
 from selfplay.distribution import package_folder
 from selfplay.errors import RunnerError
-from selfplay.games.plugins import allow
+from selfplay.games.plugins import allow, installed, is_own
 from selfplay.games.snapshots import copied
 from selfplay.league.modes import Opponent
 from selfplay.policy.network import ActorCritic
@@ -108,11 +108,12 @@ def unpack_segment(packed: Packed) -> Collected:
 
 @cache
 def code_hash() -> str:
-    """SHA-256 of the sources of both packages and of the releases of ``ARITHMETIC``, without their device suffixes."""
+    """SHA-256 of the sources of this project and of the releases of ``ARITHMETIC``, without their device suffixes."""
     digest = hashlib.sha256()
     for library in ARITHMETIC:
         digest.update(f"{library} {version(library).partition('+')[0]}\n".encode())
-    for package in ("selfplay", "selfplay_dialogue", "selfplay_melee"):
+    games = {point.module.partition(".")[0] for name, point in installed().items() if is_own(name)}
+    for package in sorted({"selfplay"} | games):
         folder = package_folder(package)
         for file in sorted(folder.rglob("*.py")):
             digest.update(f"{package}/{file.relative_to(folder)}\n".encode() + file.read_bytes())

@@ -23,10 +23,10 @@ from selfplay.dialogue.settings import (
     SamplingConfig,
     ServerConfig,
     StartConfig,
+    refuse_single_games,
 )
 from selfplay.errors import ConfigError, CorruptError
 from selfplay.files import read_file
-from selfplay.learner.advantages import refuse_single_games
 
 if TYPE_CHECKING:
     from selfplay.dialogue.contract import DialogueEntry
