@@ -111,7 +111,7 @@ def test_mistakes_name_the_setting_and_leave_no_run(tmp_path, settings, named, w
 
 
 def test_dialogue_games_have_a_command_alone():
-    with pytest.raises(ConfigError, match="unknown game 'matching'"):
+    with pytest.raises(GameError, match="matching is a text game"):
         selfplay.train(game="matching")
 
 
@@ -377,7 +377,7 @@ def test_players_by_name_folder_and_policy(nim):
     [
         (("random", "nobody"), {"game": "kuhn"}, ConfigError, "unknown player 'nobody'"),
         (("random", "random"), {"game": "kuhn", "games": 1}, ConfigError, "^games 1: at least 2 are needed"),
-        (("random", "random"), {"game": "matching"}, GameError, "dialogue game"),
+        (("random", "random"), {"game": "matching"}, GameError, "text game"),
     ],
 )
 def test_mistakes_in_an_evaluation(players, options, kind, words):

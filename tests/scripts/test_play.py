@@ -105,7 +105,8 @@ def test_the_file_that_opens_the_browser_is_the_users_alone_and_goes(tmp_path):
 def test_the_keys_in_the_document_are_those_of_the_page():
     script = (ROOT / "envs/selfplay_melee/play_page/view/keyboard.js").read_text()
     codes = re.search(r"KEY_DEFAULTS = \{(.*?)\};", script, re.DOTALL)[1]
-    table = next(part for part in (ROOT / "docs/play.md").read_text().split("\n\n") if part.startswith("| | key |"))
+    page = (ROOT / "docs/melee/play.md").read_text()
+    table = next(part for part in page.split("\n\n") if part.startswith("| | key |"))
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()[2:]]
     shown = [key for row in rows for cell in (row[1], row[3]) for key in cell.split(", ")]
     names = {"ArrowLeft": "←", "ArrowRight": "→", "ArrowUp": "↑", "ArrowDown": "↓", "ShiftLeft": "Shift"}

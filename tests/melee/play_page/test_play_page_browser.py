@@ -392,4 +392,4 @@ def test_the_page_measures_the_script_of_a_frame(visit, files):
     page.button("Fight")
     page.at("result")
     median, most = map(float, page.page.locator("#game-root").get_attribute("data-script").split())
-    assert 0 < median <= most  # docs/play.md has both of an idle machine
+    assert 0 < median <= most  # docs/melee/play.md has both of an idle machine
