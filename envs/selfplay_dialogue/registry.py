@@ -1,4 +1,4 @@
-"""The dialogue games: one entry each. Needs the extra `dialogue`; see ``selfplay.games.registry``."""
+"""The entries of matching and of Kuhn poker in text. Needs the extra `dialogue`."""
 
 from __future__ import annotations
 
@@ -95,4 +95,3 @@ KUHN_TEXT: Final = DialogueEntry(
     players_version=1,
     exact=Exact(kuhn.decisions, kuhn.nash_conv),
 )
-DIALOGUE: Final[dict[str, DialogueEntry]] = {"matching": MATCHING, "kuhn_text": KUHN_TEXT}

@@ -146,3 +146,5 @@ class TextKind(AnyKind):
 
     training: ClassVar[str] = "dialogue"
     entry: Callable[[], DialogueEntry]
+    defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Settings of a training of the embedded model that are others than in most games, by group and name."""

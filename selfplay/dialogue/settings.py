@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, Field, ValidationInfo, model_validator
@@ -18,9 +19,11 @@ from selfplay.config.base import (
     SelfPlaySettings,
 )
 from selfplay.config.options import FAULT_FLAGS, LENGTH_FLAGS, PLACE_FLAGS, RATING_FLAGS, flags, options
+from selfplay.dialogue import DEFAULT
+from selfplay.dialogue.contract import TextKind
 from selfplay.errors import ConfigError
 from selfplay.games.errors import UnknownNameError
-from selfplay.games.registry import games_of
+from selfplay.games.registry import find_kind, games_of
 
 
 def _known(name: str) -> str:
@@ -36,28 +39,22 @@ TINY: Final = "tiny"  # name of the embedded model
 class DialogueGameConfig(Group):
     """Game."""
 
-    type: DialogueName = Field(
-        "matching", description="`matching` or `kuhn_text`; reviewers and papers with a shared reward, or Kuhn poker"
-    )
-    size: int | None = Field(
-        None, ge=2, le=8, description="Reviewers and papers of matching; default 4 with the embedded model, else 8"
-    )
+    type: DialogueName = Field(DEFAULT, description="Text game")
+    size: int | None = Field(None, ge=1, description="Size, in games that have several; default: the game's")
     max_turns: int | None = Field(
         None, ge=2, le=1000, description="Turns of a game, both seats together; default: the game's"
     )
     retries: int | None = Field(None, ge=0, le=100, description="Refused replies per turn; default: the game's")
     error_penalty: float = Field(0.0, ge=0, description="Penalty for each refused reply")
-    table: Literal["csv", "triples"] | None = Field(
-        None, description="Format of matching's table; default `triples` with the embedded model, else `csv`"
-    )
+    table: str | None = Field(None, description="Format of tables, in games that show some; default: the game's")
 
     @property
     def settings(self) -> dict[str, Any]:
-        given: dict[str, Any] = {name: getattr(self, name) for name in ("max_turns", "retries")}
-        if self.type == "matching":
-            given |= {"size": self.size, "table": self.table}
-        given = {name: value for name, value in given.items() if value is not None}
-        return given | ({"error_penalty": self.error_penalty} if self.error_penalty else {})
+        """Those of the rules that were given; a game refuses what it has not."""
+        given = {name: value for name, value in self.model_dump(exclude={"type"}).items() if value is not None}
+        if not self.error_penalty:
+            del given["error_penalty"]
+        return given
 
 
 class ModelConfig(Group):
@@ -196,19 +193,6 @@ class DialogueRunConfig(SelfPlaySettings):
     )
 
 
-GAME_DEFAULTS: Final[dict[str, dict[str, dict[str, Any]]]] = {
-    # At 1 a third of the proposals are not the best that their players know, and self-play mends that slowly.
-    "matching": {"start": {"temperature": 0.5}},
-    "kuhn_text": {
-        "start": {"tokens": 240_000, "batch_rows": 64, "drills": 0.15, "mixed": (0.3, 0.0)},
-        "grpo": {"learning_rate": 8e-5, "entropy": 0.1, "batch_rows": 256},
-        "sampling": {"max_new_tokens": 2},  # a move and its end, so that the entropy bonus applies to moves only
-        "run": {"games": 24_576, "num_games": 512, "save_interval": 2},
-    },
-}
-"""Defaults with the embedded model that depend on the game, by group."""
-
-
 class DialogueConfig(Group):
     """All settings of a run."""
 
@@ -244,7 +228,7 @@ class DialogueConfig(Group):
         game, model = given.get("game", {}), given.get("model", {})
         embedded = isinstance(model, dict) and model.get("name", TINY) == TINY
         known = isinstance(game, dict) and embedded
-        defaults = GAME_DEFAULTS.get(str(game.get("type", DialogueGameConfig().type)), {}) if known else {}
+        defaults = _defaults(str(game.get("type", DEFAULT))) if known else {}
         for name, part in defaults.items():
             mine = given.get(name, {})
             given[name] = {**part, **mine} if isinstance(mine, dict) else mine
@@ -271,6 +255,11 @@ class DialogueConfig(Group):
         if self.server.arguments and self.server.program is None:
             raise ValueError("--server-args are of a program that --server starts")
         return self
+
+
+def _defaults(game: str) -> Mapping[str, Mapping[str, Any]]:
+    kind = find_kind(game) if game in games_of("dialogue") else None
+    return kind.defaults if isinstance(kind, TextKind) else {}
 
 
 def _given(part: Any) -> Any:  # noqa: ANN401

@@ -12,7 +12,7 @@ from pydantic import Field, JsonValue, StringConstraints, ValidationError
 from selfplay.checkpoint.documents import MAX_JSON_BYTES, decode_json, encode_json, parse
 from selfplay.checkpoint.store import write_file
 from selfplay.config.base import Group, Positive
-from selfplay.dialogue.commands.initial_states import SOURCE_SUFFIX
+from selfplay.dialogue.files.states import SOURCE_SUFFIX
 from selfplay.dialogue.settings import (
     TINY,
     DialogueConfig,
