@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, Field, ValidationInfo, model_validator
@@ -20,15 +19,15 @@ from selfplay.config.base import (
 )
 from selfplay.config.options import FAULT_FLAGS, LENGTH_FLAGS, PLACE_FLAGS, RATING_FLAGS, flags, options
 from selfplay.dialogue import DEFAULT
-from selfplay.dialogue.contract import TextKind
+from selfplay.dialogue.find import text_kind
 from selfplay.errors import ConfigError
 from selfplay.games.errors import UnknownNameError
-from selfplay.games.registry import find_kind, games_of
+from selfplay.games.registry import games_of
 
 
 def _known(name: str) -> str:
-    if name not in (valid := games_of("dialogue")):
-        raise ValueError(str(UnknownNameError("game", name, valid)))
+    if text_kind(name) is None:
+        raise ValueError(str(UnknownNameError("game", name, games_of("dialogue"))))
     return name
 
 
@@ -228,8 +227,8 @@ class DialogueConfig(Group):
         game, model = given.get("game", {}), given.get("model", {})
         embedded = isinstance(model, dict) and model.get("name", TINY) == TINY
         known = isinstance(game, dict) and embedded
-        defaults = _defaults(str(game.get("type", DEFAULT))) if known else {}
-        for name, part in defaults.items():
+        kind = text_kind(str(game.get("type", DEFAULT))) if known else None
+        for name, part in kind.defaults.items() if kind is not None else ():
             mine = given.get(name, {})
             given[name] = {**part, **mine} if isinstance(mine, dict) else mine
         return given
@@ -255,11 +254,6 @@ class DialogueConfig(Group):
         if self.server.arguments and self.server.program is None:
             raise ValueError("--server-args are of a program that --server starts")
         return self
-
-
-def _defaults(game: str) -> Mapping[str, Mapping[str, Any]]:
-    kind = find_kind(game) if game in games_of("dialogue") else None
-    return kind.defaults if isinstance(kind, TextKind) else {}
 
 
 def _given(part: Any) -> Any:  # noqa: ANN401
