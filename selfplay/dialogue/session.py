@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from selfplay.config.defaults import update_threads
+from selfplay.dialogue.rating import DialogueRating
 from selfplay.dialogue.runner import DialogueOrder
+from selfplay.learner.sampling import Sampling
 from selfplay.machine import usable_cores
 from selfplay.seeding import derive
 
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from selfplay.dialogue.language.model import LanguageModel
     from selfplay.dialogue.serving import ReplyServer
     from selfplay.dialogue.settings import DialogueConfig
-    from selfplay.learner.sampling import Sampling
     from selfplay.runner.ray_cluster import Cluster
 
 
@@ -54,6 +55,12 @@ class DialogueSession:
     @property
     def threads(self) -> int:
         return update_threads(self.config.run.threads)
+
+    @property
+    def rating(self) -> DialogueRating:
+        """As ``rating_of`` makes them, without reading a file."""
+        sampling = Sampling(max_new_tokens=self.sampling.max_new_tokens)
+        return DialogueRating(self.config.game.type, self.entry, self.rules, sampling, self.config.run.seed)
 
     def orders(self, iteration: int) -> dict[str, DialogueOrder]:
         """The order of each runner for an iteration, counted from 0: whole groups."""

@@ -20,7 +20,7 @@ from selfplay.dialogue.instances import grouped, scored
 from selfplay.dialogue.learning import DialogueLearner
 from selfplay.dialogue.link import DialogueGames, PublishedWeights
 from selfplay.dialogue.players import SERVED, writer_of
-from selfplay.dialogue.rating import FrozenPlayers, play_dialogues, rating_of
+from selfplay.dialogue.rating import FrozenPlayers, play_dialogues
 from selfplay.dialogue.report.health import DialogueHealth
 from selfplay.dialogue.reports import dialogue_summary, iteration_report
 from selfplay.dialogue.runner import NOT_FINITE, DialogueCollector, Lost, Played
@@ -183,7 +183,6 @@ def _rating(session: DialogueSession) -> RatingPlan | None:
     """The rating games of a run; None where nothing is rated."""
     if not session.config.league.track_elo:
         return None
-    conditions = rating_of(session.config)
 
     def open_games() -> RatingBlock:
         torch.set_num_threads(session.threads)  # nothing else computes while it plays
@@ -193,11 +192,11 @@ def _rating(session: DialogueSession) -> RatingPlan | None:
             contenders = FrozenPlayers(session.config, session.run, session.device)
             return play_dialogues(matchups, contenders, iteration, stop)
 
-        return RatingBlock(session.run, conditions, rate)
+        return RatingBlock(session.run, session.rating, rate)
 
     # Without a deadline: a batch that loads models first says nothing about the next one.
     limits = Limits(math.inf, math.inf)
-    return RatingPlan(conditions, open_games, session.config.league.rating_share, limits=limits)
+    return RatingPlan(session.rating, open_games, session.config.league.rating_share, limits=limits)
 
 
 def _play(

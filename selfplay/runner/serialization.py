@@ -17,9 +17,9 @@ from typing import Any, Final
 from numpy.typing import NDArray
 
 from selfplay.checkpoint import ActionHeads, NetworkSpec
-from selfplay.distribution import package_folder
+from selfplay.distribution import entry_points, is_of_project, package_folder
 from selfplay.errors import RunnerError
-from selfplay.games.plugins import allow, installed, is_own
+from selfplay.games.plugins import allow
 from selfplay.games.snapshots import copied
 from selfplay.league.modes import Opponent
 from selfplay.policy.network import ActorCritic
@@ -112,8 +112,8 @@ def code_hash() -> str:
     digest = hashlib.sha256()
     for library in ARITHMETIC:
         digest.update(f"{library} {version(library).partition('+')[0]}\n".encode())
-    games = {point.module.partition(".")[0] for name, point in installed().items() if is_own(name)}
-    for package in sorted({"selfplay"} | games):
+    games = (point.value.partition(".")[0] for point in entry_points("selfplay.games").values() if is_of_project(point))
+    for package in sorted({"selfplay", *games}):
         folder = package_folder(package)
         for file in sorted(folder.rglob("*.py")):
             digest.update(f"{package}/{file.relative_to(folder)}\n".encode() + file.read_bytes())
