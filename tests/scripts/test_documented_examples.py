@@ -69,7 +69,7 @@ def given(page):
             "MyGame": lambda num_games, max_steps: make_game("kuhn", num_games=num_games),
             **{kind.__name__: kind for kind in (ActionSpec, GameKind, Higher, RatedGame, ScriptedPlayer)},
         },
-        "docs/melee/imitation.md": {"folder": Path("replays"), "cache": Path("cache")},
+        "docs/melee/internals/imitation_data.md": {"folder": Path("replays"), "cache": Path("cache")},
         "docs/melee/replays.md": {"block": block, "actions": neutral_actions(2)},
     }
     return everywhere | pages.get(page, {})
