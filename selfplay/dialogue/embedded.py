@@ -29,7 +29,7 @@ from selfplay.dialogue.language.writer import LocalWriter
 from selfplay.dialogue.models import ModelMeta, is_model, read_model, save_model
 from selfplay.dialogue.partial import Partial, Snapshot, load_partial, remove_partial, save_partial
 from selfplay.dialogue.runner import GameSpec, Played, Player, play_games
-from selfplay.dialogue.supervised import SupervisedLearner, SupervisedSettings
+from selfplay.dialogue.supervised import SupervisedLearner
 from selfplay.errors import CheckpointError
 from selfplay.league.records import settings_hash
 from selfplay.learner.sampling import Sampling
@@ -151,7 +151,7 @@ def pretrain(
     """
     start = recipe.start
     model = make_tiny(recipe.spec, entry.vocabulary(recipe.rules), derive(recipe.seed, "weights"))
-    learner = SupervisedLearner(model, SupervisedSettings(learning_rate=start.learning_rate), threads)
+    learner = SupervisedLearner(model, start.learning_rate, threads)
     data = _Batches(entry, recipe, model.chat)
     try:
         before, best = _resume(folder, learner, data, start.tokens, notice)

@@ -34,7 +34,7 @@ from selfplay.dialogue.models import ModelMeta, read_model, save_model
 from selfplay.dialogue.partial import Partial, load_partial, partial_folder, save_partial
 from selfplay.dialogue.report.transcripts import FILE_NAME as TRANSCRIPTS
 from selfplay.dialogue.report.transcripts import read_transcripts
-from selfplay.dialogue.supervised import SupervisedLearner, SupervisedSettings
+from selfplay.dialogue.supervised import SupervisedLearner
 from selfplay.games.errors import GameError
 from selfplay.games.plugins import allow
 from selfplay.league.anchors import read_table as read_anchors
@@ -117,7 +117,7 @@ def _model(folder: Path) -> Path:
 
 
 def _teaching() -> SupervisedLearner:
-    return SupervisedLearner(tiny(), SupervisedSettings(), 1)
+    return SupervisedLearner(tiny(), 2e-3, 1)
 
 
 def _partial(name: str) -> Callable[[Path], Path]:

@@ -23,10 +23,10 @@ from selfplay.dialogue.grpo import GRPOLearner, GRPOStatistics
 from selfplay.dialogue.instances import grouped
 from selfplay.dialogue.language.model import FrozenReference
 from selfplay.dialogue.models import ModelMeta, is_model, read_model, save_model
+from selfplay.dialogue.packing import with_advantages
 from selfplay.dialogue.players import open_model, sampling_of
 from selfplay.dialogue.rules import default_rate_and_kl, is_embedded
 from selfplay.errors import ConfigError, LearnerError
-from selfplay.learner.advantages import with_advantages
 from selfplay.learner.grpo_loss import GRPOSettings, clipped_loss, k3
 from selfplay.machine import pick_device, usable_cores
 from selfplay.seeding import derive
