@@ -15,11 +15,11 @@ from selfplay.config.ppo import Config, GameConfig, LeagueConfig, NetConfig
 from selfplay.config.words import check_name
 from selfplay.errors import ConfigError
 from selfplay.games.errors import GameError, UnknownNameError
-from selfplay.games.rated import LEDGE_GRAB_LIMIT, MAX_DELAY
 from selfplay.seeding import derive
 from selfplay_melee.dolphin.install import FIRST_PORT, LAST_PORT, SLIPPI_PORT
 from selfplay_melee.dolphin.paths import with_dolphin_paths
 from selfplay_melee.kinds import find_character
+from selfplay_melee.limits import LEDGE_GRAB_LIMIT, MAX_DELAY
 from selfplay_melee.reward_weights import RewardWeights
 from selfplay_melee.short_names import full_name
 from selfplay_melee.tables import check_readable

@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-MAX_DELAY: Final = 60  # these three are of fights, see ``selfplay_melee.limits``
-LEDGE_GRAB_LIMIT: Final = 60
+MAX_DELAY: Final = 60  # these two are of fights, see ``selfplay_melee.limits``
 FINISHED: Final = 0
 
 

@@ -109,4 +109,4 @@ def test_conditions_of_fights_are_refused_elsewhere(flag, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["evaluate", "random", "equilibrium", "--game-type", "kuhn", *flag.split()])
     with pytest.raises(SystemExit):
         evaluate_cli.main()
-    assert f"{flag.split()[0]} is a flag of --game-type mock" in capsys.readouterr().err
+    assert f"{flag.split()[0]} goes with --game-type mock" in capsys.readouterr().err

@@ -66,7 +66,8 @@ def _flags_elsewhere() -> dict[str, str]:
         if not (game := find_game(name)).compared_in:
             those = argparse.ArgumentParser(add_help=False)
             game.match_flags().add(those)
-            found |= {flag: f"--game-type {name}" for action in those._actions for flag in action.option_strings}
+            flags = (flag for action in those._actions for flag in action.option_strings)
+            found |= dict.fromkeys(flags, f"goes with --game-type {name}")
     return found
 
 
