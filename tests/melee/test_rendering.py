@@ -129,9 +129,9 @@ def test_gymnasium_records_a_video(tmp_path):
 
 @pytest.mark.parametrize("make", [gymnasium.make, gymnasium.make_vec])
 def test_the_id_plays_at_the_frame_skip_of_policies(make):
-    from selfplay.config.ppo import GameConfig
+    from selfplay_melee.settings import FightConfig
 
     env = make(ENV_ID, opponent="idle").unwrapped
     env.reset(seed=1)
     env.step(np.broadcast_to(NEUTRAL, env.action_space.shape))
-    assert env._duel.game.state.game["frame"].tolist() == [GameConfig().frame_skip]
+    assert env._duel.game.state.game["frame"].tolist() == [FightConfig().frame_skip]

@@ -31,7 +31,7 @@ DATED = {
     "selfplay/imitation/training_state.py": "save",
     "selfplay/ppo/learner.py": "policy",
     "scripts/studies/pages.py": "machine_here",
-    "selfplay/ppo/rating.py": "_common",
+    "selfplay/ppo/rating.py": "record_of",
     "selfplay/run/saving.py": "write_state",
     "envs/selfplay_melee/play/added_games.py": "_keep",
     "scripts/studies/gallery.py": "build",

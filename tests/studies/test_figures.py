@@ -30,7 +30,7 @@ def documents(tmp_path, monkeypatch):
     shown = replace(FIGURES["learning"], write=lambda root: (root / "docs/page.md").write_text("7\n"))
     monkeypatch.setattr(figures, "ROOT", tmp_path)
     monkeypatch.setattr(figures, "DATA", tmp_path)
-    monkeypatch.setattr(figures, "TABLES", tmp_path / "tables")
+    monkeypatch.setattr(figures, "shipped_tables", list)
     monkeypatch.setattr(figures.shipped, "CARDS", tmp_path / "docs" / "page.md")
     monkeypatch.setattr(figures, "FIGURES", {"pictures": shown, "learning": shown})
     (tmp_path / "README.md").write_text("")

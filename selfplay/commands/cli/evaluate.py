@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from selfplay.cli.parser import Parser, add_own_code, add_seed
 from selfplay.commands.cli import command
 from selfplay.games.errors import GameError
-from selfplay.games.registry import DEFAULT, find_game, games_of
 
 if TYPE_CHECKING:
     from selfplay.games.rated import MatchFlags
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
 
 def parser() -> argparse.ArgumentParser:
     """With the flags of the game that the command line is about."""
+    from selfplay.games.registry import DEFAULT
+
     made = Parser(description=__doc__, elsewhere=_flags_elsewhere)
     made.add_argument("a", metavar="A", help="policy or run folder, shipped policy such as strong, or scripted player")
     made.add_argument("b", metavar="B", help="opponent of A, as A")
@@ -46,12 +47,13 @@ def parser() -> argparse.ArgumentParser:
 
 def _flags(arguments: Sequence[str]) -> MatchFlags:
     """Those of the game that is named, or of the first policy; what cannot be is reported where it is needed."""
-    from selfplay.cli.game_type import named_game
+    from selfplay.cli.game_type import given_game
     from selfplay.evaluation.named_players import game_among
     from selfplay.games.plugins import allow
     from selfplay.games.rated import NoFlags
+    from selfplay.games.registry import DEFAULT, find_game
 
-    game = named_game(arguments)
+    game = given_game(arguments)
     if game is not None:
         allow(game)
     with suppress(GameError):
@@ -61,6 +63,8 @@ def _flags(arguments: Sequence[str]) -> MatchFlags:
 
 def _flags_elsewhere() -> dict[str, str]:
     """Flags of the conditions of other games, and with which game they go."""
+    from selfplay.games.registry import find_game, games_of
+
     found: dict[str, str] = {}
     for name in games_of("ppo"):
         if not (game := find_game(name)).compared_in:
@@ -74,6 +78,7 @@ def _flags_elsewhere() -> dict[str, str]:
 @command(parser)
 def main(options: argparse.Namespace) -> None:
     from selfplay.evaluation.named_players import check_games, game_for
+    from selfplay.games.registry import find_game
 
     check_games(options.games)
     game = game_for((options.a, options.b), options.game_type)
