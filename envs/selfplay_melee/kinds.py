@@ -13,6 +13,7 @@ from selfplay_melee.controller import ACTION_SPEC, FIELDS
 from selfplay_melee.dolphin import roster
 from selfplay_melee.features import ENCODER_VERSION, OBS_WIDTH
 from selfplay_melee.short_names import TITLES, full_name
+from selfplay_melee.show.columns import COLUMNS
 from selfplay_melee.tables import names_of
 
 if TYPE_CHECKING:
@@ -44,11 +45,13 @@ MOCK: Final = GameKind(
     fighter=True,
     shares="fights",
     body=rated.FightBody,
-    show="film",
+    show=later("selfplay_melee.commands.replay", "show"),
+    verbs={"play": "selfplay_melee.commands.cli.play", "watch": "selfplay_melee.commands.cli.watch"},
     agreed=("frame_skip", "delay"),
     settings=_FIGHT_SETTINGS,
     preset="laptop",
-    health=("entropy_collapse", "few_results", "stalling", "value_function"),
+    columns=COLUMNS,
+    health=later("selfplay_melee.show.health", "rules"),
     rated=rated.MOCK,
     starts_at_once=later("selfplay_melee.mock", "rules_are_compiled"),
     prepare=later("selfplay_melee.mock", "compile_rules"),

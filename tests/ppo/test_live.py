@@ -17,7 +17,6 @@ from selfplay.errors import ConfigError, IncompatibleError, SelfPlayError
 from selfplay.games.errors import GameError
 from selfplay.league.ledger import read_records
 from selfplay.policy.inference_batcher import InferenceBatcher
-from selfplay.policy.policy import load_fighter
 from selfplay.ppo.learner import Learner
 from selfplay.ppo.rating import config_of, settings_of
 from selfplay.ppo.realtime import limits, opens_within_s, park_policy, rating_cost_s, rating_slots
@@ -26,7 +25,8 @@ from selfplay.run.rating_games import RatingBudget
 from selfplay.runner.block import Block
 from selfplay.runner.work_queue import FIRST_TIMEOUT_S, LEAST_TIMEOUT_S, WorkQueue
 from selfplay_melee import bots
-from selfplay_melee.commands.replay import Replayer
+from selfplay_melee.commands.policies import load_fighter
+from selfplay_melee.commands.replay import FilmReplayer
 from selfplay_melee.dolphin.roster import CPU
 from selfplay_melee.rated import MELEE
 from selfplay_melee.tables import CHARACTERS
@@ -278,7 +278,7 @@ def test_rating_games_outside_training_are_real_ones_too(emulators, tmp_path, mo
 def test_what_was_played_in_an_emulator_cannot_be_played_again(emulators, tmp_path):
     assert train(tmp_path / "run", "--timesteps", ITERATION, size=LIVE)[0] == 0
     with pytest.raises(IncompatibleError, match="do not follow from their seed; --save-replays keeps them"):
-        Replayer(RunDir(tmp_path / "run"))
+        FilmReplayer(RunDir(tmp_path / "run"))
 
 
 # ---- one that is slow or dead never stops the others

@@ -20,9 +20,10 @@ from selfplay.games.solved import SOLVED
 from selfplay.games.splitmix import words
 from selfplay.league.ledger import read_games
 from selfplay.policy.played_game import game_of
-from selfplay.policy.policy import load_fighter, load_policy
+from selfplay.policy.policy import load_policy
 from selfplay.ppo.rating import config_of
 from selfplay.report.health import MIN_ITERATIONS, Health
+from selfplay_melee.commands.policies import load_fighter
 from selfplay_melee.commands.watch import fixture
 from selfplay_melee.policy_opponent import load_opponent
 from tests.report.make import report
@@ -251,7 +252,7 @@ def test_health_of_small_games_does_not_ask_for_exploration():
     sure = one.model_copy(update={"update": one.update.model_copy(update={"entropy": 0.1, "approx_kl": 9.0})})
     found = {}
     for fights in (True, False):
-        health = Health(find_game("mock" if fights else "kuhn").health)
+        health = Health(find_game("mock" if fights else "kuhn").health())
         for i in range(MIN_ITERATIONS):
             health.observe({"iteration": i + 1, **sure.flat()})
         found[fights] = {finding.name for finding in health.findings()}

@@ -17,8 +17,8 @@ from selfplay.evaluation.named_players import MOCK, check_scripted
 from selfplay.evaluation.players import contender, home_rules
 from selfplay.games.registry import find_game
 from selfplay.games.vector import SyncVectorGame
-from selfplay.policy.policy import load_fighter
 from selfplay.runner.match import Contender, Rules, play_in
+from selfplay_melee.commands.policies import load_fighter
 from selfplay_melee.imitation.recording import WIDEST, blocks, pairings_of, recorded
 from selfplay_melee.replay import save_replay
 from selfplay_melee.replays.recorded_games import RecordedGame

@@ -20,9 +20,9 @@ from selfplay.league.ledger import read_games
 from selfplay.league.ratings import interval_text
 from selfplay.league.records import generation_number
 from selfplay.league.schedule import Matchup
-from selfplay.policy.policy import load_fighter
 from selfplay.policy.recurrent_state import RecurrentState
 from selfplay.runner.match import Contender, Rules, play
+from selfplay_melee.commands.policies import load_fighter
 from selfplay_melee.drawing.film import Film, Recorder
 from selfplay_melee.drawing.items import lasers_of
 from selfplay_melee.drawing.story import Moment, best_moment, clock

@@ -17,11 +17,11 @@ from selfplay.league.people_ledger import run_games
 from selfplay.league.records import generation_number
 from selfplay.league.statistics import Z95
 from selfplay.policy.browser.weights import PLAYED, SCRIPTS, browser_policy, policy_description
-from selfplay.policy.policy import Policy, load_fighter
 from selfplay.ppo.rating import RatingSettings
 from selfplay.report.saving import check_writable, save_text
 from selfplay.report.standalone_page import read_modules
 from selfplay.runner.match import Contender, Rules
+from selfplay_melee.commands.policies import load_fighter
 from selfplay_melee.kinds import find_character
 from selfplay_melee.play.home import LONGEST, Home, check_choices
 from selfplay_melee.play_page.page import Opponent, PlayContent, play_page
@@ -29,6 +29,7 @@ from selfplay_melee.tables import STAGES
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import RunDir
+    from selfplay.policy.policy import Policy
 
 OTHERS: Final = ("fox", "marth", "mewtwo", "falco", "sheik")  # beside the characters that a policy was trained with
 CHARACTERS: Final = 3  # on a page, if no more are asked for

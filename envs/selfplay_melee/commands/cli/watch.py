@@ -130,7 +130,7 @@ def _free(path: Path) -> Path:
 
 def _rated(folder: Path, options: argparse.Namespace) -> GameRecord:
     from selfplay.checkpoint import RunDir
-    from selfplay_melee.commands.notable_games import rated_game
+    from selfplay_melee.commands.replay import rated_game
 
     if options.players:
         raise ConfigError("--game names who plays: leave the players out")
@@ -139,10 +139,10 @@ def _rated(folder: Path, options: argparse.Namespace) -> GameRecord:
 
 def _again(folder: Path, game: GameRecord) -> Film:
     from selfplay.checkpoint import RunDir
-    from selfplay_melee.commands.replay import Replayer
+    from selfplay_melee.commands.replay import FilmReplayer
 
     try:
-        return Replayer(RunDir(folder)).film(game)
+        return FilmReplayer(RunDir(folder)).film(game)
     except IncompatibleError as error:
         raise ConfigError(f"the game {game.match} cannot be played again: {error}") from error
 
