@@ -319,7 +319,10 @@ def kuhn_run(tmp_path):
 def call(monkeypatch, *arguments, answers=b""):
     monkeypatch.setattr(sys, "argv", ["selfplay play", *map(str, arguments)])
     monkeypatch.setattr(sys, "stdin", source(answers))
-    return command.main()
+    try:
+        return command.main()
+    except SystemExit as ended:  # by the parser
+        return ended.code
 
 
 @pytest.mark.parametrize(
@@ -368,6 +371,21 @@ def test_flags_of_pages_and_unknown_opponents_are_refused(kuhn_run, monkeypatch,
 def test_flags_of_the_terminal_are_refused_for_fights(monkeypatch, capsys, flags):
     assert call(monkeypatch, "weak", *flags) == 2
     assert f"{flags[0]} is a flag of games in the terminal, and fights are on a page" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [("--game-type", "selfplay.examples.tic_tac_toe:TicTacToe"), ("kuhn_run",)])
+def test_the_help_of_a_plain_game_has_no_word_of_fights(kuhn_run, monkeypatch, capsys, arguments):
+    assert call(monkeypatch, *(kuhn_run.path if word == "kuhn_run" else word for word in arguments), "--help") == 0
+    told = capsys.readouterr().out
+    assert "--opponent" in told
+    assert [word for word in ("Fight", "fight", "page", "--serve", "character") if word in told] == []
+    assert call(monkeypatch, "weak", "--help") == 0
+    assert "--serve" in capsys.readouterr().out
+
+
+def test_a_game_brings_its_own_verb(kuhn_run, monkeypatch, capsys):
+    bring(monkeypatch, "kuhn", replace(find_game("kuhn"), verbs={"play": "tests.commands.own_play"}))
+    assert call(monkeypatch, "--any-flag", kuhn_run.path) == 7
 
 
 def test_a_game_without_a_single_one_is_refused(kuhn_run, monkeypatch, capsys):
