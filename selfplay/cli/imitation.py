@@ -24,7 +24,7 @@ COMMAND: Final = CommandLine(
     invoke=partial(program.invoke, IMITATION),
     description="Train a policy to imitate the players of replays.",
     epilog=EPILOG,
-    page="docs/imitation.md",
+    page="docs/melee/imitation.md",
     resume="Continue that of --checkpoint, or the newest below",
 )
 parse: Final = partial(flags.parse, COMMAND)
