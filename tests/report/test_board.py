@@ -4,7 +4,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from selfplay.games.columns import NONE
+from selfplay.games.columns import NONE, Column, Columns, Rate
 from selfplay.league.external_games import read_csv
 from selfplay.league.games import GameTable
 from selfplay.league.leaderboard import analyse
@@ -212,6 +212,16 @@ def test_health_is_what_the_summary_says_or_what_the_metrics_show(tmp_path):
     assert {"Finished mirror games, share"} <= {curve["name"] for curve in training(stalling, COLUMNS)["play"]}
     assert "No problems found" in health(RunRecords.of(folder(tmp_path / "well")), Health(rules()))
     assert "no metrics" in health(RunRecords.of(tmp_path / "nowhere"), Health())
+
+
+def test_figures_of_a_game_have_charts_beside_those_of_every_game(tmp_path):
+    rows = [{**row, "play/mood": 0.5, "cheers/mirror": 2.0} for row in metrics()]
+    cheers = Rate("cheers", ("cheers",), 1.0, "games", "cheers", "{:.0f}", "Cheers in mirror games")
+    columns = Columns((Column("mood", chart="Mood"), Column("hidden")), (cheers,), unit="moves")
+    made = training(RunRecords.of(folder(tmp_path, rows)), columns)
+    assert [curve["name"] for curve in made["play"]] == [
+        "Mood", "Steps a second", "Length of an episode, moves", "Cheers in mirror games",
+    ]  # fmt: skip
 
 
 def test_settings_that_are_not_set_are_not_shown(tmp_path):
