@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -55,7 +55,12 @@ def _given(arguments: Sequence[str]) -> argparse.Namespace:
 
 def game_of_run(run: RunDir) -> str:
     """Name of the game that a run was started with; the mock if none is recorded."""
-    return _type_in(run.read_run().get("config")) or DEFAULT
+    return game_recorded(run.read_run())
+
+
+def game_recorded(document: Mapping[str, object]) -> str:
+    """The same, from the content of ``run.json``."""
+    return _type_in(document.get("config")) or DEFAULT
 
 
 def _type_in(document: object) -> str | None:

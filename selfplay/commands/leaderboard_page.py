@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from selfplay.checkpoint import RunDir, list_generations
-from selfplay.cli.game_type import game_of_run, training_of
+from selfplay.cli.game_type import game_recorded, training_of
 from selfplay.commands.notable_games import Ended, Notable, after_steps, notable, rated
 from selfplay.commands.replay import StepReplayer
 from selfplay.errors import ConfigError, IncompatibleError
@@ -60,11 +60,11 @@ def write_run(
         ConfigError: a page cannot be written, or there are no play pages of this game, or no policies for them.
         LeagueError: the ledger cannot be read.
     """
-    run, about = RunDir(folder), ""
-    game = game_of_run(run)
+    run, records, about = RunDir(folder), RunRecords.of(folder), ""
+    game = game_recorded(records.run)
     view = find_training(training_of(game)).view(folder, game)
     show = show_of(game)
-    content = PageContent(folder.resolve().name, study, RunRecords.of(folder), view, part=show.part)
+    content = PageContent(folder.resolve().name, study, records, view, part=show.part)
     if play and show.play_pages is None:
         raise ConfigError(f"--play: {game} is not played on pages")
     if view.reading is not None:

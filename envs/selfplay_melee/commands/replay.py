@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from selfplay.commands.leaderboard_page import Show
 from selfplay.commands.replay import BECAUSE, Replayer
-from selfplay.errors import ConfigError, IncompatibleError
-from selfplay.league.ledger import read_records
+from selfplay.errors import IncompatibleError
 from selfplay.league.schedule import Matchup
 from selfplay.report.leaderboard_page.page import PageReplay
 from selfplay.report.tree import counted
@@ -56,20 +55,6 @@ def _compare(game: GameRecord, stats: NDArray[np.void]) -> None:
             f"played again it ends {one}-{other} after {frames:,} frames, not {mine}-{others} after "
             f"{game.steps or 0:,}: {BECAUSE}"
         )
-
-
-def rated_game(run: RunDir, match: str) -> GameRecord:
-    """The game in the run's ledger with this match id, or the only one whose id starts with it; else ConfigError."""
-    if not run.ledger.is_file():
-        raise ConfigError(f"{run.path} has no rating games; train it with --track-elo")
-    found = [game for game in read_records(run.ledger) if game.match.startswith(match)] if match else []
-    exact = [game for game in found if game.match == match]
-    if len(exact or found) == 1:
-        return (exact or found)[0]
-    if not found:
-        raise ConfigError(f"{run.ledger} has no game {match!r}")
-    ids = ", ".join(game.match for game in found[:4])
-    raise ConfigError(f"{match!r} is the start of {len(found)} games: {ids}{', ...' if len(found) > 4 else ''}")
 
 
 def ended(game: GameRecord) -> str | None:

@@ -11,7 +11,8 @@ from selfplay.league.leaderboard import analyse
 from selfplay.league.ledger import Ledger, read_games, read_records
 from selfplay.league.schedule import Matchup
 from selfplay.ppo.rating import config_of, play_matchups, settings_of
-from selfplay_melee.commands.replay import LONGEST_S, FilmReplayer, ended, rated_game
+from selfplay_melee.commands.cli.watch import rated_game
+from selfplay_melee.commands.replay import LONGEST_S, FilmReplayer, ended
 from tests.league.pools import record
 from tests.melee.drawing.fights import film
 from tests.run.policies import save
