@@ -48,12 +48,12 @@ def _elsewhere() -> dict[str, str]:
 def _in_the_terminal(options: argparse.Namespace) -> None:
     import secrets
 
-    from selfplay.checkpoint import RunDir, is_policy
+    from selfplay.checkpoint import RunDir, is_policy, shipped_policies
     from selfplay.checkpoint.generations import POLICY_FILE
     from selfplay.checkpoint.run_dir import RUN_FILE, named_run
     from selfplay.evaluation.named_players import check_game_type, game_in
 
-    folder = named_run(options.what, (RUN_FILE, POLICY_FILE))
+    folder = shipped_policies().get(options.what) or named_run(options.what, (RUN_FILE, POLICY_FILE))
     game = game_in(folder)
     check_game_type(options.what or str(folder), game, options.game_type)
     from selfplay.commands.play_terminal import play_in_terminal
