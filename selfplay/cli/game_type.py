@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from selfplay.checkpoint import RunDir, resolve_run, shipped_policies
+from selfplay.checkpoint import resolve_run, shipped_policies
 from selfplay.checkpoint.generations import POLICY_FILE
 from selfplay.checkpoint.run_dir import RUN_FILE, named_run
+from selfplay.config.resume import game_of_run, type_in
 from selfplay.errors import SelfPlayError
 from selfplay.evaluation.named_players import game_in
 from selfplay.games.errors import GameError
 from selfplay.games.files import MAX_TEXT_BYTES, parse_toml, read_plain
 from selfplay.games.kind import GameKind
-from selfplay.games.plugins import allow, is_own
+from selfplay.games.plugins import allow, installed
 from selfplay.games.registry import DEFAULT, find_game, find_kind, games_of
 
 
 def training_of(game: str | None) -> str:
-    """Name of the training of a game; games of others have the usual one."""
-    return find_kind(game).training if game is not None and is_own(game) else "ppo"
+    """Name of the training of an installed game; all others have the usual one."""
+    return find_kind(game).training if game in installed() else "ppo"
 
 
 def named_game(arguments: Sequence[str]) -> str | None:
@@ -29,15 +30,23 @@ def named_game(arguments: Sequence[str]) -> str | None:
 
     Invalid arguments raise nothing here; the parser reports them.
     """
+    return given_game(arguments) or _resumed_game(arguments)
+
+
+def given_game(arguments: Sequence[str]) -> str | None:
+    """The game that the user names, with a flag or in a file of settings."""
     given = _given(arguments)
     sets = [text.partition("=")[2] for text in given.set if (text or "").startswith("game.type=")]
     if given.game_type or sets:
         return str(given.game_type or sets[-1])
     if given.config:
         with suppress(OSError, ValueError):
-            game = _type_in(parse_toml(read_plain(Path(given.config), MAX_TEXT_BYTES, follow=True)))
-            if game is not None:
-                return game
+            return type_in(parse_toml(read_plain(Path(given.config), MAX_TEXT_BYTES, follow=True)))
+    return None
+
+
+def _resumed_game(arguments: Sequence[str]) -> str | None:
+    given = _given(arguments)
     if given.resume:
         with suppress(SelfPlayError):
             return game_of_run(resolve_run(Path(given.checkpoint) if given.checkpoint else None))
@@ -51,24 +60,6 @@ def _given(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--set", nargs="?", action="append", default=[])
     parser.add_argument("--resume", nargs="?", const=True)
     return parser.parse_known_args(arguments)[0]
-
-
-def game_of_run(run: RunDir) -> str:
-    """Name of the game that a run was started with; the mock if none is recorded."""
-    return game_recorded(run.read_run())
-
-
-def game_recorded(document: Mapping[str, object]) -> str:
-    """The same, from the content of ``run.json``."""
-    return _type_in(document.get("config")) or DEFAULT
-
-
-def _type_in(document: object) -> str | None:
-    """The game that a configuration names; None where it names none, or is no configuration."""
-    match document:
-        case {"game": {"type": str(name)}}:
-            return name
-    return None
 
 
 def module_of(verb: str, arguments: Sequence[str]) -> str | None:

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from selfplay.checkpoint import RunDir, list_generations
-from selfplay.cli.game_type import game_recorded, training_of
+from selfplay.cli.game_type import training_of
 from selfplay.commands.notable_games import Ended, Notable, after_steps, notable, rated
 from selfplay.commands.replay import StepReplayer
+from selfplay.config.resume import type_in
 from selfplay.errors import ConfigError, IncompatibleError
 from selfplay.games.errors import GameError
 from selfplay.games.kind import GameKind
-from selfplay.games.registry import find_kind
+from selfplay.games.registry import DEFAULT, find_kind
 from selfplay.league.ledger import read_records
 from selfplay.report.leaderboard_page.page import PageContent, PageReplay, stepper, write_page
 from selfplay.report.leaderboard_page.records import RunRecords
@@ -61,7 +62,7 @@ def write_run(
         LeagueError: the ledger cannot be read.
     """
     run, records, about = RunDir(folder), RunRecords.of(folder), ""
-    game = game_recorded(records.run)
+    game = type_in(records.run.get("config")) or DEFAULT
     view = find_training(training_of(game)).view(folder, game)
     show = show_of(game)
     content = PageContent(folder.resolve().name, study, records, view, part=show.part)

@@ -92,7 +92,7 @@ class StepReplayer(Replayer):
             IncompatibleError: it cannot be played again, or ends otherwise.
         """
         players, (first, second) = self.players_of(game), (seat.player for seat in game.seats)
-        matchup = Matchup((first, second), seed=game.seed).games(*self.settings.bodies)[0]
+        matchup = Matchup((first, second), seed=game.seed).games(self.settings.rules.conditions.roles)[0]
         with boundary(IncompatibleError, "played again it fails"):
             recorder = Recorder(self._single(True))
             try:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import Field, field_validator, model_serializer, model_validator
 
-from selfplay.config.base import Changeable, Group, Minutes, Natural, Positive, RunSettings, StructureConfig, applicable
+from selfplay.config.base import Changeable, Group, Minutes, Natural, Positive, RunSettings, StructureConfig
 from selfplay.config.options import flags, options
 from selfplay.games.rated import MAX_DELAY
 from selfplay.games.registry import find_game
@@ -112,6 +112,13 @@ class ImitationRunConfig(RunSettings):
     threads: Changeable[Natural] = Field(0, description="Threads of the update; 0 = by cores")
 
 
+FIGHTS = (
+    "data.character", "data.frame_skip", "data.delay", "data.cache", "data.cache_gb", "data.no_cache",
+    "learn.button_power", "learn.button_limit",
+)  # fmt: skip
+"""Settings of fights."""
+
+
 class ImitationConfig(Group):
     """All settings of a training."""
 
@@ -139,7 +146,11 @@ class ImitationConfig(Group):
     def _saved(self, dump: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, Any]:
         """In JSON, as a training and its policies keep it, it has the settings of its game alone."""
         values: dict[str, Any] = dump(self)
-        return applicable(values, find_game(self.data.game)) if info.mode == "json" else values
+        if info.mode == "json" and not find_game(self.data.game).fighter:
+            for path in FIGHTS:
+                group, _, name = path.partition(".")
+                del values[group][name]
+        return values
 
     @model_validator(mode="after")
     def _agree(self) -> ImitationConfig:

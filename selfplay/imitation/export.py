@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from selfplay.checkpoint import ActionHeads, NetworkSpec, PolicyMeta, RunDir, read_policy_meta, save_policy
 from selfplay.checkpoint.policies import BEST, OWN_NAME, SHARED_NAME
-from selfplay.config.ppo import GameConfig
+from selfplay.config.ppo import default_game
 from selfplay.errors import CheckpointError
 from selfplay.games.registry import find_game
 from selfplay.policy.policy import parameters_of
@@ -82,13 +82,14 @@ def export(
     """
     config, game, losses = games.config, games.config.data.game, _losses(found, games.config.data.game)
     spec, heads = network_of(config.net, game)
-    home = GameConfig(
-        type=game,
-        character=games.characters[0],  # of both seats; the configuration has all
-        stage=games.stage,
-        frame_skip=config.data.frame_skip,
-        delay=config.data.delay,
-    )
+    home = default_game(game)
+    if find_game(game).fighter:
+        home = type(home)(
+            character=games.characters[0],  # of both seats; the configuration has all
+            stage=games.stage,
+            frame_skip=config.data.frame_skip,
+            delay=config.data.delay,
+        )
     meta = PolicyMeta(
         id=f"{run.path.name}_{which}",
         iteration=progress.epoch,

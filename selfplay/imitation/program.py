@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from selfplay.checkpoint.run_dir import check_writable_folder
-from selfplay.config.applicable import check_settings
-from selfplay.config.imitation import OPTIONS, ImitationConfig
+from selfplay.config.imitation import FIGHTS, OPTIONS, ImitationConfig
+from selfplay.config.options import flag_of
 from selfplay.config.program import Program
 from selfplay.config.programs import check_own_code
 from selfplay.config.resume import saved_config, with_changes
@@ -69,7 +69,13 @@ def resolve_imitation(
         explicit = {path: value for path, value in explicit.items() if path != "run.checkpoint"}
         config = with_changes(saved_config(resumed, ImitationConfig), explicit, OPTIONS)
     check_device(config.run.device)
-    check_settings(config.data.game, explicit, OPTIONS)
+    if not find_game(config.data.game).fighter:
+        for path in FIGHTS:
+            if path in explicit:
+                raise ConfigError(
+                    f"{flag_of(OPTIONS, path)} goes with --game-type mock or dolphin; "
+                    f"--game-type {config.data.game} has no use for it"
+                )
     if resumed is not None:
         return config
     if config.data.replays is None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from selfplay.config.defaults import trained_on
+from selfplay.config.game_settings import game_settings
 from selfplay.config.options import flag_of, shown
-from selfplay.config.ppo import OPTIONS, SCRIPTED, Config, NetConfig
+from selfplay.config.ppo import OPTIONS, SCRIPTED, NetConfig, options_of
 from selfplay.errors import ConfigError, IncompatibleError, boundary
 from selfplay.games.registry import find_game
 from selfplay.policy.played_game import can_play, game_of
@@ -15,9 +15,12 @@ from selfplay.policy.policy import load_policy
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import NetworkSpec, PolicyMeta
+    from selfplay.config.ppo import Config
 
 BESIDE_A_TEACHER: Final = {"teacher_kl": 0.01, "teacher_kl_reverse": 0.0, "critic_burn_in": 20}
 """Settings of ``[ppo]`` that only a pretrained policy gives a meaning to; defaults where it was made by imitation."""
+REST: Final = "net.rest"
+"""How a fresh network begins, in games whose actions can rest."""
 BURN_IN_SHARE: Final = 4  # by default the critic learns alone in a quarter of the run at most
 
 
@@ -49,10 +52,8 @@ def with_pretrained(
             if f"ppo.{name}" in explicit:
                 raise ConfigError(f"{flag_of(OPTIONS, f'ppo.{name}')} needs a policy to start from: --pretrained PATH")
         return config
-    if "net.rest" in explicit:
-        raise ConfigError(
-            f"{flag_of(OPTIONS, 'net.rest')} applies to new networks only; leave it out with --pretrained {path}"
-        )
+    if REST in explicit:
+        raise ConfigError(f"--set {REST} applies to new networks only; leave it out with --pretrained {path}")
     if path == SCRIPTED:
         return _with_teacher_defaults(config, imitated=True, notice=notice)
     meta = load_policy(path).meta
@@ -70,14 +71,13 @@ def with_pretrained(
         group, _, field = name.partition(".")
         if name in explicit and explicit[name] != value:
             raise ConfigError(
-                f"{flag_of(OPTIONS, name)} is {shown(explicit[name])}, "
+                f"{flag_of(options_of(config.game.type), name)} is {shown(explicit[name])}, "
                 f"but --pretrained {path} was made with {shown(value)}"
             )
         values[group][field] = value
-    config = _with_teacher_defaults(Config.model_validate(values), imitated=by_imitation(meta), notice=notice)
-    learned = learned_characters(meta)
-    if config.game.entry.characters and config.game.character not in learned:
-        notice(f"--pretrained {path} has learned {', '.join(learned)}; this run plays {config.game.character}")
+    config = _with_teacher_defaults(type(config).model_validate(values), imitated=by_imitation(meta), notice=notice)
+    if told := game_settings(config.game.type).unlike(config, meta):
+        notice(f"--pretrained {path} {told}")
     return config
 
 
@@ -87,10 +87,10 @@ def _imitation_or_scratch(config: Config, explicit: Mapping[str, Any], notice: C
     Raises:
         ConfigError: the user asks for it.
     """
-    game = config.game.entry
+    game, fight = config.game.entry, cast("Any", config.game)
     if not game.imitated_players:
         lack = f"--game-type {config.game.type} has no scripted fighters"
-    elif strangers := [name for name in config.game.characters if name not in find_game("mock").characters]:
+    elif strangers := [name for name in fight.characters if name not in find_game("mock").characters]:
         lack = f"the mock, where games of scripted players are recorded, has no {strangers[0]}"
         notice(f"From scratch: {lack}")
     else:
@@ -120,14 +120,6 @@ def by_imitation(meta: PolicyMeta) -> bool:
     return "imitation" in meta.config
 
 
-def learned_characters(meta: PolicyMeta) -> tuple[str, ...]:
-    """The characters that a policy learned: those of its replays, the most frequent first, or those of its run."""
-    match meta.config.get("imitation"):
-        case {"replays": {"rows_by_character": dict(rows)}}:
-            return tuple(rows)
-    return tuple(dict.fromkeys(trained_on(meta).characters))
-
-
 def net_of(spec: NetworkSpec, base: NetConfig, what: str) -> NetConfig:
     """The settings of a policy's network, with ``base`` for what it does not define.
 
@@ -137,4 +129,4 @@ def net_of(spec: NetworkSpec, base: NetConfig, what: str) -> NetConfig:
     values: dict[str, Any] = {"backbone": spec.kind, "hidden": spec.hidden, "activation": spec.activation}
     values |= {k: v for k, v in spec.options.items() if k == "window"}
     with boundary(IncompatibleError, f"{what}: self-play has no settings for its network"):
-        return NetConfig.model_validate(base.model_dump() | values)
+        return type(base).model_validate(base.model_dump() | values)

@@ -13,12 +13,13 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from selfplay.checkpoint.store import write_file
-from selfplay.evaluation.named_players import MOCK, check_scripted
 from selfplay.evaluation.players import contender, home_rules
 from selfplay.games.registry import find_game
 from selfplay.games.vector import SyncVectorGame
 from selfplay.runner.match import Contender, Rules, play_in
+from selfplay_melee.choices import MOCK, check_scripted
 from selfplay_melee.commands.policies import load_fighter
+from selfplay_melee.conditions import as_fight
 from selfplay_melee.imitation.recording import WIDEST, blocks, pairings_of, recorded
 from selfplay_melee.replay import save_replay
 from selfplay_melee.replays.recorded_games import RecordedGame
@@ -67,10 +68,10 @@ def _named(player: Contender) -> Contender:
 
 def orders_of(matchups: Sequence[Matchup], rules: Rules, seed: int, folder: Path) -> list[Order]:
     """The files of these games; a file name contains everything that its game depends on."""
-    orders = []
+    orders, conditions = [], as_fight(rules.conditions)
     for number, matchup in enumerate(matchups):
-        first, second = (f"{name}.{body}" for name, body in zip(matchup.players, matchup.characters, strict=True))
-        name = f"{first}-vs-{second}-{rules.stage}-{rules.max_episode_frames}-seed{seed}-{number:05d}.slp"
+        first, second = (f"{name}.{body}" for name, body in zip(matchup.players, matchup.roles, strict=True))
+        name = f"{first}-vs-{second}-{conditions.stage}-{conditions.max_episode_frames}-seed{seed}-{number:05d}.slp"
         orders.append(Order(matchup, folder / name))
     return orders
 
@@ -102,8 +103,8 @@ def record_games(game: str, players: Sequence[Contender], games: int, seed: int,
         CheckpointError: the file cannot be written.
     """
     named = {player.id: player for player in players}
-    characters, rules = home_rules(players, game)
-    matchups = pairings_of(list(named), [], games, characters, seed)
+    rules = home_rules(players, game)
+    matchups = pairings_of(list(named), [], games, (), seed)
     lines: list[str] = []
     for start in range(0, games, WIDEST):
         lines += _lines(matchups[start : start + WIDEST], named, rules)

@@ -11,8 +11,9 @@ import numpy as np
 from selfplay.league.schedule import Matchup
 from selfplay.runner.match import Contender, Rules, play
 from selfplay.seeding import derive
+from selfplay_melee.conditions import as_fight
 from selfplay_melee.imitation.recording_request import check_recording
-from selfplay_melee.mock import ENDED_BY
+from selfplay_melee.limits import ENDED_BY
 from selfplay_melee.physics.actions.death import TIMER
 from selfplay_melee.replay import Replay, end_of, replay_of, seat_of
 from selfplay_melee.state import CONTROLLER, GAME, NUM_SEATS, PLAYER, GameState
@@ -31,7 +32,7 @@ FRAME_BYTES: Final = GAME.itemsize + NUM_SEATS * (PLAYER.itemsize + CONTROLLER.i
 
 
 def pairings_of(
-    players: Sequence[str], opponents: Sequence[str], games: int, characters: tuple[str, str], seed: int
+    players: Sequence[str], opponents: Sequence[str], games: int, characters: tuple[str, ...], seed: int
 ) -> list[Matchup]:
     """Pairings: all pairs in turn, then the same pairs with seats swapped, and again.
 
@@ -40,7 +41,7 @@ def pairings_of(
             single player plays itself.
         opponents: Ids of the players with the second character.
         games: Number of games.
-        characters: Of players and of opponents.
+        characters: Of players and of opponents; none in a game without.
         seed: Of all games; a game's own seed depends on it and the number of the game.
 
     Raises:
@@ -54,10 +55,10 @@ def pairings_of(
         meetings = list(itertools.permutations(players, 2)) or [(players[0], players[0])]
     matchups = []
     for number in range(games):
-        (a, b), (mine, other) = meetings[number % len(meetings)], characters
+        (a, b), bodies = meetings[number % len(meetings)], characters
         if number // len(meetings) % 2:
-            a, b, mine, other = b, a, other, mine
-        matchups.append(Matchup((a, b), (mine, other), derive(seed, "record", number)))
+            a, b, bodies = b, a, characters[::-1]
+        matchups.append(Matchup((a, b), bodies, derive(seed, "record", number)))
     return matchups
 
 
@@ -69,7 +70,7 @@ def blocks(games: Sequence[_Game], rules: Rules) -> Iterator[Sequence[_Game]]:
 
 
 def _longest(rules: Rules) -> int:
-    return min(max(rules.max_episode_frames, 1), TIMER)
+    return min(max(as_fight(rules.conditions).max_episode_frames, 1), TIMER)
 
 
 def recorded(
@@ -122,7 +123,7 @@ class _Keeper:
 def _replay(matchup: Matchup, state: GameState, stats: NDArray[np.void], rules: Rules) -> Replay:
     first, second = (
         seat_of(port, CHARACTERS[character], name=name)
-        for port, (name, character) in enumerate(zip(matchup.players, matchup.characters, strict=True))
+        for port, (name, character) in enumerate(zip(matchup.players, matchup.roles, strict=True))
     )
     end = end_of(stats["stocks"], stats["percent"], timer=ENDED_BY[stats["ended"][0]] == "timer")
-    return replay_of(state, (first, second), STAGES[rules.stage], end=end)
+    return replay_of(state, (first, second), STAGES[as_fight(rules.conditions).stage], end=end)

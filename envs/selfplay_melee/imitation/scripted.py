@@ -38,6 +38,7 @@ from selfplay.imitation.training_state import NAME
 from selfplay.policy.heads import Heads
 from selfplay.policy.policy import Policy, load_policy, parameters_of
 from selfplay.runner.match import Contender, Rules
+from selfplay_melee.conditions import FightConditions
 from selfplay_melee.examples import examples
 from selfplay_melee.imitation.recording import blocks, pairings_of, recorded
 from selfplay_melee.replays.cache import format_key
@@ -47,8 +48,8 @@ from selfplay_melee.tables import load_tables
 
 if TYPE_CHECKING:
     from selfplay.config.base import StructureConfig
-    from selfplay.config.ppo import Config
     from selfplay_melee.examples import Examples
+    from selfplay_melee.settings import FightRun
 
 CACHE: Final = ".scripted_start"  # hidden from the search for runs
 SHIPPED: Final = Path(__file__).with_name("start")
@@ -103,7 +104,7 @@ class _Recording:
             RunnerError: ``stop``, which is given the number of games played so far, said so.
         """
         recipe, tables = self._recipe, load_tables()
-        rules = Rules(recipe.stage, recipe.frames)
+        rules = Rules("mock", FightConditions(recipe.characters, recipe.stage, recipe.frames))
         players = {name: Contender(name) for name in recipe.players}
         matchups = pairings_of(recipe.players, (), recipe.games, recipe.characters, recipe.seed)
         for block in blocks(matchups, rules):
@@ -136,7 +137,7 @@ class _Progress:
             self._notice(f"Imitating scripted players: {self.seconds:.0f} s so far, {what}")
 
 
-def recipe_of(config: Config) -> Recipe:
+def recipe_of(config: FightRun) -> Recipe:
     """What a run imitates that starts as scripted players play."""
     game, network = config.game, NetworkConfig(**config.net.model_dump(exclude={"rest"}))
     return Recipe(

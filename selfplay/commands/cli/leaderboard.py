@@ -87,7 +87,7 @@ def main(options: argparse.Namespace) -> None:
 
 def _check_game(run: Path, named: str) -> None:
     from selfplay.checkpoint import RunDir
-    from selfplay.cli.game_type import game_of_run
+    from selfplay.config.resume import game_of_run
     from selfplay.evaluation.named_players import check_game_type
 
     check_game_type(str(run), game_of_run(RunDir(run)), named)

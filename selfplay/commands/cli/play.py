@@ -40,7 +40,7 @@ def _elsewhere() -> dict[str, str]:
     found: dict[str, str] = {}
     for game, module in modules_of("play").items():
         for flag in import_module(module).parser()._option_string_actions:
-            found.setdefault(flag, f"games on a page, such as {game}")
+            found.setdefault(flag, f"is a flag of games on a page, such as {game}")
     return found
 
 

@@ -34,7 +34,7 @@ def parser() -> argparse.ArgumentParser:
     made = Parser(
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        elsewhere=lambda: dict.fromkeys(IN_THE_TERMINAL, "games in the terminal, and fights are on a page"),
+        elsewhere=lambda: dict.fromkeys(IN_THE_TERMINAL, "is a flag of games in the terminal, and fights are on a page"),
     )
     made.add_argument(
         "what",
@@ -79,8 +79,8 @@ def check(options: argparse.Namespace) -> Home:
         NotARunError: there is no such run or policy.
         CheckpointError: the policy file is damaged.
     """
-    from selfplay.checkpoint.policies import SHIPPED
-    from selfplay.evaluation.named_players import MOCK, check_game_type, game_in
+    from selfplay.evaluation.named_players import check_game_type, game_in
+    from selfplay.games.registry import DEFAULT, find_game
     from selfplay.report.saving import check_writable
     from selfplay_melee.play.home import check_choices, find_folder, home_of
 
@@ -96,8 +96,8 @@ def check(options: argparse.Namespace) -> Home:
     if options.name is not None:
         check_name(options.name)
     folder = find_folder(options.what)
-    game = MOCK if folder is None else game_in(folder)
-    check_game_type(options.what or str(folder or SHIPPED), game, options.game_type)
+    game = DEFAULT if folder is None else game_in(folder)
+    check_game_type(options.what or str(folder or find_game(game).default_policy), game, options.game_type)
     home = home_of(folder, options.what, options.generations)
     check_choices(_characters(options), options.max_episode_frames)
     if not options.serve and not options.add:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,7 +69,8 @@ def main(options: argparse.Namespace) -> None:
         raise ConfigError("--players is for games that are no fights (--game-type); here it is --bot and --policy")
     options.out = options.out or Path("replays")
     from selfplay.checkpoint import check_writable_folder, resolve_policy
-    from selfplay.evaluation.named_players import check_scripted, choices, policy_folder
+    from selfplay.evaluation.named_players import policy_folder
+    from selfplay_melee.choices import check_scripted, choices
     from selfplay_melee.imitation.recording_request import check_recording
 
     check_writable_folder(options.out, "--out")
@@ -81,15 +83,18 @@ def main(options: argparse.Namespace) -> None:
     for name in options.opponent:
         policy_folder(name)
     check_recording(options.players or (), options.games)
-    from selfplay.evaluation.players import chosen_rules
+    from selfplay.evaluation.players import home_rules
     from selfplay.report.ticker import time_left
     from selfplay_melee.commands import record as recording
+    from selfplay_melee.conditions import as_fight
     from selfplay_melee.imitation.recording import pairings_of
 
     load = {"bot": recording.bot, "policy": recording.policy}
     players = [load[kind](name) for kind, name in options.players or ()]
     opponents = [recording.opponent(name) for name in options.opponent]
-    characters, rules = chosen_rules((*players, *opponents), chosen)
+    home = home_rules((*players, *opponents))
+    rules = replace(home, conditions=chosen(home.conditions))
+    characters = as_fight(rules.conditions).characters
     everybody = {player.id: player for player in (*players, *opponents)}
     pairings = pairings_of([p.id for p in players], [p.id for p in opponents], options.games, characters, options.seed)
     orders = recording.orders_of(pairings, rules, options.seed, options.out)
@@ -101,16 +106,18 @@ def main(options: argparse.Namespace) -> None:
     print(
         f"{len(orders)} games in {options.out}: {len(orders) - there} written, {frames:,} frames; {there} already there"
     )
-    print(f"  {' and '.join(characters)} on {rules.stage}; players: {', '.join(everybody)}")
+    print(f"  {rules.conditions}; players: {', '.join(everybody)}")
     print(respelled("next: selfplay imitate") + f" --replays {quoted(options.out)} --epochs 10")
 
 
 def _record_games(options: argparse.Namespace, entry: GameKind) -> None:
-    from selfplay.evaluation.named_players import choices
+    from selfplay.config.applicable import check_settings
+    from selfplay.config.ppo import OPTIONS
     from selfplay.report.saving import check_writable
 
     game, path = options.game_type, options.out or Path("games.jsonl")
-    choices(options.character, options.opponent_character, options.stage, options.max_episode_frames, game=game)
+    given = ("character", "opponent_character", "stage", "max_episode_frames")
+    check_settings(game, [f"game.{name}" for name in given if getattr(options, name) is not None], OPTIONS)
     names = [name for name in (options.named or "").split(",") if name]
     if options.players or options.opponent or not names:
         raise ConfigError(
