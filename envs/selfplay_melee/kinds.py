@@ -14,6 +14,7 @@ from selfplay_melee.dolphin import roster
 from selfplay_melee.errors import DolphinError
 from selfplay_melee.features import ENCODER_VERSION, OBS_WIDTH
 from selfplay_melee.short_names import TITLES, full_name
+from selfplay_melee.show.columns import COLUMNS
 from selfplay_melee.tables import names_of
 
 if TYPE_CHECKING:
@@ -39,12 +40,14 @@ MOCK: Final = GameKind(
     fighter=True,
     shares="fights",
     body=rated.FightBody,
-    show="film",
+    show=later("selfplay_melee.commands.replay", "show"),
+    verbs={"play": "selfplay_melee.commands.cli.play", "watch": "selfplay_melee.commands.cli.watch"},
     agreed=("frame_skip", "delay"),
     settings=later("selfplay_melee.settings", "mock_settings"),
     aliases=("melee", "ssbm", "smash"),
     preset="laptop",
-    health=("entropy_collapse", "few_results", "stalling", "value_function"),
+    columns=COLUMNS,
+    health=later("selfplay_melee.show.health", "rules"),
     rated=rated.MOCK,
     match_flags=later("selfplay_melee.choices", "FightFlags"),
     sample=later("selfplay_melee.sample_games", "sample_games"),

@@ -7,7 +7,6 @@ import os
 import sys
 from datetime import UTC, datetime
 from html import escape
-from importlib.resources import files
 from pathlib import Path
 
 from scripts.studies.command_line import Command
@@ -43,7 +42,7 @@ def build(name: str | None, out: Path) -> list[Path]:
     from selfplay.checkpoint import RunDir, read_policy_meta
     from selfplay.checkpoint.run_dir import named_run
     from selfplay.report.saving import save_text
-    from selfplay.report.standalone_page import standalone_page
+    from selfplay.report.standalone_page import standalone_page, theme
     from selfplay_melee.play.content import write_play_pages
     from selfplay_melee.play.home import home_of
 
@@ -57,10 +56,9 @@ def build(name: str | None, out: Path) -> list[Path]:
         items.append(
             f'<li><a href="{escape(page.name)}">{escape(generation)}</a><br><small>{escape(about)}</small></li>'
         )
-    theme = files("selfplay_melee.show").joinpath("player/theme.css").read_text("utf-8")
     title, made = f"Play against {run.path.resolve().name}", f"{datetime.now(UTC):%Y-%m-%d}"
     about = f"Made {made} with selfplay."
-    text = standalone_page(INDEX, theme + STYLE, "", {}, title=escape(title), pages="".join(items), about=about)
+    text = standalone_page(INDEX, theme() + STYLE, "", {}, title=escape(title), pages="".join(items), about=about)
     index = out / "index.html"
     save_text(index, text)
     return [*pages.values(), index]

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from selfplay.games.columns import NONE
+from selfplay.games.errors import GameError
 from selfplay.games.kind import later
+from selfplay.games.registry import find_game
 from selfplay.run.trainings import TrainingVerbs
 
 if TYPE_CHECKING:
     from selfplay.config.options import Option
+    from selfplay.report.leaderboard_page.page import TrainingView
 
 
 def _train(arguments: Sequence[str]) -> int:
@@ -26,4 +31,17 @@ def _options() -> Sequence[Option]:
     return [option for game in games_of("ppo") for option in options_of(game)]
 
 
-PPO: Final = TrainingVerbs(_train, later("selfplay.commands.cli.rate", "rate_games"), "the other games", _options)
+def _view(_: Path, game: str) -> TrainingView:
+    from selfplay.report.health import Health
+    from selfplay.report.leaderboard_page.page import TrainingView
+
+    try:
+        kind = find_game(game)
+    except GameError:  # what plays its games again says why
+        return TrainingView(NONE, Health())
+    return TrainingView(kind.columns, Health(kind.health()))
+
+
+PPO: Final = TrainingVerbs(
+    _train, later("selfplay.commands.cli.rate", "rate_games"), "the other games", _options, _view
+)

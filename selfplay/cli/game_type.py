@@ -7,12 +7,17 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from selfplay.checkpoint import resolve_run
+from selfplay.checkpoint import resolve_run, shipped_policies
+from selfplay.checkpoint.generations import POLICY_FILE
+from selfplay.checkpoint.run_dir import RUN_FILE, named_run
 from selfplay.config.resume import game_of_run, type_in
 from selfplay.errors import SelfPlayError
+from selfplay.evaluation.named_players import game_in
+from selfplay.games.errors import GameError
 from selfplay.games.files import MAX_TEXT_BYTES, parse_toml, read_plain
-from selfplay.games.plugins import installed
-from selfplay.games.registry import find_kind
+from selfplay.games.kind import GameKind
+from selfplay.games.plugins import allow, installed
+from selfplay.games.registry import DEFAULT, find_game, find_kind, games_of
 
 
 def training_of(game: str | None) -> str:
@@ -55,3 +60,32 @@ def _given(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--set", nargs="?", action="append", default=[])
     parser.add_argument("--resume", nargs="?", const=True)
     return parser.parse_known_args(arguments)[0]
+
+
+def module_of(verb: str, arguments: Sequence[str]) -> str | None:
+    """The module that runs a verb for the game of these arguments; None: that of all games.
+
+    Invalid arguments raise nothing here; the parser reports them.
+    """
+    if given := _given(arguments).game_type:
+        allow(given)
+    with suppress(GameError):
+        kind = find_kind(given or _game_played(arguments))
+        return kind.verbs.get(verb) if isinstance(kind, GameKind) else None
+    return None
+
+
+def modules_of(verb: str) -> dict[str, str]:
+    """The modules that run a verb for some of this project's games, by game."""
+    kinds = {name: find_game(name) for name in games_of("ppo")}
+    return {name: kind.verbs[verb] for name, kind in kinds.items() if verb in kind.verbs}
+
+
+def _game_played(arguments: Sequence[str]) -> str:
+    """The game of the first argument that is a run or policy, or of the newest run; the usual one without any."""
+    shipped = shipped_policies()
+    words = [word for word in arguments if not word.startswith("-")]
+    for word in (*words, None):
+        with suppress(SelfPlayError):
+            return game_in(shipped.get(word or "") or named_run(word, (RUN_FILE, POLICY_FILE)))
+    return DEFAULT

@@ -3,32 +3,49 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from selfplay.checkpoint import RunDir, list_generations
-from selfplay.dialogue.report.transcripts import read_transcripts
+from selfplay.cli.game_type import training_of
+from selfplay.commands.notable_games import Ended, Notable, after_steps, notable, rated
+from selfplay.commands.replay import StepReplayer
+from selfplay.config.resume import type_in
 from selfplay.errors import ConfigError, IncompatibleError
 from selfplay.games.errors import GameError
+from selfplay.games.kind import GameKind
+from selfplay.games.registry import DEFAULT, find_kind
 from selfplay.league.ledger import read_records
-from selfplay.report.leaderboard_page.page import LONGEST_S, PageContent, PageReplay, write_page
+from selfplay.report.leaderboard_page.page import PageContent, PageReplay, stepper, write_page
 from selfplay.report.leaderboard_page.records import RunRecords
 from selfplay.report.ticker import time_left
 from selfplay.report.tree import counted
-from selfplay.verbs import quoted, respelled
-from selfplay_melee.commands.notable_games import Notable, notable, rated
-from selfplay_melee.commands.replay import Replayer, StepReplayer
-from selfplay_melee.show.page import end_document
+from selfplay.run.trainings import find_training
 
 if TYPE_CHECKING:
     from selfplay.league.leaderboard import LeaderboardAnalysis
+    from selfplay.report.standalone_page import PagePart
 
 Added = Callable[[list[PageReplay]], object]  # called with the games so far
 NOT_ALL: Final = "Games are still being replayed. Reload this page to see more."
 PATIENCE: Final = 4  # games that are tried in vain before it is clear that this version plays none of the run's again
+
+
+@dataclass(frozen=True, slots=True)
+class Show:
+    """How the page of a run shows games of a kind, see ``GameKind.show``."""
+
+    part: PagePart  # its script gives ``showGames`` of ``view/main.js`` what opens a game
+    replayer: Callable[[RunDir], Callable[[Notable], PageReplay]]
+    """What plays games of a run again; it, and what it returns, raise IncompatibleError where that is not possible."""
+    ended: Ended
+    agreed: str  # with the ledger, of each game that is shown: a part of a sentence
+    none: str  # a sentence, where no game of a generation is worth watching
+    play_pages: Callable[[RunDir, Sequence[str], Path, Callable[[str], None]], dict[str, Path]] | None = None
+    """Writes pages in a folder, on which people play against generations; their paths by generation."""
 
 
 def write_run(
@@ -41,30 +58,46 @@ def write_run(
 
     Raises:
         CheckpointError: a generation cannot be loaded.
-        ConfigError: a page cannot be written, or there are no policies for play pages.
+        ConfigError: a page cannot be written, or there are no play pages of this game, or no policies for them.
         LeagueError: the ledger cannot be read.
     """
-    name, records = folder.resolve().name, RunRecords.of(folder)
-    if study.board.finished is None:
-        if play:
-            raise ConfigError("--play is for fights")
-        talks = read_transcripts(folder)
-        if talks or records.is_dialogue:
-            return _written(PageContent(name, study, records, transcripts=talks), path, notice)
-        content = PageContent(name, study, records, stepped=True)
-        found = steps_of(RunDir(folder), study, notice, _growing(content, path))
-        return _written(replace(content, replays=found[0], notes=found[1]), path, notice)
-    run, about = RunDir(folder), ""
-    content = PageContent(name, study, records)
-    if play:
+    run, records, about = RunDir(folder), RunRecords.of(folder), ""
+    game = type_in(records.run.get("config")) or DEFAULT
+    view = find_training(training_of(game)).view(folder, game)
+    show = show_of(game)
+    content = PageContent(folder.resolve().name, study, records, view, part=show.part)
+    if play and show.play_pages is None:
+        raise ConfigError(f"--play: {game} is not played on pages")
+    if view.reading is not None:
+        return _written(content, path, notice)
+    if play and show.play_pages is not None:
         _growing(content, path)
-        pages = _play_pages(run, study, path.with_name(f"{path.stem}_play"), notice)
+        beside = path.with_name(f"{path.stem}_play")
+        pages = show.play_pages(run, _shown(run, study), beside, notice)
         links = {player: quote(str(page.relative_to(path.parent))) for player, page in pages.items()}
         content = replace(content, play=links)
         size = sum(page.stat().st_size for page in pages.values())
-        about = f", and {counted(len(pages), 'play page')} in {path.stem}_play ({size / 1e6:.1f} MB)"
-    replays, notes = replays_of(run, study, notice, _growing(content, path))
+        about = f", and {counted(len(pages), 'play page')} in {beside.name} ({size / 1e6:.1f} MB)"
+    replays, notes = replays_of(run, study, show, notice, _growing(content, path))
     return _written(replace(content, replays=replays, notes=notes), path, notice) + about
+
+
+def show_of(game: str) -> Show:
+    """How games of that name are shown, step by step by default."""
+    try:
+        kind = find_kind(game)
+    except GameError:  # what plays the games again says why
+        return _steps()
+    return _steps() if not isinstance(kind, GameKind) or kind.show is None else kind.show()
+
+
+def _shown(run: RunDir, study: LeaderboardAnalysis) -> list[str]:
+    """The generations that the table shows and the run keeps."""
+    kept = {generation.id for generation in list_generations(run)}
+    shown = [row.policy for row in study.board.top() if row.policy in kept]
+    if not shown:
+        raise ConfigError(f"--play: {run.path} keeps no generation that its leaderboard shows")
+    return shown
 
 
 def _growing(content: PageContent, path: Path) -> Added:
@@ -84,69 +117,54 @@ def _written(content: PageContent, path: Path, notice: Callable[[str], None]) ->
     return f"{path} ({write_page(content, path) / 1e6:.1f} MB)"
 
 
-def _play_pages(
-    run: RunDir, study: LeaderboardAnalysis, folder: Path, notice: Callable[[str], None]
-) -> dict[str, Path]:
-    """Play pages of the generations that the table shows and the run keeps, by player."""
-    from selfplay_melee.play.content import write_play_pages  # the rules for browsers take a while to load
-
-    kept = {generation.id for generation in list_generations(run)}
-    shown = [row.policy for row in study.board.top() if row.policy in kept]
-    if not shown:
-        raise ConfigError(f"--play: {run.path} keeps no generation that its leaderboard shows")
-    return write_play_pages(run, shown, folder, notice)
-
-
 def replays_of(
-    run: RunDir, study: LeaderboardAnalysis, notice: Callable[[str], None], added: Added = lambda _: None
+    run: RunDir,
+    study: LeaderboardAnalysis,
+    show: Show,
+    notice: Callable[[str], None],
+    added: Added = lambda _: None,
 ) -> tuple[list[PageReplay], list[str]]:
     """The most notable game of each kind that plays as its row says, and what is to be said about the others."""
-    board = study.board
-    games = rated(list(read_records(run.ledger)) if run.ledger.exists() else [], study.ratings, board.settings)
-    kinds = notable(games, study.ratings)
-    if not kinds:
-        return [], ["No rated game of a generation was finished: none ended because a player was out of stocks."]
-    try:
-        replayer = Replayer(run)
-    except IncompatibleError as error:
-        return [], [f"No rated game can be played again: {error}"]
-
-    def show(one: Notable) -> PageReplay:
-        command = respelled("selfplay watch") + f" {quoted(run.path)} --game {one.game.match}"
-        return PageReplay(one.kind, one.why, command, *end_document(replayer.film(one.game), LONGEST_S))
-
-    return _played_again(kinds, show, notice, added, "and stocks, percents and length at its end agree")
-
-
-def steps_of(
-    run: RunDir, study: LeaderboardAnalysis, notice: Callable[[str], None], added: Added = lambda _: None
-) -> tuple[list[PageReplay], list[str]]:
-    """``replays_of`` a run of a game that is no fight, step by step."""
     rows = list(read_records(run.ledger)) if run.ledger.exists() else []
-    games = rated(rows, study.ratings, study.board.settings)
-    if not games:
-        return [], ["No game of a generation was rated."]
+    kinds = notable(rated(rows, study.ratings, study.board.settings, show.ended), study.ratings, show.ended)
+    if not kinds:
+        return [], [show.none]
     try:
-        replayer = StepReplayer(run)
+        again = show.replayer(run)
     except (IncompatibleError, GameError) as error:
         return [], [f"No rated game can be played again: {error}"]
+    return _played_again(kinds, again, notice, added, show.agreed)
 
-    def show(one: Notable) -> PageReplay:
+
+def _stepper(run: RunDir) -> Callable[[Notable], PageReplay]:
+    replayer = StepReplayer(run)
+
+    def again(one: Notable) -> PageReplay:
         game = replayer.steps(one.game)
         left_out = f" The first {counted(game['first'], 'step')} are left out here."
         return PageReplay(one.kind, one.why + left_out * (game["first"] > 0), "", game)
 
-    return _played_again(notable(games, study.ratings), show, notice, added, "and the result agrees")
+    return again
+
+
+def _steps() -> Show:
+    return Show(
+        part=stepper(),
+        replayer=_stepper,
+        ended=after_steps,
+        agreed="the result agrees",
+        none="No game of a generation was rated.",
+    )
 
 
 def _played_again(
     kinds: list[list[Notable]],
-    show: Callable[[Notable], PageReplay],
+    again: Callable[[Notable], PageReplay],
     notice: Callable[[str], None],
     added: Added,
     agreed: str,
 ) -> tuple[list[PageReplay], list[str]]:
-    """The first game of each kind that ``show`` can show, and what is to be said about the others."""
+    """The first game of each kind that ``again`` can show, and what is to be said about the others."""
     found: dict[str, PageReplay] = {}
     failed: dict[str, str] = {}
     started = time.monotonic()
@@ -158,7 +176,7 @@ def _played_again(
             left = time_left(time.monotonic() - started, number, len(kinds))
             notice(f"playing {match} again: {one.kind.lower()} ({number + 1} of {len(kinds)}{left})")
             try:
-                found[match] = show(one)
+                found[match] = again(one)
             except IncompatibleError as error:
                 failed[match] = str(error)
                 continue
@@ -171,7 +189,7 @@ def _played_again(
 def _notes(failed: dict[str, str], missing: list[str], agreed: str) -> list[str]:
     notes = []
     if agreed:
-        notes.append(f"Each game was played again from its seed by the same weights, {agreed} with the ledger.")
+        notes.append(f"Each game was played again from its seed by the same weights, and {agreed} with the ledger.")
     if missing:
         notes.append(f"Nothing to show for: {', '.join(missing).lower()}.")
     if failed:

@@ -1,4 +1,4 @@
-"""Playing against a policy or a scripted player in the terminal, in games that are no fights."""
+"""Playing against a policy or a scripted player in the terminal."""
 
 from __future__ import annotations
 

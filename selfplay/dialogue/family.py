@@ -25,4 +25,10 @@ def _options() -> Sequence[Option]:
     return OPTIONS
 
 
-DIALOGUE: Final = TrainingVerbs(_train, later("selfplay.dialogue.cli.rate", "rate"), "the dialogue games", _options)
+DIALOGUE: Final = TrainingVerbs(
+    _train,
+    later("selfplay.dialogue.cli.rate", "rate"),
+    "the dialogue games",
+    _options,
+    later("selfplay.dialogue.report.page", "view"),
+)

@@ -6,11 +6,12 @@ of the group ``selfplay.games`` or as ``module:name``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from selfplay.games.columns import NONE, Columns
 from selfplay.games.rated import Body, MatchFlags, NoBody, NoFlags, RatedGame
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ class GameKind(AnyKind):
     settings: Callable[[], Any] | None = None  # makes a ``selfplay.config.game_settings.GameSettings``
     aliases: tuple[str, ...] = ()  # what people may call it that is no name of a game
     preset: str | None = "board"  # of a call of the trainer without settings
-    health: tuple[str, ...] = ()  # checks of a run's health that not every game has
+    columns: Columns = NONE  # figures of its episodes, for log, live view, page, TensorBoard and health
+    health: Callable[[], Mapping[str, Callable[..., str | None]]] = dict  # rules, see ``selfplay.report.health``
     default_policy: str = ""  # a shipped one, to play or watch where none is named and there is no run
     starts_at_once: Callable[[], bool] = lambda: True  # returns True if no step compiles rules
     prepare: Callable[[], None] | None = None  # compiles the rules, for all processes of this machine
@@ -60,7 +62,8 @@ class GameKind(AnyKind):
     stages: Collection[str] = ()
     action_parts: tuple[str, ...] = ()  # of a fight: names of the integers of an action
     table: Callable[[], Table] | None = None  # the whole game, where it is small enough to be judged exactly
-    show: Literal["film", "steps"] | None = None  # to people: frames, or the steps of a game made by ``single``
+    show: Callable[[], Any] | None = None  # a ``Show`` of rated games, for the page of a run; None: step by step
+    verbs: Mapping[str, str] = field(default_factory=dict)  # of this game alone: the module whose ``main`` runs each
     single: MakeSingle | None = None
     shares: str = ""  # games of equal names here share policies
     repeats: bool = True  # equal seeds and actions give equal games, so that games can be continued

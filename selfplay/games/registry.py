@@ -55,7 +55,6 @@ def _described(name: str) -> AnyKind:
             {player: ScriptedPlayer(f"{version}") for player in players}, {"game": name, "version": version}
         ),
         held_out=held_out,
-        show=None if single is None else "steps",
         single=single,
         repeats=repeats,
     )

@@ -24,7 +24,7 @@ ANCHORS: Final = {
     "run": "anchors: scripted players pinned by this run's own calibration",
     None: "anchors: only random is pinned; selfplay rate RUN --calibrate measures the other scripted players",
 }
-AT_THE_LIMIT: Final = "at the time limit more stocks win, then less damage"
+AT_THE_LIMIT: Final = "at the time limit the player who is ahead wins"
 PEOPLE: Final = "their games rate the people alone, with all other players held at their ratings"
 TITLE: Final = "═══ Elo Leaderboard ═══"
 _HEAD: Final = ("Rank", "Policy", "Elo", "95% interval", "W", "L", "D", "Games")

@@ -29,6 +29,7 @@ from selfplay.ppo.pretrained import with_pretrained
 from selfplay.ppo.session import Hooks, Session
 from selfplay.ppo.training import PPOTraining
 from selfplay.report import header
+from selfplay.report.dashboard import DashboardReporter
 from selfplay.report.outputs import reporters
 from selfplay.report.plain import PlainReporter, StreamSink
 from selfplay.report.reporter import Tee
@@ -147,8 +148,10 @@ def _start(session: Session, preset: str | None, stream: TextIO, notices: Sequen
         prepare_best(session.run, resumed)
     place = (resumed.meta.iteration, resumed.meta.total_steps) if resumed else None
     at = resumed_at(session.run, resumed) if resumed else None
-    lines_of = partial(PlainReporter, verbose=session.config.run.verbose)
-    reporter = Tee(list(reporters(session.run.path, stream, resumed=place, lines=lines_of).values()))
+    columns = session.game.columns
+    lines_of = partial(PlainReporter, verbose=session.config.run.verbose, columns=columns)
+    view = partial(DashboardReporter, columns=columns)
+    reporter = Tee(list(reporters(session.run.path, stream, resumed=place, lines=lines_of, view=view).values()))
     lines = header.lines("Self-Play Training", _header(session, preset, at))
     return run_to_end(session, partial(PPOTraining, session), reporter, lines, notices)
 

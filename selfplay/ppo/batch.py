@@ -11,10 +11,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from selfplay.games.columns import NONE, Columns
 from selfplay.games.rated import FINISHED
 from selfplay.learner.batch import Batch
 from selfplay.learner.gae import gae
-from selfplay.report.columns import MEANS, RATES
 from selfplay.report.metrics import MIRROR, IterationReport, Pace, Play
 from selfplay.rollout.buffers import Workspace
 from selfplay.rollout.rollout import LEARNED
@@ -86,7 +86,7 @@ def _columns(parts: Sequence[tuple[Rollout, F32]], _: Workspace) -> dict[str, ND
     return {name: np.concatenate([columns[name] for columns in found]) for name in found[0]}
 
 
-def summarise(collected: Sequence[Collected]) -> Play:
+def summarise(collected: Sequence[Collected], columns: Columns = NONE) -> Play:
     episodes = [episode for part in collected for episode in part.episodes]
     if not episodes:
         return Play()
@@ -100,28 +100,28 @@ def summarise(collected: Sequence[Collected]) -> Play:
         episode_length=_mean(episodes, "frames"),
         decisive_share=1 - draws / len(episodes),
         draws=draws,
-        means={column.name: _mean(episodes, column.name) for column in MEANS if column.name in names},
+        means={column.name: _mean(episodes, column.name) for column in columns.means if column.name in names},
         win_rate={name: fmean(scores) for name, scores in sorted(against.items())},
         reward_terms=terms,
-        pace=_paces(episodes) if "ended" in names else {},
+        pace=_paces(episodes, columns) if columns.rates else {},
     )
 
 
-def _paces(episodes: Sequence[Episode]) -> dict[str, Pace]:
-    """Pace of fights by kind of opponent; mirror games are a kind of their own."""
+def _paces(episodes: Sequence[Episode], columns: Columns) -> dict[str, Pace]:
+    """Pace of games by kind of opponent; mirror games are a kind of their own."""
     kinds: dict[str, list[Episode]] = {}
     for episode in episodes:
         kinds.setdefault(MIRROR if episode.mirror else episode.kind, []).append(episode)
-    return {kind: _pace(kinds[kind]) for kind in sorted(kinds)}
+    return {kind: _pace(kinds[kind], columns) for kind in sorted(kinds)}
 
 
-def _pace(episodes: Sequence[Episode]) -> Pace:
+def _pace(episodes: Sequence[Episode], columns: Columns) -> Pace:
     total = {name: sum(episode.stats[name] for episode in episodes) for name in episodes[0].stats}
     total["finished"] = sum(episode.stats["ended"] == FINISHED for episode in episodes)
-    games, minutes = len(episodes), total["frames"] / 3600.0
+    games, minutes = len(episodes), total["frames"] / columns.minute
     rates = {
         rate.name: sum(total[name] for name in rate.of) / rate.divisor / (games if rate.per == "games" else minutes)
-        for rate in RATES
+        for rate in columns.rates
     }
     return Pace(games=games, minutes=minutes, rates=rates)
 
@@ -182,7 +182,7 @@ def iteration_report(
         elapsed_s=progress.elapsed_s,
         limit_s=config.run.max_minutes * 60 if config.run.max_minutes else None,
         update=update,
-        play=summarise(collected),
+        play=summarise(collected, session.game.columns),
         common_gain=common_gain(everything),
         opponents=met(collected),
         exploiters={role: score for role, parts in (others or {}).items() if (score := mean_score(parts)) is not None},

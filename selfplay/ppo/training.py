@@ -59,7 +59,7 @@ class PPOTraining(Training[Segments, "UpdateMetrics"]):
             session.blocks, config.run.collect_timeout, host.limits(config) if host else None,
             leave_behind=host is not None, patience=patience(park, config.run.ray_address),
         )  # fmt: skip
-        progress = Progress(chaos_of(config.run, session.resumed), Health(session.game.health))
+        progress = Progress(chaos_of(config.run, session.resumed), Health(session.game.health()))
         self.session: Session = session
         self._population = population = Population(session, progress, feed, queue)
         blocks = Blocks(session, feed.notice, progress, lambda: population.unplayable)
@@ -192,8 +192,8 @@ class PPOTraining(Training[Segments, "UpdateMetrics"]):
         config = self.session.config
         started = spelled(config, options_of(config.game.type))
         game = self.session.game
-        playable = not game.real_time and game.show is not None
-        served = "" if config.net.backbone in PLAYED or game.show != "film" else " --serve"
+        playable = not game.real_time and (game.single is not None or "play" in game.verbs)
+        served = "" if config.net.backbone in PLAYED or "play" not in game.verbs else " --serve"
         resume = f"  selfplay train --resume --checkpoint {quoted(self.run.path)}"
         newest, own = (
             quoted(self.run.generations / self.progress.newest),
@@ -201,7 +201,7 @@ class PPOTraining(Training[Segments, "UpdateMetrics"]):
         )
         return [
             f"  selfplay evaluate {newest} {ANCHOR} --games 100{own}",
-            *([f"  selfplay watch {quoted(self.run.path)}{own}"] if game.show == "film" else []),
+            *([f"  selfplay watch {quoted(self.run.path)}{own}"] if "watch" in game.verbs else []),
             f"{resume}{flags_to_continue(config.run, self.progress)}{started}",
             f"  tensorboard --logdir {quoted(self.run.path.parent)}",
             *([f"  selfplay play {quoted(self.run.path)}{served}{own}  # play against it"] if playable else []),

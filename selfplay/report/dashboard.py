@@ -21,8 +21,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from selfplay.games.columns import NONE, Column, Columns
 from selfplay.games.files import printable
-from selfplay.report.columns import MEANS, RATES, Column
 from selfplay.report.listing import Listing, side_by_side
 from selfplay.report.metrics import Recent, TimeShares
 from selfplay.report.plain import duration
@@ -157,12 +157,17 @@ class LiveView:
 
 
 class DashboardReporter(LiveView):
-    """The live view of a PPO run."""
+    """The live view of a PPO run; ``columns`` are the figures of the game."""
 
     def __init__(
-        self, console: Console, now: Callable[[], datetime], clock: Callable[[], float] = time.monotonic
+        self,
+        console: Console,
+        now: Callable[[], datetime],
+        clock: Callable[[], float] = time.monotonic,
+        columns: Columns = NONE,
     ) -> None:
         self._recent = Recent()
+        self._columns = columns
         super().__init__(console, now, clock)
 
     def iteration(self, report: IterationReport) -> None:
@@ -172,8 +177,9 @@ class DashboardReporter(LiveView):
         super().iteration(report)
 
     def _parts(self, report: IterationReport, since: float) -> Parts:
-        recent = self._recent
-        tables = [_play(report, recent, self._trend), _pace(recent), _losses(report), _opponents(recent)]
+        recent, columns = self._recent, self._columns
+        play, pace = _play(report, recent, self._trend, columns), _pace(recent, columns)
+        tables = [play, pace, _losses(report), _opponents(recent)]
         return _progress(report, self._recent.steps_per_s, since), tables, _warnings(report)
 
 
@@ -243,14 +249,14 @@ def _losses(report: IterationReport) -> Listing:
     )
 
 
-def _play(report: IterationReport, recent: Recent, returns: Sequence[float]) -> Listing:
-    columns = (
+def _play(report: IterationReport, recent: Recent, returns: Sequence[float], columns: Columns) -> Listing:
+    means = (
         Column("return_mean", "return", "{:+.2f}"),
         Column("decisive_share", "decisive", "{:.0%}"),
-        *MEANS,
-        Column("episode_length", "length, frames" if recent.pace else "length, steps", "{:.0f}"),
+        *columns.means,
+        Column("episode_length", f"length, {columns.unit}", "{:.0f}"),
     )
-    shown = (column for column in columns if column.label and column.name in recent.play)
+    shown = (column for column in means if column.label and column.name in recent.play)
     rows = [(column.label, column.form.format(recent.play[column.name])) for column in shown]
     if returns:
         rows.insert(0, ("trend", sparkline(returns)))
@@ -266,11 +272,11 @@ def _opponents(recent: Recent) -> Listing:
     return Listing(("Win rate",), tuple((name, f"{share:.0%}") for name, share in reversed(latest)))
 
 
-def _pace(recent: Recent) -> Listing:
-    """Share of finished fights and their pace, with a column for each kind of opponent."""
+def _pace(recent: Recent, columns: Columns) -> Listing:
+    """The game's rates, with a column for each kind of opponent."""
     kinds = sorted(recent.pace)
-    rows = [(rate.label, *(rate.form.format(recent.pace[kind][rate.name]) for kind in kinds)) for rate in RATES]
-    return Listing(("Fights", *kinds), tuple(rows) if kinds else ())
+    rows = [(rate.label, *(rate.form.format(recent.pace[kind][rate.name]) for kind in kinds)) for rate in columns.rates]
+    return Listing((columns.title, *kinds), tuple(rows) if kinds else ())
 
 
 def _warnings(report: IterationReport) -> list[Text]:

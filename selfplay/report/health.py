@@ -13,11 +13,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import fmean
+from types import MappingProxyType
 from typing import Any, Final
-
-from pydantic import ValidationError
-
-from selfplay.report.metrics import MIRROR, Pace
 
 MetricsRow = Mapping[str, Any]
 Rule = Callable[[Sequence[MetricsRow]], str | None]
@@ -25,11 +22,7 @@ Rule = Callable[[Sequence[MetricsRow]], str | None]
 WINDOW: Final = 50  # number of last iterations that the rules look at
 MIN_ITERATIONS: Final = 20  # minimum number of iterations
 SOON: Final = 3  # the same for early rules
-EPISODES: Final = 50  # minimum number of episodes to judge results
-MIRROR_GAMES: Final = 20  # minimum number of mirror games to judge how they end
-BEGINNING: Final = 150  # iterations whose mirror games are not judged: the first ones show how the first policy plays
 LARGEST: Final = 1e6  # value loss, of returns of about a thousand: clipped gradients of the critic still follow it
-PEOPLE: Final = 1.2  # stocks a minute that people lose, docs/melee/bots.md
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +69,14 @@ class HealthMonitor:
 
 
 class Health(HealthMonitor):
-    """Watches a PPO run. ``of_game`` names those of ``GAME_RULES`` that the game asks for; None: all.
+    """Watches a PPO run. ``of_game`` are rules that the game adds, see ``GameKind.health``.
 
-    In some games low entropy, many draws and an unpredictable value are normal.
+    ``entropy_collapse`` and ``value_function`` are made for them: in some games low entropy and an unpredictable value
+    are normal.
     """
 
-    def __init__(self, of_game: Collection[str] | None = None) -> None:
-        asked = GAME_RULES if of_game is None else {name: GAME_RULES[name] for name in of_game}
-        rules = asked | RULES
-        super().__init__(rules, early=("reward_scale",))
+    def __init__(self, of_game: Mapping[str, Rule] = MappingProxyType({})) -> None:
+        super().__init__({**of_game, **RULES}, early=("reward_scale",))
 
 
 def figures(rows: Sequence[MetricsRow], name: str) -> list[float]:
@@ -121,7 +113,7 @@ def restarted(rows: Sequence[MetricsRow], name: str, lost: str) -> str | None:
     )
 
 
-def _entropy(rows: Sequence[MetricsRow]) -> str | None:
+def entropy_collapse(rows: Sequence[MetricsRow]) -> str | None:
     entropy = mean(rows, "losses/entropy", 1.0)
     taught = any(kl > 0 for kl in figures(rows, "losses/teacher_kl"))  # a pretrained policy starts with low entropy
     if entropy >= (0.1 if taught else 0.5):
@@ -132,41 +124,7 @@ def _entropy(rows: Sequence[MetricsRow]) -> str | None:
     )
 
 
-def _caps(rows: Sequence[MetricsRow]) -> str | None:
-    episodes, draws = sum(figures(rows, "play/episodes")), sum(figures(rows, "play/draws"))
-    if episodes < EPISODES or draws <= 0.5 * episodes:
-        return None
-    return (
-        f"Few results: {draws / episodes:.0%} of the last {episodes} episodes ended without a winner. Raise "
-        "--max-episode-frames, or train longer until the policy learns to finish games."
-    )
-
-
-def _mirror_pace(row: MetricsRow) -> Pace | None:
-    try:
-        return Pace.from_row(row, MIRROR)
-    except ValidationError:
-        return None
-
-
-def _stalling(rows: Sequence[MetricsRow]) -> str | None:
-    found = (_mirror_pace(row) for row in rows if row["iteration"] > BEGINNING)
-    paces = [pace for pace in found if pace is not None]
-    if sum(pace.games for pace in paces) < MIRROR_GAMES:
-        return None
-    pace = Pace.joined(paces)
-    finished, stocks = pace.rates["finished"], pace.rates["stocks_per_minute"]
-    # Under a short cap few games can be finished, and the second figure decides.
-    if finished >= 0.5 or stocks >= 0.5:
-        return None
-    return (
-        f"Stalling: {finished:.0%} of the last {pace.games} mirror games ended because a player was out of "
-        f"stocks, {stocks:.2f} stocks a minute a player (people: {PEOPLE}). Start from imitation "
-        "(--preset laptop), or give stalling a cost (--set reward.stalling=X)."
-    )
-
-
-def _value(rows: Sequence[MetricsRow]) -> str | None:
+def value_function(rows: Sequence[MetricsRow]) -> str | None:
     rows = [row for row in rows if not row.get("critic_only")]  # the critic is still warming up
     if len(rows) < MIN_ITERATIONS:
         return None
@@ -230,10 +188,3 @@ RULES: Final[dict[str, Rule]] = {
     "restarts": partial(restarted, name="runners/restarts", lost="a segment of games"),
 }
 """Rules of every game, by the name of the problem."""
-GAME_RULES: Final[dict[str, Rule]] = {
-    "entropy_collapse": _entropy,
-    "few_results": _caps,
-    "stalling": _stalling,
-    "value_function": _value,
-}
-"""Rules of the games that name them, see ``GameKind.health``."""

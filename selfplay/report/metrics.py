@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 from pydantic import BaseModel, Field
 
 from selfplay.league.ratings import Ends, interval_text
 from selfplay.league.rows import Beaten
-from selfplay.report.columns import RATES
 from selfplay.update_metrics import Count, UpdateMetrics
+
+if TYPE_CHECKING:
+    from selfplay.games.columns import Rate
 
 Seconds = Annotated[float, Field(ge=0)]
 ELO = "charts/elo"  # tag, before those of all other metrics, so that TensorBoard shows it first
@@ -38,32 +40,32 @@ MIRROR = "mirror"  # kind of games in which the learner plays both seats
 
 
 class Pace(BaseModel, frozen=True, extra="forbid"):
-    """Fights against one kind of opponent that ended in the iteration. Rates are a player's, mean of both."""
+    """Games against one kind of opponent that ended in the iteration. Rates are a player's, mean of both."""
 
     games: Annotated[int, Field(ge=1)]
     minutes: Annotated[float, Field(gt=0)]  # of play, sum
-    rates: dict[str, float]  # of all ``RATES``
+    rates: dict[str, float]  # of all rates of the game
 
     @classmethod
-    def from_row(cls, row: Mapping[str, Any], kind: str) -> Pace | None:
+    def from_row(cls, row: Mapping[str, Any], kind: str, rates: Sequence[Rate]) -> Pace | None:
         """Pace against a kind of opponent, from a row of metrics by tag; None if no such game ended.
 
         ValidationError if a figure is not possible.
         """
-        found = {name: row.get(f"{name}/{kind}") for name in ("games", "minutes", *(rate.name for rate in RATES))}
+        found = {name: row.get(f"{name}/{kind}") for name in ("games", "minutes", *(rate.name for rate in rates))}
         if None in found.values():
             return None
         return cls.model_validate({"games": found.pop("games"), "minutes": found.pop("minutes"), "rates": found})
 
     @classmethod
-    def joined(cls, paces: Sequence[Pace]) -> Pace:
+    def joined(cls, paces: Sequence[Pace], rates: Sequence[Rate]) -> Pace:
         """Pace of the games of one or more paces together."""
         total = {name: sum(getattr(pace, name) for pace in paces) for name in ("games", "minutes")}
-        rates = {
+        means = {
             rate.name: sum(pace.rates[rate.name] * getattr(pace, rate.per) for pace in paces) / total[rate.per]
-            for rate in RATES
+            for rate in rates
         }
-        return cls(**total, rates=rates)
+        return cls(**total, rates=means)
 
     def flat(self) -> dict[str, float]:
         """All figures by name."""
@@ -75,13 +77,13 @@ class Play(BaseModel, frozen=True, extra="forbid"):
 
     episodes: Count = 0
     return_mean: float | None = None  # sum of rewards of an episode, undiscounted
-    episode_length: float | None = None  # frames of a fight, steps of another game
+    episode_length: float | None = None  # see ``Columns.unit``
     decisive_share: float | None = None  # share of episodes with a winner
     draws: Count = 0
-    means: dict[str, float] = Field(default_factory=dict)  # of the ``columns.MEANS`` that the game counts
+    means: dict[str, float] = Field(default_factory=dict)  # of the game's columns, those that it counts
     win_rate: dict[str, float] = Field(default_factory=dict)  # opponent id -> mean score, a draw counts half
     reward_terms: dict[str, float] = Field(default_factory=dict)  # sum per episode
-    pace: dict[str, Pace] = Field(default_factory=dict)  # kind of opponent -> fights
+    pace: dict[str, Pace] = Field(default_factory=dict)  # kind of opponent -> games
 
 
 class GateReport(BaseModel, frozen=True, extra="forbid"):

@@ -25,7 +25,7 @@ def reporters(
     live: bool | None = None,
     resumed: tuple[int, int] | None = None,
     lines: Callable[[Sink], PlainReporter] = PlainReporter,
-    view: type[LiveView] = DashboardReporter,
+    view: Callable[[Console, Callable[[], datetime]], LiveView] = DashboardReporter,
 ) -> dict[str, Reporter]:
     """The reporters of the run in ``folder``, by name.
 

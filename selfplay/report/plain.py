@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 from selfplay import console
 from selfplay.appending import Appender
 from selfplay.errors import DiskError, boundary
+from selfplay.games.columns import NONE, Columns
 from selfplay.games.files import printable
-from selfplay.report.columns import RATES
 from selfplay.report.metrics import MIRROR, PHASES, Recent, TimeShares
 
 if TYPE_CHECKING:
@@ -47,13 +47,22 @@ class Sink(Protocol):
 class PlainReporter:
     """Writes one line per event; ``clock`` returns local time.
 
-    ``verbose``: write the lines of all iterations, and details with each line of progress.
+    ``verbose``: write the lines of all iterations, and details with each line of progress. ``columns`` are the figures
+    of the game.
     """
 
-    def __init__(self, sink: Sink, clock: Callable[[], datetime] = datetime.now, *, verbose: bool = False) -> None:
+    def __init__(
+        self,
+        sink: Sink,
+        clock: Callable[[], datetime] = datetime.now,
+        *,
+        verbose: bool = False,
+        columns: Columns = NONE,
+    ) -> None:
         self._sink = sink
         self._clock = clock
         self._verbose = verbose
+        self._columns = columns
         self._next_progress = clock()
         self._iterations = 0  # of this session
         self._recent = Recent()
@@ -78,12 +87,12 @@ class PlainReporter:
             self._write_iteration(report, now)
         if due:
             self._next_progress = now + timedelta(seconds=EVERY_S)
-            self._sink.write(f"{_stamp(now)} {progress_line(report, self._recent)}")
+            self._sink.write(f"{_stamp(now)} {progress_line(report, self._recent, self._columns)}")
             if self._verbose:
-                self._sink.write(f"{_stamp(now)}   {details_line(self._recent, self._time)}")
+                self._sink.write(f"{_stamp(now)}   {details_line(self._recent, self._time, self._columns)}")
 
     def rated(self, report: IterationReport) -> None:
-        self._sink.write(f"{_stamp(self._clock())} {progress_line(report, self._recent)}")
+        self._sink.write(f"{_stamp(self._clock())} {progress_line(report, self._recent, self._columns)}")
 
     def _write_iteration(self, report: IterationReport, now: datetime) -> None:
         after_update = timedelta(seconds=sum(report.phase_s.get(phase, 0.0) for phase in PHASES[2:]))
@@ -168,16 +177,15 @@ def update_line(report: IterationReport) -> str:
     return line
 
 
-def progress_line(report: IterationReport, recent: Recent) -> str:
+def progress_line(report: IterationReport, recent: Recent, columns: Columns) -> str:
     parts = [f"iteration {report.iteration:,}", f"{report.total_steps:,} steps", f"{recent.steps_per_s:,.0f} steps/s"]
     if (rating := report.rating) is not None:
         parts.append(str(rating))
         if rating.beats is not None:
             parts.append(f"beats {rating.beats}")
-    if recent.pace:
+    if recent.pace and columns.progress:
         kind = MIRROR if MIRROR in recent.pace else min(recent.pace)
-        pace = recent.pace[kind]
-        parts.append(f"{kind} games: {pace['stocks_per_minute']:.2f} stocks a minute, {pace['finished']:.0%} finished")
+        parts.append(f"{kind} games: {columns.progress.format(**recent.pace[kind])}")
     elif "return_mean" in recent.play:
         parts.append(f"return {recent.play['return_mean']:+.2f}")
     parts.append(f"{report.done:.0%} done")
@@ -194,7 +202,7 @@ def progress_line(report: IterationReport, recent: Recent) -> str:
     return f"Progress: {', '.join(parts)}"
 
 
-def details_line(recent: Recent, time: TimeShares) -> str:
+def details_line(recent: Recent, time: TimeShares, columns: Columns) -> str:
     """Time shares of the phases, and results by opponent."""
     parts = [f"time: {', '.join(f'{name} {share:.0%}' for name, share in time.shares.items())}"]
     if "return_mean" in recent.play:
@@ -202,9 +210,8 @@ def details_line(recent: Recent, time: TimeShares) -> str:
     if recent.win_rate:
         parts.append(f"wins: {', '.join(f'{name} {share:.0%}' for name, share in sorted(recent.win_rate.items()))}")
     for kind, pace in sorted(recent.pace.items()):
-        parts.append(
-            f"{kind} games: {', '.join(f'{rate.form.format(pace[rate.name])} {rate.label}' for rate in RATES)}"
-        )
+        rates = (f"{rate.form.format(pace[rate.name])} {rate.label}" for rate in columns.rates)
+        parts.append(f"{kind} games: {', '.join(rates)}")
     return f"Details: {'; '.join(parts)}"
 
 

@@ -12,6 +12,8 @@ import json
 import re
 import string
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib import resources
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -28,6 +30,20 @@ _HEAD: Final = """<head>
 </head>"""
 _IMPORT: Final = re.compile(r'^import \{ [\w, ]+ \} from "([./\w]+)";\n', re.MULTILINE)
 _EXPORT: Final = re.compile(r"^export (?=(?:async )?(?:class|function|const) (\w+))", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class PagePart:
+    """Element, style sheet and script of a part of a page."""
+
+    html: str
+    style: str
+    script: str
+
+
+def theme() -> str:
+    """Style sheet with the colours of all pages."""
+    return read(resources.files(__package__), "theme.css")
 
 
 def read(folder: Traversable, *names: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from selfplay.distribution import entry_points
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from selfplay.checkpoint import RunDir
     from selfplay.config.options import Option
+    from selfplay.report.leaderboard_page.page import TrainingView
 
 GROUP: Final = "selfplay.trainings"
 
@@ -26,6 +28,7 @@ class TrainingVerbs:
     rate: Callable[[RunDir, argparse.Namespace], None]
     about: str  # its games, in messages
     options: Callable[[], Sequence[Option]]
+    view: Callable[[Path, str], TrainingView]  # of the run in a folder, of a game, for its page
 
 
 def find_training(name: str) -> TrainingVerbs:

@@ -13,8 +13,8 @@ from tests.support.processes import finish
 ROOT = Path(__file__).parents[2]
 LONG = "a" * 300
 SEEDED = (
-    "evaluate walker random", "rate", "record --bot walker", "behaviour --policy strong", "watch strong", "play strong",
-    "initial-states --output_dir x",
+    "evaluate walker random", "rate", "record --bot walker", "behaviour --policy strong", "watch strong",
+    "play --game-type kuhn", "initial-states --output_dir x",
 )  # fmt: skip
 MISTAKES = [
     ("trian", "did you mean train?"),

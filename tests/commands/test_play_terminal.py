@@ -319,7 +319,10 @@ def kuhn_run(tmp_path):
 def call(monkeypatch, *arguments, answers=b""):
     monkeypatch.setattr(sys, "argv", ["selfplay play", *map(str, arguments)])
     monkeypatch.setattr(sys, "stdin", source(answers))
-    return command.main()
+    try:
+        return command.main()
+    except SystemExit as ended:  # by the parser
+        return ended.code
 
 
 @pytest.mark.parametrize(
@@ -348,10 +351,10 @@ def test_the_command_plays_a_policy_and_finds_the_newest_run(kuhn_run, tmp_path,
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
-        (["--serve"], "--serve has no use here: kuhn is played in the terminal"),
-        (["--generations", "2"], "--generations has no use here: kuhn is played in the terminal"),
-        (["--max-episode-frames", "9"], "--max-episode-frames has no use here: kuhn is played in the terminal"),
-        (["--add", "game.json"], "--add has no use here: kuhn is played in the terminal"),
+        (["--serve"], "--serve is a flag of games on a page, such as mock"),
+        (["--generations", "2"], "--generations is a flag of games on a page, such as mock"),
+        (["--max-episode-frames", "9"], "--max-episode-frames is a flag of games on a page, such as mock"),
+        (["--add", "game.json"], "--add is a flag of games on a page, such as mock"),
         (["--opponent", "gen_7"], "has no gen_7; its generations: gen_0, gen_10"),
         (["--opponent", "equilibrum"], "did you mean 'equilibrium'?"),
     ],
@@ -367,7 +370,22 @@ def test_flags_of_pages_and_unknown_opponents_are_refused(kuhn_run, monkeypatch,
 @pytest.mark.parametrize("flags", [("--seat", 0), ("--seed", 1), ("--opponent", "random")])
 def test_flags_of_the_terminal_are_refused_for_fights(monkeypatch, capsys, flags):
     assert call(monkeypatch, "weak", *flags) == 2
-    assert f"{flags[0]} has no use here: mock is played on a page" in capsys.readouterr().err
+    assert f"{flags[0]} is a flag of games in the terminal, and fights are on a page" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [("--game-type", "selfplay.examples.tic_tac_toe:TicTacToe"), ("kuhn_run",)])
+def test_the_help_of_a_plain_game_has_no_word_of_fights(kuhn_run, monkeypatch, capsys, arguments):
+    assert call(monkeypatch, *(kuhn_run.path if word == "kuhn_run" else word for word in arguments), "--help") == 0
+    told = capsys.readouterr().out
+    assert "--opponent" in told
+    assert [word for word in ("Fight", "fight", "page", "--serve", "character") if word in told] == []
+    assert call(monkeypatch, "weak", "--help") == 0
+    assert "--serve" in capsys.readouterr().out
+
+
+def test_a_game_brings_its_own_verb(kuhn_run, monkeypatch, capsys):
+    bring(monkeypatch, "kuhn", replace(find_game("kuhn"), verbs={"play": "tests.commands.own_play"}))
+    assert call(monkeypatch, "--any-flag", kuhn_run.path) == 7
 
 
 def test_a_game_without_a_single_one_is_refused(kuhn_run, monkeypatch, capsys):

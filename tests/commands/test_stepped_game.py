@@ -6,7 +6,10 @@ import pytest
 from PIL import Image
 
 from selfplay.checkpoint import RunDir
-from selfplay.commands.leaderboard_page import NOT_ALL, steps_of, write_run
+from selfplay.commands import replay
+from selfplay.commands.leaderboard_page import NOT_ALL, replays_of, show_of, write_run
+from selfplay.commands.notable_games import UPSET, after_steps, notable, rated
+from selfplay.commands.replay import WIDTH, Recorder, StepReplayer
 from selfplay.config.ppo import Config
 from selfplay.errors import IncompatibleError
 from selfplay.games import registry
@@ -16,9 +19,6 @@ from selfplay.league.games import GameTable
 from selfplay.league.leaderboard import analyse
 from selfplay.league.ledger import read_games, read_records
 from selfplay.league.records import GameRecord, Seat
-from selfplay_melee.commands import replay
-from selfplay_melee.commands.notable_games import UPSET, notable, rated
-from selfplay_melee.commands.replay import WIDTH, Recorder, StepReplayer
 from tests.games.games import Duel, Nim
 from tests.run.policies import save
 from tests.run.runs import train
@@ -79,7 +79,7 @@ def test_a_page_shows_notable_games_and_says_where_they_are_from(run, tmp_path):
     allow(NIM)
     of = analyse(read_games(run.ledger))
     told = []
-    replays, notes = steps_of(run, of, told.append)
+    replays, notes = replays_of(run, of, show_of(NIM), told.append)
     assert {"Strongest pair", "Fastest win", "Longest game"} <= {replay.kind for replay in replays}
     assert len(told) == len(replays)
     assert notes[0].endswith("and the result agrees with the ledger.")
@@ -102,7 +102,7 @@ def test_a_page_of_code_that_nobody_named_has_no_games_and_says_why(run, monkeyp
     monkeypatch.setattr("selfplay.games.plugins._allowed", set())
     registry._described.cache_clear()
     of, told = analyse(read_games(run.ledger)), []
-    replays, notes = steps_of(run, of, lambda text: None)
+    replays, notes = replays_of(run, of, show_of(NIM), lambda text: None)
     assert replays == []
     assert f"add --game-type {NIM}" in notes[0]
     write_run(run.path, of, tmp_path / "page.html", told.append)
@@ -129,9 +129,9 @@ def test_draws_are_no_upsets_and_no_wins():
     games += [row("random", "gen_0", 1.0, 6), row("gen_0", "random", 0.5, 7, steps=30)]
     games += [row("gen_0", "random", 1.0, 8, "other"), row("random", "finisher", 1.0, 9)]
     of = analyse(GameTable.of(games), settings="abc")
-    chosen = rated(games, of.ratings, of.board.settings)
+    chosen = rated(games, of.ratings, of.board.settings, after_steps)
     assert [game.seed for game in chosen] == list(range(8))
-    kinds = {kind[0].kind: kind for kind in notable(chosen, of.ratings)}
+    kinds = {kind[0].kind: kind for kind in notable(chosen, of.ratings, after_steps)}
     seeds = {kind: [one.game.seed for one in found] for kind, found in kinds.items()}
     assert seeds[UPSET] == [6]
     assert seeds["Fastest win"][0] == 5

@@ -35,6 +35,7 @@ from selfplay.dialogue.partial import Partial, load_partial, partial_folder, sav
 from selfplay.dialogue.report.transcripts import FILE_NAME as TRANSCRIPTS
 from selfplay.dialogue.report.transcripts import read_transcripts
 from selfplay.dialogue.supervised import SupervisedLearner
+from selfplay.games.columns import NONE
 from selfplay.games.errors import GameError
 from selfplay.games.plugins import allow
 from selfplay.league.anchors import read_table as read_anchors
@@ -43,6 +44,7 @@ from selfplay.league.external_games import read_csv
 from selfplay.league.ledger import Ledger, read_games, read_records
 from selfplay.league.people_ledger import run_games
 from selfplay.report.files import trim_metrics
+from selfplay.report.health import Health
 from selfplay.report.leaderboard_page.curves import training
 from selfplay.report.leaderboard_page.records import RunRecords
 from selfplay.report.tree_status import Crash, TreeStatus
@@ -199,9 +201,9 @@ def _open_ledger(folder: Path, path: Path) -> None:
 def _run_ends(folder: Path, path: Path) -> None:
     records = RunRecords.of(folder)
     assert records.steps_per_iteration is None or records.steps_per_iteration > 0
-    records.health()
+    records.health(Health())
     assert all(first <= last for first, last in records.gaps)
-    training(records)
+    training(records, NONE)
     assert isinstance(records.ended, bool)
 
 
@@ -400,7 +402,7 @@ READERS = (
     Reader("a ledger to write to", ("selfplay.league.ledger",), _file("ledger.jsonl", _ledger), _open_ledger),
     Reader(
         "a game of the play page",
-        ("selfplay_melee.play.games", "selfplay.commands.cli.play"),
+        ("selfplay_melee.play.games", "selfplay_melee.commands.cli.play"),
         _file("game.json", lambda: _json(page_game())),
         lambda f, p: replay(PlayedGame.read(p), p.name),
     ),

@@ -133,7 +133,7 @@ def test_facts_and_what_was_left_out_are_said_in_words():
         + [record("gen_1", "random"), record("random", "gen_1"), record("gen_1", "idle")]
     )
     text = to_text(build(games))
-    assert "2 games, 0% draws, 100% finished; at the time limit more stocks win, then less damage" in text
+    assert "2 games, 0% draws, 100% finished; at the time limit the player who is ahead wins" in text
     assert "Left out: 3 games under other settings." in text
     assert "Left out: 1 games against players outside the ladder." in text
     assert "idle" not in {row.policy for row in build(games).rows}

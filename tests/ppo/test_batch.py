@@ -12,6 +12,7 @@ from selfplay.report.metrics import Pace, Play
 from selfplay.runner.block import MIRROR, Block
 from selfplay.runner.segment import Collected, Episode, SegmentOrder
 from selfplay_melee.limits import FINISHED
+from selfplay_melee.show.columns import COLUMNS
 from tests.policy.networks import network
 from tests.support.fakes import CountingGame
 
@@ -68,7 +69,7 @@ def part(collected, episodes, met):
 def test_summary_by_hand(collected):
     first = part(collected, [episode(), episode(score=0.0, frames=300, reward_stock=-1.0)], {"rusher": 2})
     second = part(collected, [episode("gen_3", 0.5, stocks=0), episode("current", 0.5)], {"gen_3": 1, "current": 3})
-    found = summarise([first, second])
+    found = summarise([first, second], COLUMNS)
     assert found == Play(
         episodes=4, return_mean=2.25, episode_length=525.0, decisive_share=0.5, draws=2,
         means={
@@ -101,7 +102,7 @@ def test_the_pace_of_fights_is_of_both_players_and_weighs_by_time(collected):
         episode("current", ended=FINISHED, frames=3600, frames_without_hit=600),
         episode("current", frames=7200, frames_without_hit=1200, stocks_taken=1, stocks_lost=0),
     ]
-    (found,) = summarise([part(collected, games, {})]).pace.items()
+    (found,) = summarise([part(collected, games, {})], COLUMNS).pace.items()
     expected = pace(2, minutes=3.0, finished=0.5, stocks=3.5 / 3, damage=500 / 3, without_hit=15.0)
     assert found == ("mirror", expected)
 

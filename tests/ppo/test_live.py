@@ -25,7 +25,7 @@ from selfplay.runner.block import Block
 from selfplay.runner.work_queue import FIRST_TIMEOUT_S, LEAST_TIMEOUT_S, WorkQueue
 from selfplay_melee import bots
 from selfplay_melee.commands.policies import load_fighter
-from selfplay_melee.commands.replay import Replayer
+from selfplay_melee.commands.replay import FilmReplayer
 from selfplay_melee.dolphin.host import DolphinHost, _rating_slots
 from selfplay_melee.dolphin.roster import CPU
 from selfplay_melee.rated import MELEE
@@ -279,7 +279,7 @@ def test_rating_games_outside_training_are_real_ones_too(emulators, tmp_path, mo
 def test_what_was_played_in_an_emulator_cannot_be_played_again(emulators, tmp_path):
     assert train(tmp_path / "run", "--timesteps", ITERATION, size=LIVE)[0] == 0
     with pytest.raises(IncompatibleError, match="do not follow from their seed; --save-replays keeps them"):
-        Replayer(RunDir(tmp_path / "run"))
+        FilmReplayer(RunDir(tmp_path / "run"))
 
 
 # ---- one that is slow or dead never stops the others

@@ -252,7 +252,7 @@ def test_health_of_small_games_does_not_ask_for_exploration():
     sure = one.model_copy(update={"update": one.update.model_copy(update={"entropy": 0.1, "approx_kl": 9.0})})
     found = {}
     for fights in (True, False):
-        health = Health(find_game("mock" if fights else "kuhn").health)
+        health = Health(find_game("mock" if fights else "kuhn").health())
         for i in range(MIN_ITERATIONS):
             health.observe({"iteration": i + 1, **sure.flat()})
         found[fights] = {finding.name for finding in health.findings()}

@@ -4,11 +4,15 @@ import json
 
 import numpy as np
 
+from selfplay.games.columns import NONE
 from selfplay.league.games import GameTable
 from selfplay.league.leaderboard import analyse
-from selfplay.report.leaderboard_page.page import PageContent, PageReplay
+from selfplay.report.health import Health
+from selfplay.report.leaderboard_page.page import PageContent, PageReplay, TrainingView, stepper
 from selfplay.report.leaderboard_page.records import RunRecords
-from selfplay_melee.show.page import document
+from selfplay_melee.show.columns import COLUMNS
+from selfplay_melee.show.health import rules
+from selfplay_melee.show.page import document, player
 from tests.league import test_rewards
 from tests.league.pools import tournament
 from tests.melee.drawing.fights import film
@@ -85,7 +89,8 @@ def stepped(path, hostile=""):
     dot = "data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA="
     shown["moments"] = [{"picture": dot}, {"played": [[0, "1, 0"], [1, "2, 1"]]}]
     games = [PageReplay("Fastest win", "It was.", "", text), PageReplay("Longest game", "It lasted.", "", shown)]
-    return PageContent("run-8", scored(), RunRecords.of(folder(path)), games, ("A note.",), stepped=True)
+    view = TrainingView(NONE, Health())
+    return PageContent("run-8", scored(), RunRecords.of(folder(path)), view, stepper(), games, ("A note.",))
 
 
 def subject(path, strengths=None, films=2, **parts):
@@ -94,4 +99,6 @@ def subject(path, strengths=None, films=2, **parts):
         PageReplay(f"Kind {n}", "a beat b.", f"selfplay watch RUN --game {n}", document(film(300 + n)))
         for n in range(films)
     ]
-    return PageContent("run-7", studied(strengths), RunRecords.of(folder(path)), replays, ("A note.",), **parts)
+    view, part = TrainingView(COLUMNS, Health(rules())), player("h3", "board.js")
+    records = RunRecords.of(folder(path))
+    return PageContent("run-7", studied(strengths), records, view, part, replays, ("A note.",), **parts)

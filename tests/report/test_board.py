@@ -4,20 +4,20 @@ from html.parser import HTMLParser
 
 import pytest
 
-from selfplay.errors import ConfigError
+from selfplay.games.columns import NONE, Column, Columns, Rate
 from selfplay.league.external_games import read_csv
 from selfplay.league.games import GameTable
 from selfplay.league.leaderboard import analyse
-from selfplay.report.health import BEGINNING
+from selfplay.report.health import Health
 from selfplay.report.leaderboard_page.curves import MOST, POINTS, SHARES, TOP, cycles, maps, rating_curve, training
 from selfplay.report.leaderboard_page.facts import health, settings
-from selfplay.report.leaderboard_page.page import LONGEST_S, PageContent, PageReplay, page, write_page
+from selfplay.report.leaderboard_page.page import PageContent, page
 from selfplay.report.leaderboard_page.records import RunRecords
-from selfplay_melee.show.page import end_document
+from selfplay_melee.show.columns import COLUMNS
+from selfplay_melee.show.health import BEGINNING, rules
 from tests.dialogue.report.talks import talked
 from tests.league.pools import series
 from tests.league.test_rewards import compared
-from tests.melee.drawing.fights import film
 from tests.report.boards import folder, metrics, stepped, studied, subject
 
 
@@ -150,7 +150,7 @@ def test_the_curve_has_no_end_where_the_games_set_none():
 
 
 def test_training_is_thinned_and_shares_add_up(tmp_path):
-    made = training(RunRecords.of(folder(tmp_path, metrics(5000))))
+    made = training(RunRecords.of(folder(tmp_path, metrics(5000))), NONE)
     assert len(made["x"]) == POINTS
     opponents = made["opponents"]
     assert len(opponents["x"]) == SHARES
@@ -164,11 +164,11 @@ def test_figures_that_are_missing_or_torn_are_left_out(tmp_path):
     run = folder(tmp_path, [{**row, "losses/value": None, "time/collect_s": None} for row in metrics(3)])
     with (run / "metrics.jsonl").open("a") as file:
         file.write('{"iteration": 4, "tot')
-    made = training(RunRecords.of(run))
+    made = training(RunRecords.of(run), NONE)
     assert made["x"] == [1000, 2000, 3000]
     assert "Value loss" not in [one["name"] for one in made["losses"]]
     (run / "metrics.jsonl").unlink()
-    assert training(RunRecords.of(run)) is None
+    assert training(RunRecords.of(run), NONE) is None
 
 
 @pytest.mark.parametrize("huge", [1.7e308, -1.7e308, 2**70])
@@ -198,47 +198,33 @@ def test_iterations_whose_figures_a_kill_has_lost_are_told_below_the_curves(tmp_
 def test_health_is_what_the_summary_says_or_what_the_metrics_show(tmp_path):
     said = [{"name": "few_results", "text": "Few results & a remedy"}]
     ended = RunRecords.of(folder(tmp_path / "ended", summary={"iteration": 60, "health": said}))
-    assert "Few results &amp; a remedy" in health(ended)
+    assert "Few results &amp; a remedy" in health(ended, Health())
     dull = [{**row, "losses/entropy": 0.1} for row in metrics()]
     for summary in (None, {"iteration": 30, "health": []}):  # never ended; resumed since
-        text = health(RunRecords.of(folder(tmp_path / "going", dull, summary)))
+        text = health(RunRecords.of(folder(tmp_path / "going", dull, summary)), Health(rules()))
         assert "Entropy collapse" in text
         assert "has not ended" in text
     pace = {"games/mirror": 2, "minutes/mirror": 8.0, "finished/mirror": 0.0, "stocks_per_minute/mirror": 0.1}
     pace |= {"damage_per_minute/mirror": 3.0, "seconds_without_hit/mirror": 200.0}
     later = [row | pace | {"iteration": row["iteration"] + BEGINNING} for row in metrics()]
     stalling = RunRecords.of(folder(tmp_path / "stalling", later))
-    assert "0% of the last 100 mirror games ended" in health(stalling)
-    assert {"Finished mirror games, share"} <= {curve["name"] for curve in training(stalling)["play"]}
-    assert "No problems found" in health(RunRecords.of(folder(tmp_path / "well")))
-    assert "no metrics" in health(RunRecords.of(tmp_path / "nowhere"))
+    assert "0% of the last 100 mirror games ended" in health(stalling, Health(rules()))
+    assert {"Finished mirror games, share"} <= {curve["name"] for curve in training(stalling, COLUMNS)["play"]}
+    assert "No problems found" in health(RunRecords.of(folder(tmp_path / "well")), Health(rules()))
+    assert "no metrics" in health(RunRecords.of(tmp_path / "nowhere"), Health())
+
+
+def test_figures_of_a_game_have_charts_beside_those_of_every_game(tmp_path):
+    rows = [{**row, "play/mood": 0.5, "cheers/mirror": 2.0} for row in metrics()]
+    cheers = Rate("cheers", ("cheers",), 1.0, "games", "cheers", "{:.0f}", "Cheers in mirror games")
+    columns = Columns((Column("mood", chart="Mood"), Column("hidden")), (cheers,), unit="moves")
+    made = training(RunRecords.of(folder(tmp_path, rows)), columns)
+    assert [curve["name"] for curve in made["play"]] == [
+        "Mood", "Steps a second", "Length of an episode, moves", "Cheers in mirror games",
+    ]  # fmt: skip
 
 
 def test_settings_that_are_not_set_are_not_shown(tmp_path):
     ((group, pairs), _) = settings(RunRecords.of(folder(tmp_path)).run)
     assert group == "Run"
     assert pairs == [("num games", "10"), ("seed", "3")]
-
-
-@pytest.mark.full
-def test_of_a_long_game_the_end_is_shown_and_the_page_says_what_is_cut(tmp_path):
-    frames = int(60 * LONGEST_S) + 600
-    replay = PageReplay("Longest game", "It lasted.", "watch", *end_document(film(frames), LONGEST_S))
-    parsed = Parsed(page(PageContent("run", studied(), None, [replay])))
-    assert "The first 10 seconds are left out here." in parsed.text
-    assert parsed.data["film-0"]["losses"] == []
-
-
-@pytest.mark.full
-def test_a_large_run_is_a_page_of_reasonable_size(tmp_path):
-    strengths = {"random": 1500.0, **{f"gen_{n}": 1400.0 + 4 * n for n in range(150)}}
-    path = tmp_path / "page.html"
-    of = PageContent("large", studied(strengths, rounds=1), RunRecords.of(folder(tmp_path, metrics(3000))))
-    assert write_page(of, path) == path.stat().st_size < 400_000
-
-
-def test_a_page_that_cannot_be_written_leaves_nothing(tmp_path):
-    (tmp_path / "page.html").mkdir()
-    with pytest.raises(ConfigError, match=r"cannot write .*page\.html"):
-        write_page(PageContent("run", studied()), tmp_path / "page.html")
-    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]

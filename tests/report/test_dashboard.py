@@ -4,24 +4,27 @@ from datetime import datetime
 import pytest
 from rich.console import Console
 
+from selfplay.games.columns import NONE
 from selfplay.report.dashboard import DashboardReporter, sparkline
 from selfplay.report.listing import Listing, arranged
 from selfplay.report.metrics import Play
 from selfplay.report.outputs import reporters
 from selfplay.report.plain import PlainReporter
+from selfplay_melee.show.columns import COLUMNS
 from tests.report.make import PACE, PLAY, finished, rating, report
 
 
 class Screen:
     """A terminal of 100 columns and a clock that stands still."""
 
-    def __init__(self, width=100, height=25):
+    def __init__(self, width=100, height=25, columns=COLUMNS):
         self.stream = io.StringIO()
         self.time = 0.0
         self.console = Console(
             file=self.stream, force_terminal=True, width=width, height=height, color_system=None, legacy_windows=False
         )
-        self.reporter = DashboardReporter(self.console, lambda: datetime(2026, 1, 2, 3, 5, 5), lambda: self.time)
+        now = datetime(2026, 1, 2, 3, 5, 5)
+        self.reporter = DashboardReporter(self.console, lambda: now, lambda: self.time, columns)
 
     def lines(self):
         """The view that is drawn now, by line."""
@@ -155,10 +158,10 @@ def test_shows_how_fights_end_by_kind_of_opponent():
     assert any("mirror" in line and "scripted" in line for line in lines)
 
 
-@pytest.mark.parametrize(("pace", "unit"), [({"mirror": PACE}, "frames"), ({}, "steps")])
-def test_the_length_of_an_episode_has_its_unit(pace, unit):
-    screen = Screen()
-    screen.reporter.iteration(report(3, play=PLAY.model_copy(update={"pace": pace})))
+@pytest.mark.parametrize(("columns", "unit"), [(COLUMNS, "frames"), (NONE, "steps")])
+def test_the_length_of_an_episode_has_its_unit(columns, unit):
+    screen = Screen(columns=columns)
+    screen.reporter.iteration(report(3))
     assert f"length, {unit}" in "\n".join(screen.lines())
 
 

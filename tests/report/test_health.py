@@ -1,21 +1,16 @@
 import pytest
 
-from selfplay.report import health as rules
-from selfplay.report.health import EPISODES, GAME_RULES, MIN_ITERATIONS, MIRROR_GAMES, RULES, WINDOW, Health
-from selfplay.report.metrics import Pace, Play
+from selfplay.report.health import MIN_ITERATIONS, RULES, WINDOW, Health, entropy_collapse, value_function
+from selfplay.report.metrics import Play
 from tests.report.make import UPDATE, report
 
+OF_GAMES = {"entropy_collapse": entropy_collapse, "value_function": value_function}
 GOOD = UPDATE.model_copy(update={"entropy": 8.0})
-
-
-@pytest.fixture(autouse=True)
-def _without_a_beginning(monkeypatch):
-    monkeypatch.setattr(rules, "BEGINNING", 0)
 
 
 def run(count=WINDOW, health=None, first=1, **changes):
     """What is said over some iterations that are well but for ``changes``; the names, in order."""
-    health = health or Health()
+    health = health or Health(OF_GAMES)
     said = [
         finding.name for number in range(first, first + count) for finding in health.observe(row(number, **changes))
     ]
@@ -31,17 +26,8 @@ def update(**changes):
     return {"update": GOOD.model_copy(update=changes)}
 
 
-def mirror(games=1, finished=0.0, stocks=0.2, kind="mirror"):
-    """Fights of one kind that ended in an iteration, two minutes each."""
-    rates = {"finished": finished, "stocks_per_minute": stocks, "damage_per_minute": 20.0, "seconds_without_hit": 30.0}
-    pace = Pace(games=games, minutes=2.0 * games, rates=rates)
-    return {"play": Play(pace={kind: pace})}
-
-
 BAD = {
     "entropy_collapse": update(entropy=0.2),
-    "few_results": {"play": Play(episodes=10, draws=6)},
-    "stalling": mirror(),
     "stale_data": update(clip_fraction=0.5),
     "value_function": update(explained_variance=-0.5),
     "reverted": update(reverted=1),
@@ -80,38 +66,6 @@ def test_a_critic_that_learns_alone_has_time():
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
-    [
-        ({}, ["stalling"]),
-        ({"finished": 0.49, "stocks": 0.49}, ["stalling"]),
-        ({"finished": 0.5}, []),
-        ({"stocks": 0.5}, []),  # a short cap ends games before a player is out of stocks
-        ({"kind": "scripted"}, []),
-    ],
-)
-def test_stalling_is_few_stocks_and_few_finished_games_in_mirror_games(changes, told):
-    assert run(**mirror(**changes))[1] == told
-
-
-def test_the_first_games_are_not_judged(monkeypatch):
-    monkeypatch.setattr(rules, "BEGINNING", 150)
-    told = run(150, **mirror())
-    assert told[1] == []
-    assert run(1, told[0], first=151, **mirror(MIRROR_GAMES))[1] == ["stalling"]
-
-
-def test_stalling_weighs_games_and_minutes_and_needs_enough_of_them():
-    health = Health()
-    run(1, health, **mirror(1, finished=1.0, stocks=10.0))
-    run(MIN_ITERATIONS - 2, health, first=2, play=Play())
-    assert run(1, health, first=MIN_ITERATIONS, **mirror(MIRROR_GAMES - 2))[1] == []  # 19 games
-    assert run(1, health, first=MIN_ITERATIONS + 1, **mirror(181, stocks=0.2))[1] == ["stalling"]
-    (finding,) = health.findings()
-    assert "0% of the last 200 mirror games ended" in finding.text
-    assert "0.25 stocks a minute a player (people: 1.2)" in finding.text
-
-
-@pytest.mark.parametrize(
     "changes",
     [
         update(value_loss=float("inf")),
@@ -133,18 +87,18 @@ def test_large_returns_that_the_critic_predicts_are_no_problem():
 
 
 def test_a_loss_that_was_not_finite_is_null_on_disk():
-    health = Health()
+    health = Health(OF_GAMES)
     for number in range(1, 4):
         health.observe(row(number) | {"losses/value": None})
     assert [finding.name for finding in health.findings()] == ["reward_scale"]
 
 
 def test_every_rule_is_tested():
-    assert {*BAD, "restarts"} == {*RULES, *GAME_RULES}
+    assert {*BAD, "restarts"} == {*RULES, *OF_GAMES}
 
 
 def test_crashes_within_the_window_count():
-    health = Health()
+    health = Health(OF_GAMES)
     said = [f.name for i in range(1, 41) for f in health.observe(row(i, restarts=i // 6))]
     assert said == ["restarts"]
     assert run(200, restarts=40)[1] == []  # all of them before it
@@ -160,11 +114,10 @@ def test_what_went_away_may_come_back():
 
 def test_nothing_is_said_of_too_little():
     assert run(MIN_ITERATIONS - 1, **BAD["entropy_collapse"])[1] == []
-    assert run(play=Play(episodes=(EPISODES - 1) // WINDOW, draws=(EPISODES - 1) // WINDOW))[1] == []
 
 
 def test_iterations_that_are_played_again_start_a_new_window():
-    health, _ = run(30, **BAD["few_results"])
+    health, _ = run(30, **BAD["common_gain"])
     _, said = run(MIN_ITERATIONS - 1, health, first=10)
     assert said == []
     assert health.findings() == ()

@@ -8,6 +8,7 @@ from selfplay.errors import DiskError
 from selfplay.report import header, plain
 from selfplay.report.metrics import Play, Recent
 from selfplay.report.plain import LogFileSink, PlainReporter, StreamSink
+from selfplay_melee.show.columns import COLUMNS
 from tests.dialogue.report.talks import dialogue_report
 from tests.report.make import PACE, PLAY, rating, report
 
@@ -29,7 +30,7 @@ LONG = {"iterations": 5000, "timesteps": 5_120_000}
 
 def test_two_lines_an_iteration_stamped_when_things_happened():
     stream, clock = io.StringIO(), Clock()
-    reporter = PlainReporter(StreamSink(stream), clock)
+    reporter = PlainReporter(StreamSink(stream), clock, columns=COLUMNS)
     reporter.iteration(report(1, rating=rating(1)))
     lines = stream.getvalue().splitlines()
     assert lines[0] == f"[03:05:02] {plain.BOTH_SEATS}"
@@ -41,7 +42,7 @@ def test_two_lines_an_iteration_stamped_when_things_happened():
 def written(first, last, seconds, *, verbose=False, **changes):
     """Lines of these iterations, ``seconds`` apart."""
     stream, clock = io.StringIO(), Clock()
-    reporter = PlainReporter(StreamSink(stream), clock, verbose=verbose)
+    reporter = PlainReporter(StreamSink(stream), clock, verbose=verbose, columns=COLUMNS)
     for iteration in range(first, last + 1):
         reporter.iteration(report(iteration, **changes))
         clock.now += timedelta(seconds=seconds)
@@ -83,7 +84,7 @@ def test_a_last_rating_has_a_line_of_its_own():
 )  # fmt: skip
 def test_an_open_end_of_an_interval_is_open_everywhere(ends, words):
     last = rating(1).model_copy(update={"ends": ends})
-    assert f"Elo 1555 ({words})" in plain.progress_line(report(1, rating=last), Recent())
+    assert f"Elo 1555 ({words})" in plain.progress_line(report(1, rating=last), Recent(), COLUMNS)
     assert f"Elo 1555 ({words})" in dialogue_report(rating=last).lines()[1]
 
 
@@ -112,12 +113,12 @@ def test_without_mirror_games_the_fights_against_others_count():
 def test_progress_tells_time_left_restarts_and_memory():
     this, recent = report(restarts=2, abandoned=1, cuda_used=2**30, cuda_peak=2**31), Recent()
     recent.add(this)
-    line = plain.progress_line(this, recent)
+    line = plain.progress_line(this, recent, COLUMNS)
     assert "ETA 0:00:36" in line
     assert "Elo" not in line
     assert "runner restarts 2, abandoned 1" in line
     assert "segments" not in line
-    assert "segments late 3, too late 0" in plain.progress_line(report(late=3, dropped=0), recent)
+    assert "segments late 3, too late 0" in plain.progress_line(report(late=3, dropped=0), recent, COLUMNS)
     assert "CUDA 1,024 MiB, peak 2,048 MiB" in line
 
 

@@ -9,9 +9,9 @@ import pytest
 from scripts.studies import gallery
 from selfplay.checkpoint import list_generations
 from selfplay.checkpoint.run_dir import CHECKPOINTS
-from selfplay.commands.cli import play
-from selfplay.commands.cli.play import login_name
 from selfplay.league.ledger import Ledger, read_records
+from selfplay_melee.commands.cli import play
+from selfplay_melee.commands.cli.play import login_name
 from selfplay_melee.play import home
 from selfplay_melee.play.added_games import games_folder
 from selfplay_melee.play.content import play_content

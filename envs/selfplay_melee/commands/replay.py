@@ -1,60 +1,39 @@
-"""Replays rated games: the same players with the same seed; all counts must equal those in the ledger.
-
-Fights become films. Other games are recorded step by step, for a page.
-"""
+"""Replays rated fights as films: all counts at the end must equal those in the ledger."""
 
 from __future__ import annotations
 
-import base64
-import io
-import json
-import re
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
-from selfplay.errors import IncompatibleError, SelfPlayError, boundary
-from selfplay.evaluation.players import contender
-from selfplay.games.vector import SyncVectorGame
+from selfplay.commands.leaderboard_page import Show
+from selfplay.commands.replay import BECAUSE, Replayer
+from selfplay.errors import IncompatibleError
 from selfplay.league.schedule import Matchup
-from selfplay.ppo.rating import config_of, settings_of
-from selfplay.runner.match import Contender, play_in
+from selfplay.report.leaderboard_page.page import PageReplay
+from selfplay.report.tree import counted
+from selfplay.verbs import quoted, respelled
 from selfplay_melee.commands.watch import recorded
+from selfplay_melee.drawing.story import clock
 from selfplay_melee.facts import fight_facts
+from selfplay_melee.show.page import end_document, player
+from selfplay_melee.state import FPS
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from collections.abc import Callable, Sequence
 
     from selfplay.checkpoint import RunDir
-    from selfplay.games.api import Actions, Bool
-    from selfplay.games.game import Game
+    from selfplay.commands.notable_games import Notable
     from selfplay.league.records import GameRecord
     from selfplay_melee.drawing.film import Film
 
-BECAUSE: Final = "it was played by an earlier version, or the network's sums are rounded otherwise here"
-BYTES: Final = 400_000  # of a game on a page: of longer ones only the last steps are kept
-WIDTH: Final = 480  # maximum width of a picture, and its height, in pixels
-COLOURS: Final = 32  # of a picture, so that it takes few bytes
-_COLOUR_CODES: Final = re.compile(r"\x1b\[[0-9;]*m")
+LONGEST_S: Final = 150.0  # maximum length of a game on a page in seconds; longer games are cut at the start
 
 
-class Replayer:
-    """Plays games of a run's ledger again. Loads each player once."""
-
-    def __init__(self, run: RunDir) -> None:
-        """Raise IncompatibleError where the run's settings cannot be read by this version, or its games were real."""
-        self._run = run
-        config = config_of(run)
-        self.entry = config.game.entry
-        if self.entry.real_time:
-            raise IncompatibleError("games in an emulator do not follow from their seed; --save-replays keeps them")
-        if not self.entry.repeats:
-            raise IncompatibleError(f"games of {config.game.type} do not follow from their seed")
-        self.settings = settings_of(config)
-        self._players: dict[str, Contender] = {}
+class FilmReplayer(Replayer):
+    """Plays fights of a run's ledger again."""
 
     def film(self, game: GameRecord) -> Film:
         """The film of a game that was rated; IncompatibleError if it cannot be played again as it was. Blocks."""
@@ -64,30 +43,6 @@ class Replayer:
         film, stats = recorded(matchup, players, rules, f"rated game {game.match}", matchup.players)
         _compare(game, stats)
         return film
-
-    def players_of(self, game: GameRecord) -> dict[str, Contender]:
-        """The players of a game; IncompatibleError if they, or the settings, are not those of then."""
-        if game.settings != self.settings.settings:
-            raise IncompatibleError(
-                f"it was played under the settings {game.settings}; this version plays those of the run as "
-                f"{self.settings.settings} (other rules of the game, or other scripted players)"
-            )
-        rules = self.settings.rules
-        players = {seat.player: self._player(seat.player) for seat in game.seats}
-        for seat in game.seats:
-            if rules.traits(players[seat.player]).version != seat.version:
-                raise IncompatibleError(f"{seat.player} is not the one that played: its weights were replaced since")
-        if (game.sampling == "greedy") != rules.greedy:
-            raise IncompatibleError(f"its actions were {game.sampling}, which the run's rating games are not")
-        return players
-
-    def _player(self, name: str) -> Contender:
-        if name not in self._players:
-            try:
-                self._players[name] = contender(name, self._run, self.settings.rules.game)
-            except SelfPlayError as error:
-                raise IncompatibleError(f"{name} cannot be loaded any more: {error}") from error
-        return self._players[name]
 
 
 def _compare(game: GameRecord, stats: NDArray[np.void]) -> None:
@@ -102,66 +57,41 @@ def _compare(game: GameRecord, stats: NDArray[np.void]) -> None:
         )
 
 
-class StepReplayer(Replayer):
-    """Plays games of the ledger of a run again, which are no fights."""
-
-    def __init__(self, run: RunDir) -> None:
-        """Raise IncompatibleError where games of this kind are not shown, too; see ``Replayer``."""
-        super().__init__(run)
-        if self.entry.single is None or self.entry.table is not None:  # tables draw scripted players' actions otherwise
-            raise IncompatibleError(f"games of {self.settings.rules.game} are not shown step by step")
-        self._single = self.entry.single
-
-    def steps(self, game: GameRecord) -> dict[str, Any]:
-        """A game that was rated, step by step, for ``view/stepper.js``; blocks and raises as ``film``."""
-        players, (first, second) = self.players_of(game), (seat.player for seat in game.seats)
-        matchup = Matchup((first, second), seed=game.seed).games(self.settings.rules.conditions.roles)[0]
-        with boundary(IncompatibleError, "played again it fails"):
-            recorder = Recorder(self._single(True))
-            try:
-                score = play_in(recorder, [matchup], players, self.settings.rules)[0].score
-            finally:
-                recorder.close()
-        if score[0] != game.score:
-            ends = f"{score[0]:g} to {score[1]:g}, not {game.score:g} to {1 - game.score:g}"
-            raise IncompatibleError(f"played again it ends {ends}: {BECAUSE}")
-        return recorder.recorded(matchup.players, score[0])
+def ended(game: GameRecord) -> str | None:
+    """How a fight ended that a player won by taking all stocks; None of others, which are long and show little."""
+    facts = fight_facts(game)
+    if not facts.finished or not any(facts.stocks):  # both may lose their last stock in one frame
+        return None
+    return f" with {counted(max(facts.stocks), 'stock')} left after {clock((game.steps or 0) / FPS)}"
 
 
-class Recorder(SyncVectorGame):
-    """One game that keeps what it shows at the start and after each step, and what was played, for one episode."""
+def _replayer(run: RunDir) -> Callable[[Notable], PageReplay]:
+    replayer = FilmReplayer(run)
 
-    def __init__(self, game: Game) -> None:
-        super().__init__(lambda: game, 1)
-        self._moments: list[dict[str, Any]] = []
+    def again(one: Notable) -> PageReplay:
+        command = respelled("selfplay watch") + f" {quoted(run.path)} --game {one.game.match}"
+        document, cut_s = end_document(replayer.film(one.game), LONGEST_S)
+        left_out = f" The first {cut_s:.0f} seconds are left out here." if cut_s > 0.1 else ""
+        return PageReplay(one.kind, one.why + left_out, command, document)
 
-    def recorded(self, names: tuple[str, str], score: float) -> dict[str, Any]:
-        """The last steps of the game, and the number of the ``first``; ``score`` is that of seat 0."""
-        size, kept = 0, list[dict[str, Any]]()
-        for moment in reversed(self._moments):
-            size += len(json.dumps(moment))
-            if size > BYTES and kept:
-                break
-            kept.append(moment)
-        result = "Draw" if score == 0.5 else f"{names[0] if score else names[1]} wins"
-        return {"names": names, "result": result, "first": len(self._moments) - len(kept), "moments": kept[::-1]}
-
-    def _step_all(self, actions: Actions) -> tuple[NDArray[np.float64], Bool, Bool]:
-        if not self._moments:
-            self._moments.append(_moment(self.view()))
-        played = [[seat, self.action_name(actions[0, seat].tolist())] for seat in self.games[0].to_act()]
-        stepped = super()._step_all(actions)
-        self._moments.append(_moment(self.view()) | {"played": played})
-        return stepped
+    return again
 
 
-def _moment(shown: str | NDArray[np.uint8] | None) -> dict[str, Any]:
-    """Rendered text or picture of a game, as JSON for a page."""
-    if shown is None:
-        return {}
-    if isinstance(shown, str):
-        return {"text": _COLOUR_CODES.sub("", shown)}
-    picture, file = Image.fromarray(shown), io.BytesIO()
-    picture.thumbnail((WIDTH, WIDTH))
-    picture.quantize(COLOURS).save(file, "png", optimize=True)
-    return {"picture": f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"}
+def _play_pages(
+    run: RunDir, generations: Sequence[str], folder: Path, notice: Callable[[str], None]
+) -> dict[str, Path]:
+    from selfplay_melee.play.content import write_play_pages  # the rules for browsers take a while to load
+
+    return write_play_pages(run, generations, folder, notice)
+
+
+def show() -> Show:
+    """How the page of a run shows fights."""
+    return Show(
+        part=player("h3", "board.js"),
+        replayer=_replayer,
+        ended=ended,
+        agreed="stocks, percents and length at its end agree",
+        none="No rated game of a generation was finished: none ended because a player was out of stocks.",
+        play_pages=_play_pages,
+    )

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from selfplay.compilation.code_cache import sources_hash
-from selfplay.report.standalone_page import read, read_modules, standalone_page
+from selfplay.report.standalone_page import read, read_modules, standalone_page, theme
 from selfplay_melee.browser.assets import RULES_JS, rules_module, table_bytes
 from selfplay_melee.browser.figures import kept_move_tables
 from selfplay_melee.browser.scene import SCRIPTS, scene_facts
@@ -90,7 +90,7 @@ def play_page(content: PlayContent) -> str:
     scripts = (content.policy_script, read_modules(melee, RULES_JS.name, *SCRIPTS), parts.script)
     return standalone_page(
         read(view, "play.html"),
-        parts.style + read(view, *STYLES),
+        theme() + parts.style + read(view, *STYLES),
         "".join(scripts) + read_modules(view, *MODULES),
         {"game": game_data(content)},
         wasm=True,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import html
 import string
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -18,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from selfplay.report.saving import save_text
-from selfplay.report.standalone_page import read, read_modules, standalone_page
+from selfplay.report.standalone_page import PagePart, read, read_modules, standalone_page, theme
 from selfplay_melee.drawing.burst import burst_facts
 from selfplay_melee.drawing.columns import columns_of, film_facts, look_facts, stage_facts
 from selfplay_melee.drawing.events import MOVE_NAMES
@@ -40,31 +39,25 @@ def write_html(film: Film, path: Path) -> int:
 
 
 def page(film: Film) -> str:
-    folder, parts = resources.files(__package__) / "player", player("h1")
+    folder, part = resources.files(__package__) / "player", player("h1", "main.js")
     return standalone_page(
         read(folder, "page.html"),
-        parts.style + read(folder, "page.css"),
-        read_modules(folder, *_SCRIPTS, "main.js"),
+        theme() + part.style + read(folder, "page.css"),
+        part.script,
         {"film": document(film)},
         title=html.escape(f"{film.names[0]} vs {film.names[1]}"),
-        player=parts.html,
+        player=part.html,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class PlayerAssets:
-    """Element, style sheet (with the colours of all pages) and script of the player."""
+def player(heading: str, *scripts: str) -> PagePart:
+    """The player as a part of a page; ``heading`` (``h1`` to ``h6``) is the element of the players' names.
 
-    html: str
-    style: str
-    script: str
-
-
-def player(heading: str) -> PlayerAssets:
-    """The player as a part of a page; ``heading`` (``h1`` to ``h6``) is the element of the players' names."""
+    ``scripts`` are more modules of the folder.
+    """
     folder = resources.files(__package__) / "player"
     element = string.Template(read(folder, "player.html")).substitute(heading=heading)
-    return PlayerAssets(element, read(folder, "theme.css", "player.css"), read_modules(folder, *_SCRIPTS))
+    return PagePart(element, read(folder, "player.css"), read_modules(folder, *_SCRIPTS, *scripts))
 
 
 def document(film: Film) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from selfplay.runner.match import Contender, Rules
 from selfplay_melee.conditions import as_fight
 from selfplay_melee.imitation.recording import pairings_of, recorded
 from selfplay_melee.limits import LEDGE_GRAB_LIMIT
+from selfplay_melee.show.columns import COLUMNS
 from selfplay_melee.state import NUM_SEATS, STOCKS
 
 if TYPE_CHECKING:
@@ -84,8 +85,9 @@ def scores(
 def quarters(run: RunDir) -> list[Pace]:
     """Mirror games of a training in quarters of its steps."""
     rows = [json.loads(line) for line in run.metrics.read_text(encoding="utf-8").splitlines()]
-    ended = [(row["total_steps"], made) for row in rows if (made := Pace.from_row(row, MIRROR)) is not None]
+    rates = COLUMNS.rates
+    ended = [(row["total_steps"], made) for row in rows if (made := Pace.from_row(row, MIRROR, rates)) is not None]
     parts: list[list[Pace]] = [[], [], [], []]
     for steps, made in ended:
         parts[min(4 * steps // max(ended[-1][0], 1), 3)].append(made)
-    return [Pace.joined(part) for part in parts if part]
+    return [Pace.joined(part, rates) for part in parts if part]

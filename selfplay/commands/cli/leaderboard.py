@@ -35,7 +35,9 @@ def parser() -> argparse.ArgumentParser:
     form.add_argument("--csv", action="store_true", help="as CSV: every player, all columns")
     form.add_argument("--html", type=Path, metavar="PAGE", help="as a page for browsers, with curves, maps and games")
     made.add_argument(
-        "--play", action="store_true", help="with --html: a page beside it for each generation, on which you fight it"
+        "--play",
+        action="store_true",
+        help="with --html: a page beside it for each generation, on which you play against it",
     )
     made.add_argument("--elo", choices=("batch", "sequential"), default="batch", help="method (default: %(default)s)")
     made.add_argument("--settings", metavar="HASH", help="rate the games played under these settings (default: newest)")

@@ -32,7 +32,6 @@ def _solved(name: str, rules: Rules[Any], players: Mapping[str, Player], encoder
         ladder=tuple(players),
         rated=RatedGame({player: ScriptedPlayer("known-1") for player in players}, {"game": name, "players": 1}),
         table=table,
-        show="steps",
         single=lambda render=True: single(),
     )
 

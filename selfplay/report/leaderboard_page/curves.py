@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from selfplay.league.records import generation_number
-from selfplay.report.columns import MEANS, RATES
 from selfplay.report.metrics import MIRROR, PHASES
 
 if TYPE_CHECKING:
+    from selfplay.games.columns import Columns
     from selfplay.league.leaderboard import Leaderboard, LeaderboardAnalysis
     from selfplay.report.leaderboard_page.records import JsonRow, RunRecords
 
@@ -33,18 +33,10 @@ _LOSSES: Final = {
     "losses/zero_variance": "Groups of one reward, share",
 }
 _PLAY: Final = {
-    "play/reward": "Reward, mean of both seats",
-    "play/reward_seat_0": "Reward of seat 0",
-    "play/agreement": "Games with an agreement, share",
-    "play/refused": "Refused replies a game",
-    "play/turns": "Turns a game",
-    "play/tokens": "Sampled tokens a game",
     "charts/games_per_s": "Games a second",
     "charts/steps_per_s": "Steps a second",
     "play/episode_length": "Length of an episode, {unit}",
     "play/decisive_share": "Episodes with a winner, share",
-    **{f"play/{column.name}": column.chart for column in MEANS if column.chart},
-    **{f"{rate.name}/{MIRROR}": rate.chart for rate in RATES if rate.chart},
 }
 
 
@@ -65,8 +57,8 @@ def rating_curve(board: Leaderboard, steps_per_iteration: int | None) -> dict[st
     return {"points": sorted(points), "levels": levels, "in_steps": steps_per_iteration is not None, "band": has_band}
 
 
-def training(records: RunRecords, unit: str = "frames") -> dict[str, Any] | None:
-    """Opponents, losses and speed by step; None without metrics. ``unit`` is that of the length of an episode."""
+def training(records: RunRecords, columns: Columns) -> dict[str, Any] | None:
+    """Opponents, losses, speed and the figures of the game by step; None without metrics."""
     rows = records.metrics
     if not rows:
         return None
@@ -77,7 +69,16 @@ def training(records: RunRecords, unit: str = "frames") -> dict[str, Any] | None
         "opponents": _shares(rows, "opponents/", ("current", PAST)),
         "phases": _shares(rows, "time/", tuple(f"{phase}_s" for phase in PHASES)),
         "losses": _series(groups, _LOSSES),
-        "play": _series(groups, {tag: name.format(unit=unit) for tag, name in _PLAY.items()}),
+        "play": _series(groups, _play(columns)),
+    }
+
+
+def _play(columns: Columns) -> dict[str, str]:
+    """Headings of charts of play, by tag."""
+    return {
+        **{f"play/{column.name}": column.chart for column in columns.means if column.chart},
+        **{tag: name.format(unit=columns.unit) for tag, name in _PLAY.items()},
+        **{f"{rate.name}/{MIRROR}": rate.chart for rate in columns.rates if rate.chart},
     }
 
 

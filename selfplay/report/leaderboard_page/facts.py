@@ -1,4 +1,4 @@
-"""The texts of the page, as escaped HTML: ratings, run, health, settings and transcripts of dialogue games."""
+"""The texts of the page, as escaped HTML: ratings, run, health and settings."""
 
 from __future__ import annotations
 
@@ -14,14 +14,11 @@ from selfplay.report.header import text
 from selfplay.report.leaderboard_page.table import percent
 
 if TYPE_CHECKING:
-    from selfplay.dialogue.report.transcripts import Said, Transcript
     from selfplay.league.leaderboard import Leaderboard
+    from selfplay.report.health import HealthMonitor
     from selfplay.report.leaderboard_page.records import JsonRow, RunRecords
 
 Pairs = Sequence[tuple[str, str]]
-
-SHOWN: Final = 24  # maximum number of games: the newest, and those of the first iteration with transcripts
-_KINDS: Final = {"best": "Best game", "worst": "Worst game", "random": "One game"}
 
 
 def paragraphs(lines: Iterable[str], kind: str = "") -> str:
@@ -81,8 +78,8 @@ def about_ratings(board: Leaderboard) -> Pairs:
     return pairs
 
 
-def health(records: RunRecords) -> str:
-    found = records.health()
+def health(records: RunRecords, monitor: HealthMonitor) -> str:
+    found = records.health(monitor)
     when = "when it ended" if records.ended else "over the last iterations of a run that has not ended"
     if found is None:
         return paragraphs(["The run has no metrics to check its health."], "quiet")
@@ -147,49 +144,3 @@ def _time(value: Any) -> str | None:  # noqa: ANN401
         return f"{datetime.fromisoformat(value).astimezone(UTC):%Y-%m-%d %H:%M} UTC"
     except (TypeError, ValueError, OverflowError):
         return None
-
-
-def transcripts(games: Sequence[Transcript]) -> str:
-    """Games by iteration, newest first; empty without games."""
-    if not games:
-        return ""
-    first = [game for game in games if game.iteration == games[0].iteration]
-    chosen = list(games) if len(games) <= SHOWN else [*first, *games[len(first) - SHOWN :]]
-    latest = max(game.iteration for game in chosen)
-    ordered = sorted(chosen, key=lambda game: -game.iteration)
-    note = (
-        '<p class="quiet">Training games with the same policy in both seats: the best, the worst and a random one '
-        "before each saved generation. Text in italics was private to its writer.</p>"
-    )
-    return note + "".join(_game(game, is_open=game.iteration == latest and game.kind == "best") for game in ordered)
-
-
-def _game(game: Transcript, *, is_open: bool) -> str:
-    paid = " and ".join(f"{reward:.3f}" for reward in game.rewards)
-    title = (
-        f"{_KINDS[game.kind]} of iteration {game.iteration}: {game.reason}, {len(game.turns) + game.left_out} turns, "
-        f"rewards {paid}"
-    )
-    told = "".join(_told(seat, text) for seat, text in enumerate(game.told) if text)
-    said = "".join(_said(turn) for turn in game.turns)
-    more = f'<p class="quiet">{game.left_out} more turns are left out.</p>' if game.left_out else ""
-    opened = " open" if is_open else ""
-    return f'<details class="talk"{opened}><summary>{escape(title)}</summary><ol>{told}{said}</ol>{more}</details>'
-
-
-def _told(seat: int, text: str) -> str:
-    who = f'<span class="who">seat {seat} was told privately</span>'
-    return f'<li class="seat-{seat}">{who}{_text(text, "private")}</li>'
-
-
-def _said(turn: Said) -> str:
-    private = _text(turn.private, "private") if turn.private else ""
-    public = _text(turn.public, "") if turn.public else ""
-    if turn.error is None:
-        return f'<li class="seat-{turn.seat}"><span class="who">seat {turn.seat}</span>{private}{public}</li>'
-    who = f'<span class="who">seat {turn.seat}, refused: {escape(turn.error)}</span>'
-    return f'<li class="seat-{turn.seat} refused">{who}{private}{public}</li>'
-
-
-def _text(text: str, kind: str) -> str:
-    return f'<pre class="{kind}">{escape(text)}</pre>' if kind else f"<pre>{escape(text)}</pre>"

@@ -14,6 +14,8 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from selfplay.games.columns import NONE, Columns
+from selfplay.report.health import Health, HealthMonitor
 from selfplay.report.leaderboard_page.curves import cycles, maps, rating_curve, training
 from selfplay.report.leaderboard_page.facts import (
     about_ratings,
@@ -24,21 +26,18 @@ from selfplay.report.leaderboard_page.facts import (
     paragraphs,
     points,
     settings,
-    transcripts,
-)  # fmt: skip
+)
 from selfplay.report.leaderboard_page.table import rewards, table
 from selfplay.report.saving import save_text
-from selfplay.report.standalone_page import read, read_modules, standalone_page
+from selfplay.report.standalone_page import PagePart, read, read_modules, standalone_page, theme
 from selfplay.report.tree import counted
-from selfplay_melee.show.page import player
 
 if TYPE_CHECKING:
-    from selfplay.dialogue.report.transcripts import Transcript
     from selfplay.league.leaderboard import Leaderboard, LeaderboardAnalysis
     from selfplay.report.leaderboard_page.records import RunRecords
 
-_SCRIPTS: Final = ("svg.js", "charts.js", "maps.js", "table.js", "stepper.js", "main.js")
-LONGEST_S: Final = 150.0  # maximum length of a game on the page in seconds; longer games are cut at the start
+_SCRIPTS: Final = ("svg.js", "charts.js", "maps.js", "table.js", "main.js")
+_READY: Final = 'document.body.dataset.ready = "true";\n'
 GAPS: Final = 10  # maximum number of gaps that are listed
 
 
@@ -49,8 +48,16 @@ class PageReplay:
     kind: str
     why: str
     command: str  # replays it outside the page; empty: there is none
-    film: Mapping[str, Any]  # for the script, see ``fight.page.document`` and ``view/stepper.js``
-    left_out_s: float = 0.0  # seconds at the start of the game that ``film`` leaves out
+    film: Mapping[str, Any]  # for the script of ``PageContent.part``
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingView:
+    """What the page of a run shows that depends on its game and its training."""
+
+    columns: Columns
+    health: HealthMonitor
+    reading: str | None = None  # games to read, as HTML; None: there are games to watch
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +67,11 @@ class PageContent:
     name: str  # of the run or the file of games
     study: LeaderboardAnalysis
     records: RunRecords | None = None  # None: games of another program
+    view: TrainingView | None = None  # of a run
+    part: PagePart | None = None  # what shows the games to watch
     replays: Sequence[PageReplay] = ()
     notes: Sequence[str] = ()  # why there are no games to watch
-    transcripts: Sequence[Transcript] = ()  # dialogue games
     play: Mapping[str, str] = field(default_factory=dict)  # addresses of play pages, by player
-    stepped: bool = False  # the games to watch are no fights, and shown step by step
 
 
 def write_page(subject: PageContent, path: Path) -> int:
@@ -74,15 +81,16 @@ def write_page(subject: PageContent, path: Path) -> int:
 
 def page(subject: PageContent) -> str:
     folder, board, records = resources.files(__package__) / "view", subject.study.board, subject.records
-    parts = player("h3")
+    view = subject.view or TrainingView(NONE, Health())
+    part = subject.part if subject.part is not None and subject.replays else PagePart("", "", "")
     return standalone_page(
         read(folder, "page.html"),
-        parts.style + read(folder, "board.css"),
-        parts.script + read_modules(folder, *_SCRIPTS),
+        theme() + part.style + read(folder, "board.css"),
+        read_modules(folder, *_SCRIPTS) + part.script + _READY,
         {
             "data-curve": rating_curve(board, records.steps_per_iteration if records else None),
             "data-maps": maps(subject.study),
-            "data-training": training(records, "steps" if subject.stepped else "frames") if records else None,
+            "data-training": training(records, view.columns) if records else None,
             **{f"film-{i}": replay.film for i, replay in enumerate(subject.replays)},
         },
         title=escape(f"{subject.name}: ratings"),
@@ -96,12 +104,17 @@ def page(subject: PageContent) -> str:
         ratings=definitions(about_ratings(board)),
         cycles=_cycles(subject.study),
         rewards=rewards(board),
-        watch="Games to read" if subject.transcripts else "Games to watch",
-        replays=transcripts(subject.transcripts)
-        or _replays(subject, read(folder, "stepper.html") if subject.stepped else parts.html),
-        training=_training(records),
+        watch="Games to read" if view.reading else "Games to watch",
+        replays=view.reading or _replays(subject, part.html),
+        training=_training(records, view.health),
         settings=_settings(records),
     )
+
+
+def stepper() -> PagePart:
+    """What shows games step by step."""
+    folder = resources.files(__package__) / "steps"
+    return PagePart(read(folder, "stepper.html"), read(folder, "stepper.css"), read_modules(folder, "stepper.js"))
 
 
 def _rest(board: Leaderboard) -> str:
@@ -121,16 +134,14 @@ def _replays(subject: PageContent, element: str) -> str:
         return paragraphs(subject.notes or ["This page has no game to watch."], "quiet")
     choices, captions = [], []
     for i, replay in enumerate(subject.replays):
-        cut = replay.left_out_s
-        left_out = f" The first {cut:.0f} seconds are left out here." if cut > 0.1 else ""
         choices.append(f'<button class="choice" data-film="{i}" aria-pressed="false">{escape(replay.kind)}</button>')
         command = f"<br><code>{escape(replay.command)}</code>" if replay.command else ""
-        captions.append(f'<p class="why" data-film="{i}" hidden>{escape(replay.why + left_out)}{command}</p>')
+        captions.append(f'<p class="why" data-film="{i}" hidden>{escape(replay.why)}{command}</p>')
     group = f'<div class="choices" role="group" aria-label="Games">{"".join(choices)}</div>'
     return f"{group}{''.join(captions)}{element}{paragraphs(subject.notes, 'quiet')}"
 
 
-def _training(records: RunRecords | None) -> str:
+def _training(records: RunRecords | None, monitor: HealthMonitor) -> str:
     if records is None:
         return ""
     charts = (
@@ -139,7 +150,7 @@ def _training(records: RunRecords | None) -> str:
         else paragraphs(["No training curves: the run has no readable metrics.jsonl."], "quiet")
     )
     charts += paragraphs(_lacking(records.gaps), "quiet")
-    return f'<section id="learning"><h2>Training</h2>{charts}<h3>Health</h3>{health(records)}</section>'
+    return f'<section id="learning"><h2>Training</h2>{charts}<h3>Health</h3>{health(records, monitor)}</section>'
 
 
 def _lacking(gaps: Sequence[tuple[int, int]]) -> list[str]:

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
 
-from selfplay.dialogue.report.health import DialogueHealth
 from selfplay.games.files import parse_json, read_plain
-from selfplay.report.health import WINDOW, Health, HealthFinding
+from selfplay.report.health import WINDOW, HealthFinding, HealthMonitor
 
 JsonRow = dict[str, Any]
 MAX_BYTES: Final = 2**28  # 200,000 iterations
@@ -31,10 +30,6 @@ class RunRecords:
     def of(cls, folder: Path) -> Self:
         metrics = tuple(row for row in _parsed(_text(folder / "metrics.jsonl").splitlines()) if _can_be_drawn(row))
         return cls(_document(folder / "run.json"), _document(folder / "summary.json"), metrics)
-
-    @property
-    def is_dialogue(self) -> bool:
-        return self.run.get("family") == "dialogue"
 
     @property
     def ended(self) -> bool:
@@ -61,19 +56,18 @@ class RunRecords:
         there = (0, *(row["iteration"] for row in self.metrics))
         return [(one + 1, other - 1) for one, other in itertools.pairwise(there) if other > one + 1]
 
-    def health(self) -> tuple[HealthFinding, ...] | None:
+    def health(self, monitor: HealthMonitor) -> tuple[HealthFinding, ...] | None:
         """Problems of the run; None if unknown.
 
-        They are taken from the summary of an ended run, else computed from the last iterations.
+        They are taken from the summary of an ended run, else a new ``monitor`` finds them in the last iterations.
         """
         if self.ended and isinstance(said := self.summary.get("health"), list):
             return tuple(
                 HealthFinding(str(one.get("name")), str(one.get("text"))) for one in said if isinstance(one, dict)
             )
-        health = DialogueHealth() if self.is_dialogue else Health()
         for row in self.metrics[-WINDOW:]:
-            health.observe(row)
-        return health.findings() if self.metrics else None
+            monitor.observe(row)
+        return monitor.findings() if self.metrics else None
 
 
 def _can_be_drawn(row: JsonRow) -> bool:

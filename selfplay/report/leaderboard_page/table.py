@@ -26,7 +26,7 @@ _COLUMNS: Final = (
     ("Games", ""),
 )
 _LAST: Final = {
-    FINISHED: "share of the games that ended because a player was out of stocks",
+    FINISHED: "share of the games that did not reach the time limit",
     WITH_ITSELF: "mean reward where both seats are this player, its 95% interval, games",
 }
 """Tooltips of the last column, by header."""
@@ -83,7 +83,7 @@ def _last(row: LeaderboardRow, board: Leaderboard) -> list[str]:
 
 
 def rewards(board: Leaderboard) -> str:
-    """Table of mean rewards by partner; empty except for dialogue games."""
+    """Table of mean rewards by partner; empty except for games with partners."""
     partners = partners_of(board)
     if not partners:
         return ""

@@ -1,10 +1,13 @@
 """Reports, games and ledgers of words, for tests."""
 
+from selfplay.dialogue.report.health import DialogueHealth
+from selfplay.dialogue.report.page import COLUMNS
+from selfplay.dialogue.report.page import transcripts as transcripts_html
 from selfplay.dialogue.report.plain import DialogueReport
 from selfplay.dialogue.report.transcripts import Said, Transcript
 from selfplay.league.games import GameTable
 from selfplay.league.leaderboard import analyse
-from selfplay.report.leaderboard_page.page import PageContent
+from selfplay.report.leaderboard_page.page import PageContent, TrainingView
 from selfplay.report.leaderboard_page.records import RunRecords
 from tests.league.test_rewards import shared
 from tests.report.boards import folder
@@ -52,4 +55,5 @@ def talked(path, transcripts=(), summary=None, metrics=None):
     """Everything that a page of a run of words shows."""
     made = folder(path, rows() if metrics is None else metrics, summary)
     (made / "run.json").write_text('{"family": "dialogue", "config": {"run": {"num_games": 64}}}')
-    return PageContent("talk-1", analyse(GameTable.of(shared())), RunRecords.of(made), transcripts=transcripts)
+    view = TrainingView(COLUMNS, DialogueHealth(), transcripts_html(transcripts))
+    return PageContent("talk-1", analyse(GameTable.of(shared())), RunRecords.of(made), view)

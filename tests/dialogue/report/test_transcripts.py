@@ -1,8 +1,9 @@
 import pytest
 from pydantic import ValidationError
 
+from selfplay.dialogue.report.health import DialogueHealth
+from selfplay.dialogue.report.page import SHOWN, transcripts
 from selfplay.dialogue.report.transcripts import FILE_NAME, FIRST, KEPT, LONGEST, Transcript, kept, read_transcripts
-from selfplay.report.leaderboard_page.facts import SHOWN, transcripts
 from selfplay.report.leaderboard_page.page import page
 from tests.dialogue.report.talks import HOSTILE, rows, talked, transcript
 from tests.report.test_board import Parsed
@@ -83,6 +84,6 @@ def test_a_page_has_so_many_games_and_the_first_ones():
 
 def test_a_run_that_goes_on_is_judged_by_its_rows(tmp_path):
     going_on = talked(tmp_path / "a", metrics=rows(zero_variance=0.99))
-    assert [finding.name for finding in going_on.records.health()] == ["nothing_to_compare"]
-    assert talked(tmp_path / "b").records.health() == ()
-    assert talked(tmp_path / "c", metrics=[]).records.health() is None
+    assert [finding.name for finding in going_on.records.health(DialogueHealth())] == ["nothing_to_compare"]
+    assert talked(tmp_path / "b").records.health(DialogueHealth()) == ()
+    assert talked(tmp_path / "c", metrics=[]).records.health(DialogueHealth()) is None

@@ -4,7 +4,7 @@ from importlib import resources
 
 import pytest
 
-from selfplay.report.standalone_page import read, read_modules, standalone_page
+from selfplay.report.standalone_page import read, read_modules, standalone_page, theme
 from selfplay_melee.browser.scene import controller_facts
 from selfplay_melee.drawing.columns import film_facts
 from selfplay_melee.show.page import player
@@ -52,7 +52,7 @@ def address(tmp_path_factory):
     parts, path = player("h1"), tmp_path_factory.mktemp("controls") / "controls.html"
     script = parts.script + read_modules(VIEW, *MODULES) + START
     facts = {"facts": film_facts() | {"controller": controller_facts()}}
-    path.write_text(standalone_page(PAGE, parts.style + read(VIEW, "controls.css"), script, facts))
+    path.write_text(standalone_page(PAGE, theme() + parts.style + read(VIEW, "controls.css"), script, facts))
     return path.as_uri()
 
 

@@ -5,7 +5,7 @@ from importlib import resources
 import numpy as np
 import pytest
 
-from selfplay.report.standalone_page import read_modules, standalone_page
+from selfplay.report.standalone_page import read_modules, standalone_page, theme
 from selfplay_melee.browser.figures import move_tables
 from selfplay_melee.browser.scene import SCRIPTS, scene_facts
 from selfplay_melee.drawing.scene import scene_of
@@ -62,7 +62,7 @@ def test_both_films_give_the_same_pictures(browser, tmp_path):  # noqa: F811
     script = parts.script + read_modules(resources.files("selfplay_melee.browser"), *SCRIPTS) + DRAW
     path = tmp_path / "films.html"
     data = {"fight": fight, "film": document(film)}
-    path.write_text(standalone_page(PAGE, parts.style, script, data, player=parts.html))
+    path.write_text(standalone_page(PAGE, theme() + parts.style, script, data, player=parts.html))
     page, errors = browser.new_page(), []
     page.set_default_timeout(LIMIT_MS)
     page.on("pageerror", lambda error: errors.append(str(error)))

@@ -14,6 +14,7 @@ from selfplay.commands.cli import command
 from selfplay.errors import ConfigError, IncompatibleError
 
 if TYPE_CHECKING:
+    from selfplay.checkpoint import RunDir
     from selfplay.league.records import GameRecord
     from selfplay_melee.drawing.film import Film
 
@@ -129,9 +130,24 @@ def _free(path: Path) -> Path:
     return next(name for name in names if not os.path.lexists(name))
 
 
+def rated_game(run: RunDir, match: str) -> GameRecord:
+    """The game in the run's ledger with this match id, or the only one whose id starts with it; else ConfigError."""
+    from selfplay.league.ledger import read_records
+
+    if not run.ledger.is_file():
+        raise ConfigError(f"{run.path} has no rating games; train it with --track-elo")
+    found = [game for game in read_records(run.ledger) if game.match.startswith(match)] if match else []
+    exact = [game for game in found if game.match == match]
+    if len(exact or found) == 1:
+        return (exact or found)[0]
+    if not found:
+        raise ConfigError(f"{run.ledger} has no game {match!r}")
+    ids = ", ".join(game.match for game in found[:4])
+    raise ConfigError(f"{match!r} is the start of {len(found)} games: {ids}{', ...' if len(found) > 4 else ''}")
+
+
 def _rated(folder: Path, options: argparse.Namespace) -> GameRecord:
     from selfplay.checkpoint import RunDir
-    from selfplay_melee.commands.notable_games import rated_game
 
     if options.players:
         raise ConfigError("--game names who plays: leave the players out")
@@ -140,10 +156,10 @@ def _rated(folder: Path, options: argparse.Namespace) -> GameRecord:
 
 def _again(folder: Path, game: GameRecord) -> Film:
     from selfplay.checkpoint import RunDir
-    from selfplay_melee.commands.replay import Replayer
+    from selfplay_melee.commands.replay import FilmReplayer
 
     try:
-        return Replayer(RunDir(folder)).film(game)
+        return FilmReplayer(RunDir(folder)).film(game)
     except IncompatibleError as error:
         raise ConfigError(f"the game {game.match} cannot be played again: {error}") from error
 

@@ -1,11 +1,8 @@
 // What is on the page, put together.
 
-import { readFilm } from "../../fight/player/data.js";
-import { Player } from "../../fight/player/player.js";
 import { follow, html } from "./svg.js";
 import { legend, lineChart, ratingChart, stackChart } from "./charts.js";
 import { PairMap } from "./maps.js";
-import { Stepper } from "./stepper.js";
 import { Table } from "./table.js";
 
 const data = (id) => JSON.parse(document.getElementById(`data-${id}`).textContent);
@@ -53,15 +50,14 @@ function showTraining(training) {
   ));
 }
 
-function showReplays(choices) {
-  const root = document.getElementById("player");
-  const player = root ? new Player(root) : new Stepper(document.getElementById("stepper"));
-  const read = root ? readFilm : JSON.parse;
+// Lets a choice of a game open its data, which is text, by the script of its kind; the first is opened at once.
+export function showGames(open) {
+  const choices = [...document.querySelectorAll(".choice")];
   const choose = (choice) => {
     const { film } = choice.dataset;
     for (const other of choices) other.setAttribute("aria-pressed", other === choice);
     for (const why of document.querySelectorAll(".why")) why.hidden = why.dataset.film !== film;
-    player.open(read(document.getElementById(`film-${film}`).textContent));
+    open(document.getElementById(`film-${film}`).textContent);
   };
   for (const choice of choices) choice.onclick = () => choose(choice);
   choose(choices[0]);
@@ -71,8 +67,6 @@ new Table(document.getElementById("board"));
 const curve = data("curve");
 if (curve.points.length) follow(document.getElementById("curve"), ratingChart(curve));
 else document.getElementById("progress").hidden = true;
-const pairMaps = data("maps"), training = data("training"), choices = [...document.querySelectorAll(".choice")];
+const pairMaps = data("maps"), training = data("training");
 showMaps(pairMaps);
 if (training) showTraining(training);
-if (choices.length) showReplays(choices);
-document.body.dataset.ready = "true";

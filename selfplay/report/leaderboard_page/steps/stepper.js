@@ -1,6 +1,8 @@
-// A game that is no fight, step by step: what it showed as text or a picture, and who played what.
+// A game step by step: what it showed as text or a picture, and who played what.
 
-export class Stepper {
+import { showGames } from "../view/main.js";
+
+class Stepper {
   constructor(root) {
     this.root = root;
     for (const part of ["text", "picture", "none", "told", "back", "next", "seek"]) {
@@ -45,3 +47,6 @@ export class Stepper {
     this.root.dataset.step = first + this.at;
   }
 }
+
+const stepper = new Stepper(document.getElementById("stepper"));
+showGames((text) => stepper.open(JSON.parse(text)));
