@@ -31,8 +31,6 @@ def _dolphin(**options: Any) -> ScriptedGame:  # noqa: ANN401
 _FIGHT_SETTINGS: Final = frozenset(
     (
         "reward", "net.rest", *(f"game.{field.name}" for field in fields(rated.FightBody)),
-        "data.character", "data.frame_skip", "data.delay", "data.cache", "data.cache_gb", "data.no_cache",
-        "learn.button_power", "learn.button_limit",
     )
 )  # fmt: skip
 MOCK: Final = GameKind(
@@ -53,7 +51,9 @@ MOCK: Final = GameKind(
     starts_at_once=later("selfplay_melee.mock", "rules_are_compiled"),
     prepare=later("selfplay_melee.mock", "compile_rules"),
     held_out=("counter_hitter", "all_rounder"),
-    imitated_players=("edge_guarder", "counter_hitter", "rusher"),  # never all_rounder: it stays unknown to training
+    start=later("selfplay_melee.imitation.scripted", "start"),
+    imitation=later("selfplay_melee.imitation.hook", "fights"),
+    record=later("selfplay_melee.commands.cli.record", "main"),
     characters=names_of("characters"),
     stages=names_of("stages"),
     action_parts=FIELDS,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,23 +19,35 @@ def training_of(game: str | None) -> str:
     return find_kind(game).training if game is not None and is_own(game) else "ppo"
 
 
-def named_game(arguments: Sequence[str]) -> str | None:
+def _game_resumed(checkpoint: Path | None) -> str:
+    return game_of_run(resolve_run(checkpoint))
+
+
+def named_game(
+    arguments: Sequence[str], setting: str = "game.type", resumed: Callable[[Path | None], str | None] = _game_resumed
+) -> str | None:
     """The game that a command line names, or that of the run that it resumes.
 
     Invalid arguments raise nothing here; the parser reports them.
+
+    Args:
+        arguments: Of the command line.
+        setting: Name of the setting that is the game.
+        resumed: Returns the game of the run in ``--checkpoint``.
     """
     given = _given(arguments)
-    sets = [text.partition("=")[2] for text in given.set if (text or "").startswith("game.type=")]
+    sets = [text.partition("=")[2] for text in given.set if (text or "").startswith(f"{setting}=")]
     if given.game_type or sets:
         return str(given.game_type or sets[-1])
     if given.config:
         with suppress(OSError, ValueError):
-            game = _type_in(parse_toml(read_plain(Path(given.config), MAX_TEXT_BYTES, follow=True)))
+            document = parse_toml(read_plain(Path(given.config), MAX_TEXT_BYTES, follow=True))
+            game = _game_in(document, setting)
             if game is not None:
                 return game
     if given.resume:
         with suppress(SelfPlayError):
-            return game_of_run(resolve_run(Path(given.checkpoint) if given.checkpoint else None))
+            return resumed(Path(given.checkpoint) if given.checkpoint else None)
     return None
 
 
@@ -50,12 +62,12 @@ def _given(arguments: Sequence[str]) -> argparse.Namespace:
 
 def game_of_run(run: RunDir) -> str:
     """Name of the game that a run was started with; the mock if none is recorded."""
-    return _type_in(run.read_run().get("config")) or DEFAULT
+    return _game_in(run.read_run().get("config")) or DEFAULT
 
 
-def _type_in(document: object) -> str | None:
+def _game_in(document: object, setting: str = "game.type") -> str | None:
     """The game that a configuration names; None where it names none, or is no configuration."""
-    match document:
-        case {"game": {"type": str(name)}}:
-            return name
-    return None
+    group, _, name = setting.partition(".")
+    part = document.get(group) if isinstance(document, dict) else None
+    game = part.get(name) if isinstance(part, dict) else None
+    return game if isinstance(game, str) else None

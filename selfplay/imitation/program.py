@@ -1,27 +1,15 @@
-"""The settings of imitation, checked; and what a call of the trainer works with."""
+"""The settings of imitation in any game, and their presets."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from selfplay.checkpoint.run_dir import check_writable_folder
-from selfplay.config.applicable import check_settings
-from selfplay.config.imitation import OPTIONS, ImitationConfig
 from selfplay.config.program import Program
 from selfplay.config.programs import check_own_code
-from selfplay.config.resume import saved_config, with_changes
-from selfplay.config.words import check_name
-from selfplay.errors import ConfigError
-from selfplay.games.registry import find_game
-from selfplay.machine import check_device
-from selfplay_melee.replays.folder import replay_files
-from selfplay_melee.tables import check_readable, names_of
+from selfplay.imitation.settings import OPTIONS, ImitationConfig
 
 if TYPE_CHECKING:
-    from selfplay.checkpoint import LearnerState
     from selfplay.config.presets import Presets
 
 PRESETS: Final[Presets] = {
@@ -42,41 +30,13 @@ PRESETS: Final[Presets] = {
         "run": {"device": "auto"},
     },
 }
-
-
-def _check(config: ImitationConfig) -> None:
-    for name in config.data.character:
-        check_readable(name)
-        check_name("--character", name, names_of("characters"))
-
+EXAMPLE: Final = ("learn.epochs", "20")
 
 IMITATION: Final = Program(
     settings=ImitationConfig,
     options=OPTIONS,
     presets=PRESETS,
-    example=("learn.epochs", "20"),
+    example=EXAMPLE,
     imply=partial(check_own_code, game="data.game"),
-    check=_check,
+    check=lambda _: None,
 )
-
-
-def resolve_imitation(
-    config: ImitationConfig, explicit: Mapping[str, Any], resumed: LearnerState | None = None
-) -> ImitationConfig:
-    """The configuration of a training; arguments and errors as of ``selfplay.config.resolve.resolve_ppo``."""
-    if resumed is not None:
-        # --checkpoint names the folder that holds the training, and stays what it was
-        explicit = {path: value for path, value in explicit.items() if path != "run.checkpoint"}
-        config = with_changes(saved_config(resumed, ImitationConfig), explicit, OPTIONS)
-    check_device(config.run.device)
-    check_settings(config.data.game, explicit, OPTIONS)
-    if resumed is not None:
-        return config
-    if config.data.replays is None:
-        raise ConfigError(
-            "--replays PATH is needed: a folder of .slp files, or a file of recorded games, to learn from"
-        )
-    check_writable_folder(Path(config.run.checkpoint), "--checkpoint")
-    if find_game(config.data.game).fighter:
-        replay_files(Path(config.data.replays))
-    return config

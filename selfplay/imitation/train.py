@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, TextIO
 
-from selfplay.imitation.program import resolve_imitation
+from selfplay.imitation.resolve import resolve_imitation
 from selfplay.machine import usable_cores
 from selfplay.memory_limits import check_address_space
 
 if TYPE_CHECKING:
-    from selfplay.config.imitation import ImitationConfig
     from selfplay.config.program import Invocation
+    from selfplay.imitation.settings import ImitationConfig
 
 
 def train(call: Invocation[ImitationConfig], stream: TextIO | None = None) -> int:

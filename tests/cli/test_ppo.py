@@ -9,6 +9,7 @@ from selfplay.config.ppo import OPTIONS, Config
 from selfplay.errors import ConfigError
 from selfplay.games.registry import find_game
 from selfplay.league.modes import MODES
+from selfplay_melee.imitation.scripted import PLAYERS
 from tests.config.samples import OTHER
 
 
@@ -158,7 +159,7 @@ def test_the_laptop_preset_leaves_the_strongest_scripted_player_unknown():
     assert not {"opponents", "held_out"} & set(preset["league"])
     game = find_game("mock")
     assert "all_rounder" in game.held_out
-    assert "all_rounder" not in game.imitated_players
+    assert "all_rounder" not in PLAYERS
     assert parse(["--preset", "laptop"]).preset == "laptop"
 
 

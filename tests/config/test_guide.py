@@ -12,7 +12,7 @@ from selfplay.dialogue.cli import flags as dialogue
 
 DOCS = Path(__file__).parents[2] / "docs"
 GUIDE = DOCS / "guide.md"
-PAGES = {"guide.md": ppo.COMMAND, "imitation.md": imitation.COMMAND}
+PAGES = {"guide.md": ppo.COMMAND, "imitation.md": imitation.command_of("mock")}
 ALL = {**PAGES, "dialogue.md": dialogue.COMMAND}
 WITHOUT = "settings without a flag"
 MARKED = re.compile(r"<!-- options: (?P<section>.+?) -->\n(?P<table>.*?)<!-- end -->", re.DOTALL)

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from selfplay.errors import ConfigError
 from selfplay.games.errors import ReplayError, UnknownNameError
+from selfplay.league.schedule import pairings_of
 from selfplay.seeding import derive
 from selfplay_melee.behaviour import COUNTS, behaviour
-from selfplay_melee.imitation.recording import blocks, pairings_of, recorded
+from selfplay_melee.imitation.recording import blocks, recorded
 from selfplay_melee.replay import read_replay
 from selfplay_melee.replays.folder import replay_files
 from selfplay_melee.replays.games import is_player

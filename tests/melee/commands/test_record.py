@@ -7,6 +7,7 @@ import pytest
 
 from selfplay.errors import ConfigError
 from selfplay.games.errors import ReplayError, UnknownNameError
+from selfplay.league.schedule import pairings_of
 from selfplay.runner.counter_rng import keys_of, uniforms
 from selfplay.runner.match import Contender, Rules, play
 from selfplay_melee import bots
@@ -14,7 +15,7 @@ from selfplay_melee.commands import record as recording
 from selfplay_melee.commands.record import orders_of, record
 from selfplay_melee.controller import decode, mirror
 from selfplay_melee.imitation import recording as games
-from selfplay_melee.imitation.recording import blocks, pairings_of, recorded
+from selfplay_melee.imitation.recording import blocks, recorded
 from selfplay_melee.mock import MockMelee, neutral_actions
 from selfplay_melee.observation import encode
 from selfplay_melee.replay import End, read_replay
