@@ -19,7 +19,7 @@ from selfplay.imitation.export import LATEST, exported, owner_of_best
 from selfplay.imitation.folders import find_training, new_folder, write_settings
 from selfplay.imitation.hook import imitation_of
 from selfplay.imitation.report import Reports, table
-from selfplay.imitation.resolve import resolve_imitation
+from selfplay.imitation.train import resumed_imitation
 from selfplay.imitation.training import Training
 from selfplay.imitation.training_state import TrainingProgress, saved_action_counts, saved_progress
 from selfplay.machine import pick_device, processor, usable_cores
@@ -40,12 +40,12 @@ HIDDEN: Final = ("data.game", "data.replays", "run.seed", "run.device", "run.che
 """Settings that have a line of their own in the header."""
 
 
-def resume(config: ImitationConfig, explicit: Mapping[str, Any], preset: str | None, stream: TextIO) -> int:
-    """Go on with the training of ``--checkpoint``; arguments and errors as of ``selfplay.imitation.train.train``."""
-    run = find_training(Path(config.run.checkpoint))
+def resume(folder: Path, explicit: Mapping[str, Any], preset: str | None, stream: TextIO) -> int:
+    """Go on with the training in a folder; arguments and errors as of ``selfplay.imitation.train.train``."""
+    run = find_training(folder)
     with run.lock():
         state = load_latest_learner(run)
-        config = resolve_imitation(config, explicit, state)
+        config = resumed_imitation(state, explicit)
         device, library = pick_device(config.run.device), open_library(config, run.path.parent, stream)
         return _start(library, Games.of(library, config), run, device, state, preset, stream)
 

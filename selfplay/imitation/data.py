@@ -69,7 +69,7 @@ class Games:
         return found
 
     def description(self) -> dict[str, Any]:
-        """Description of the replays for policy files; ``hash`` covers the files of both parts."""
+        """Description of the games for policy files; ``hash`` covers both parts."""
         sides = {"train": self.train, "validation": self.validation}
         digest = hashlib.sha256()
         for name, games in sides.items():

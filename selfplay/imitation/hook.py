@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from selfplay.imitation.program import IMITATION
 from selfplay.imitation.recorded_games import RecordedGames
+from selfplay.imitation.settings import IMITATION
 
 if TYPE_CHECKING:
     from selfplay.config.program import Program

@@ -48,19 +48,6 @@ class RecordedSeat:
     rows: int
 
 
-@dataclass(frozen=True, slots=True)
-class FoundGame:
-    """A game of the file that can be used."""
-
-    path: Path  # of the file, with the number of the line
-    hash: str
-    seats: tuple[RecordedSeat, ...]  # the selected ones
-
-    @property
-    def rows(self) -> int:
-        return sum(seat.rows for seat in self.seats)
-
-
 class RecordedGames(Recordings):
     """The games of a file, which are played again by ``scan`` and kept in memory.
 
@@ -78,7 +65,7 @@ class RecordedGames(Recordings):
         self._game, self._max_games = game, max_games
         self._made: dict[Path, list[Examples]] = {}
 
-    def scan(self, progress: Progress = lambda done, total: None) -> tuple[FoundGame, ...]:
+    def scan(self, progress: Progress = lambda done, total: None) -> tuple[Game, ...]:
         """Find the games. Those that go another way are listed in ``bad``.
 
         Raises:
@@ -90,7 +77,7 @@ class RecordedGames(Recordings):
             raise ConfigError(f"--game-type {self._game}: its games cannot be recorded")
         block = Again(lambda: make(False), 1)
         lines = read_file(self.folder, MAX_BYTES, ConfigError, follow=True).splitlines()
-        games: list[FoundGame] = []
+        games: list[Game] = []
         self.bad, self.unwanted, self._others = [], 0, set()
         for number, line in enumerate(lines, 1):
             progress(number - 1, len(lines))
@@ -110,7 +97,7 @@ class RecordedGames(Recordings):
             seats = self._selected([seat for seat in seats if seat.rows], self._wants, lambda seat: seat.name)
             if seats:
                 self._made[place] = [both[seat.seat] for seat in seats]
-                games.append(FoundGame(place, str(record.seed), seats))
+                games.append(Game(place, str(record.seed), seats))
             if len(games) == self._max_games:
                 break
         block.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final, Protocol, TypeVar
 
 from selfplay.errors import ConfigError
@@ -36,23 +37,18 @@ class Seat(Protocol):
 AnySeat = TypeVar("AnySeat", bound=Seat)
 
 
-class Game(Protocol):
+@dataclass(frozen=True, slots=True)
+class Game:
     """A game with at least one selected seat."""
 
-    @property
-    def path(self) -> Path: ...
-
-    @property
-    def hash(self) -> str:
-        """Of its content."""
-
-    @property
-    def seats(self) -> Sequence[Seat]:
-        """The selected ones."""
+    path: Path
+    hash: str  # of its content
+    seats: tuple[Seat, ...]  # the selected ones
 
     @property
     def rows(self) -> int:
         """Usable decisions of the selected seats."""
+        return sum(seat.rows for seat in self.seats)
 
 
 AnyGame = TypeVar("AnyGame", bound=Game)

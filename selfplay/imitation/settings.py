@@ -1,18 +1,22 @@
-"""Settings of ``selfplay imitate`` of any game, validated; layers of values as in ``selfplay.config``."""
+"""Settings of ``selfplay imitate`` in any game, validated, and their presets; layers as in ``selfplay.config``."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import Field, field_validator
 
 from selfplay.config.base import Changeable, Group, Minutes, Natural, Positive, RunSettings, StructureConfig
 from selfplay.config.options import flags, options
+from selfplay.config.program import Program
+from selfplay.config.programs import check_own_code
 from selfplay.games.registry import DEFAULT
 
 if TYPE_CHECKING:
     from selfplay.config.options import Flag
+    from selfplay.config.presets import Presets
 
 NEAR_ENOUGH: Final = 0.01  # relative difference of --val-split and the part that is meant
 
@@ -125,3 +129,31 @@ def sections(data: Sequence[Flag] = (), learn: Sequence[Flag] = ()) -> dict[str,
 
 
 OPTIONS: Final = options(ImitationConfig, sections())
+PRESETS: Final[Presets] = {
+    "quick": {
+        "data": {"max_files": 5},
+        "net": {"hidden": (32, 32)},
+        "learn": {"epochs": 2, "batch_size": 256},
+    },
+    "full_cpu": {"net": {"hidden": (256, 256)}, "learn": {"epochs": 15, "batch_size": 1024}},
+    "gpu_standard": {
+        "net": {"backbone": "gru", "hidden": (256, 256, 256)},
+        "learn": {"epochs": 20, "batch_size": 8192, "temporal": True},
+        "run": {"device": "cuda"},
+    },
+    "production": {
+        "net": {"backbone": "mamba", "hidden": (512, 512, 512, 512)},
+        "learn": {"epochs": 50, "batch_size": 16384, "learning_rate": 5e-4, "temporal": True, "patience": 8},
+        "run": {"device": "auto"},
+    },
+}
+EXAMPLE: Final = ("learn.epochs", "20")
+
+IMITATION: Final = Program(
+    settings=ImitationConfig,
+    options=OPTIONS,
+    presets=PRESETS,
+    example=EXAMPLE,
+    imply=partial(check_own_code, game="data.game"),
+    check=lambda _: None,
+)

@@ -89,7 +89,7 @@ def save(
 
 
 def saved_progress(state: LearnerState) -> tuple[TrainingProgress, str]:
-    """Progress of a saved training, and the hash of its replays; IncompatibleError for a state of something else."""
+    """Progress of a saved training, and the hash of its games; IncompatibleError for a state of something else."""
     with boundary(IncompatibleError, f"{state.path} is no state of imitation"):
         return TrainingProgress.model_validate(state.meta.extra["standing"]), str(state.meta.extra["replays"])
 

@@ -79,10 +79,10 @@ def test_generations_of_a_run_play_and_one_alone_plays_itself(tmp_path, monkeypa
     ("arguments", "words"),
     [
         (["--players", "a,b"], "--players is a flag of games that are no fights (--game-type NAME)"),
-        (["--game-type", "dolphin", "--players", "a,b"], "--game-type dolphin: it keeps its own replays"),
+        (["--game-type", "dolphin"], "--game-type dolphin: it keeps its own replays"),
         (["--game-type", "kuun"], "did you mean kuhn?"),
-        (["--game-type", NIM], "--players A,B is missing"),
-        (["--game-type", NIM, "--players", ","], f"--players A,B names players of {NIM} (scripted: random, perfect)"),
+        (["--game-type", NIM], f"--players A,B is needed: players of {NIM} (scripted: random, perfect)"),
+        (["--game-type", NIM, "--players", ","], "--players A,B is needed"),
         (["--game-type", NIM, "--players", "perfect", "--bot", "random"], "--bot: did you mean --players?"),
         (["--game-type", NIM, "--players", "perfect", "--opponent", "random"], "did you mean --players?"),
         (["--game-type", NIM, "--players", "perfect", "--stage", "battlefield"], "unknown flag --stage"),

@@ -5,12 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from selfplay.errors import ConfigError
-from selfplay.imitation.recorded_games import FoundGame
-from selfplay.imitation.recordings import split
+from selfplay.imitation.recordings import Game, split
 
 
 def games_of(hashes, folder="a"):
-    return [FoundGame(Path(folder) / f"{i}", text, ()) for i, text in enumerate(hashes)]
+    return [Game(Path(folder) / f"{i}", text, ()) for i, text in enumerate(hashes)]
 
 
 HASHES = st.lists(st.text("0123456789abcdef", min_size=64, max_size=64), min_size=0, max_size=40, unique=True)

@@ -118,7 +118,7 @@ class _Recording:
                 made = [examples(replay, seat, recipe.frame_skip, recipe.delay, tables) for seat in range(NUM_SEATS)]
                 note = note_of(replay, tuple(len(seat) for seat in made))
                 digest = hashlib.sha256(b"".join(part.tobytes() for seat in made for part in (seat.obs, seat.action)))
-                game = Game(Path(), digest.hexdigest(), note.stage, note.seats)
+                game = Game(Path(), digest.hexdigest(), note.seats, note.stage)
                 self.games.append(game)
                 self._examples[game.hash] = made
 

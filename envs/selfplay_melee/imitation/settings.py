@@ -13,8 +13,7 @@ from selfplay.config.program import Program
 from selfplay.config.programs import check_own_code
 from selfplay.config.words import check_name
 from selfplay.games.rated import MAX_DELAY
-from selfplay.imitation.program import EXAMPLE, PRESETS
-from selfplay.imitation.settings import DataConfig, ImitationConfig, LearnConfig, sections
+from selfplay.imitation.settings import EXAMPLE, PRESETS, DataConfig, ImitationConfig, LearnConfig, sections
 from selfplay_melee.short_names import full_name
 from selfplay_melee.tables import check_readable, names_of
 

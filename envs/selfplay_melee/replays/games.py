@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import BaseModel, Field
 
+from selfplay.imitation import recordings
 from selfplay.imitation.recordings import MAX_NAME, plain_name
 from selfplay_melee.slp.scan import MAX_FRAMES
 from selfplay_melee.slp.start import NUM_PORTS, recordable
@@ -14,8 +15,6 @@ from selfplay_melee.state import NUM_SEATS
 from selfplay_melee.tables import CHARACTERS, STAGES
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from selfplay_melee.replay import Replay
 
 MAX_REASON: Final = 400
@@ -45,17 +44,11 @@ class Note(BaseModel, frozen=True, extra="forbid"):
 
 
 @dataclass(frozen=True, slots=True)
-class Game:
-    """A game with at least one selected seat."""
+class Game(recordings.Game):
+    """A game with at least one selected seat; the hash is the sha256 of its file."""
 
-    path: Path
-    hash: str  # sha256 of the file
+    seats: tuple[SeatInfo, ...]
     stage: str
-    seats: tuple[SeatInfo, ...]  # the selected ones
-
-    @property
-    def rows(self) -> int:
-        return sum(seat.rows for seat in self.seats)
 
 
 def is_player(player: str, port: int, name: str, code: str) -> bool:

@@ -132,7 +132,7 @@ class Library(Recordings):
             self.bad.append((path, note.bad))
             return None
         seats = self._selected(note.seats, self._wants, lambda seat: seat.name or seat.code)
-        return Game(path, content, note.stage, seats) if seats else None
+        return Game(path, content, seats, note.stage) if seats else None
 
     def _content(self, path: Path, files: dict[str, FileNote]) -> tuple[str, bytes | None]:
         """The sha256 of a file, and its bytes if they had to be read."""

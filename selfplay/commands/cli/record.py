@@ -20,7 +20,7 @@ def parser() -> argparse.ArgumentParser:
     made = Parser(description=__doc__, words=dict.fromkeys(("bot", "policy", "opponent"), "--players"))
     add_own_code(made, "game to record")
     made.add_argument(
-        "--players", required=True, metavar="A,B",
+        "--players", default="", metavar="A,B",
         help="players, as evaluate takes them; they swap seats, and one alone plays itself",
     )  # fmt: skip
     made.add_argument("--games", type=int, default=20, metavar="N", help="(default: %(default)s)")
@@ -55,7 +55,7 @@ def _main(options: argparse.Namespace) -> None:
     entry = find_game(game)
     names = [name for name in options.players.split(",") if name]
     if not names:
-        raise ConfigError(f"--players A,B names players of {game} (scripted: {', '.join(entry.rated.players)})")
+        raise ConfigError(f"--players A,B is needed: players of {game} (scripted: {', '.join(entry.rated.players)})")
     if entry.single is None or not entry.repeats:
         raise ConfigError(f"--game-type {game}: games that do not repeat themselves from seed and actions are not kept")
     check_writable(path)
