@@ -3,6 +3,7 @@ from importlib import import_module
 import pytest
 
 from selfplay.cli.flags import make_parser
+from selfplay.cli.imitation import command_of
 from selfplay.cli.ppo import parse
 from selfplay.config import presets
 from selfplay.config.ppo import OPTIONS, Config
@@ -320,9 +321,9 @@ def test_a_file_of_settings_may_have_a_byte_order_mark(tmp_path):
     assert parse(["--config", str(path)]).config.ppo.gamma == 0.9
 
 
-@pytest.mark.parametrize("name", ["cli.ppo", "dialogue.cli.flags", "cli.imitation"])
+@pytest.mark.parametrize("name", ["cli.ppo", "dialogue.cli.flags", "mock", "kuhn"])
 def test_no_help_tells_a_default_that_is_empty(name):
-    command = import_module(f"selfplay.{name}").COMMAND
+    command = import_module(f"selfplay.{name}").COMMAND if "." in name else command_of(name)
     assert "(default )" not in make_parser(command).format_help()
 
 
