@@ -108,6 +108,15 @@ def test_a_solved_game_is_imitated(tmp_path):
     assert 0 <= score(policy, "kuhn", "random", games=20) <= 1
 
 
+def test_a_game_from_outside_brings_lines_of_its_own_to_the_reports(tmp_path):
+    game = "tests.imitation.own_games:KUHN"
+    allow(game)
+    list(record(game, players(game, "always_bet"), 60, 0, tmp_path / "games.jsonl"))
+    _, shown = imitate(tmp_path, game, tmp_path / "games.jsonl", "--epochs", 1)
+    assert re.search(r"right bets +\d+\.\d\d% +100\.00%", shown)
+    assert "rates/right_predicted" in (tmp_path / "imitation" / "metrics.jsonl").read_text()
+
+
 def test_the_same_seed_gives_the_same_weights(nim, tmp_path):
     one, other, another = (
         read_policy_meta(imitate(tmp_path / name, NIM, nim, "--seed", seed, "--epochs", 1)[0]).weights_hash

@@ -53,7 +53,7 @@ def main(options: argparse.Namespace) -> None:
         raise ConfigError(f"--game-type {options.game_type}: it keeps its own replays (train: --save-replays)")
     from selfplay.checkpoint import check_writable_folder, resolve_policy
     from selfplay.evaluation.named_players import check_scripted, choices, policy_folder
-    from selfplay_melee.imitation.recording_request import check_recording
+    from selfplay_melee.bot_names import NAMES
 
     check_writable_folder(options.out, "--out")
     chosen = choices(options.character, options.opponent_character, options.stage, options.max_episode_frames)
@@ -64,7 +64,10 @@ def main(options: argparse.Namespace) -> None:
             resolve_policy(Path(name))
     for name in options.opponent:
         policy_folder(name)
-    check_recording(options.players or (), options.games)
+    if not options.players:
+        raise ConfigError(f"at least one player is needed, --bot or --policy (scripted: {', '.join(NAMES)})")
+    if options.games < 1:
+        raise ConfigError(f"--games {options.games}: at least 1 is needed")
     from selfplay.evaluation.players import chosen_rules
     from selfplay.league.schedule import pairings_of
     from selfplay.report.ticker import time_left
