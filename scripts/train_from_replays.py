@@ -1,4 +1,4 @@
-"""Train a policy by imitation of the players of .slp replays. See ``--help`` and docs/imitation.md."""
+"""Train a policy by imitation of the players of .slp replays. See ``--help`` and docs/melee/imitation.md."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Training and evaluation from Python, as ``selfplay.train`` and ``selfplay.evaluate``: docs/api.md.
+"""Training and evaluation from Python, as ``selfplay.train`` and ``selfplay.evaluate``: docs/trainer/api.md.
 
 Settings have the names of the configuration file, also in messages.
 """

@@ -14,6 +14,7 @@ import selfplay
 from selfplay import Config, api
 from selfplay.errors import CheckpointError, ConfigError, IncompatibleError, LeagueError
 from selfplay.games.errors import GameError
+from selfplay.league.ledger import read_games
 from tests.games.games import Duel, Nim
 from tests.policy import bodies
 from tests.policy.bodies import TwoLayers, wide
@@ -111,7 +112,7 @@ def test_mistakes_name_the_setting_and_leave_no_run(tmp_path, settings, named, w
 
 
 def test_dialogue_games_have_a_command_alone():
-    with pytest.raises(ConfigError, match="unknown game 'matching'"):
+    with pytest.raises(GameError, match="matching is a text game"):
         selfplay.train(game="matching")
 
 
@@ -288,7 +289,10 @@ def test_a_choice_that_cannot_be_ends_the_run(tmp_path, choose, kind, words):
 
 
 @pytest.mark.blocking("a caller may train in a thread with an event loop, as notebooks do")
-def test_it_runs_where_an_event_loop_runs(tmp_path):
+@pytest.mark.parametrize("main_thread_has_ended", [False, True])
+def test_it_runs_where_an_event_loop_runs(tmp_path, monkeypatch, main_thread_has_ended):
+    monkeypatch.setattr(concurrent.futures.thread, "_shutdown", main_thread_has_ended)
+
     async def cell():
         return selfplay.train(small(), game="kuhn", checkpoint=tmp_path / "run")
 
@@ -335,7 +339,9 @@ def test_ctrl_c_ends_the_run_in_order(tmp_path):
 def test_it_trains_on_after_the_main_thread_has_ended(tmp_path, monkeypatch):
     monkeypatch.setattr(concurrent.futures.thread, "_shutdown", True)  # as the interpreter sets it then
     settings = small(league={"track_elo": True}, run={"timesteps": STEPS, "threads": 2})
-    assert selfplay.train(settings, game="kuhn", checkpoint=tmp_path / "run").finished
+    run = selfplay.train(settings, game="kuhn", checkpoint=tmp_path / "run")
+    assert run.finished
+    assert len(read_games(run.path / "ledger.jsonl"))
 
 
 @pytest.mark.parametrize("call", ["selfplay.train(game=GAME)", "selfplay.evaluate('random', 'random', game=GAME)"])
@@ -377,7 +383,7 @@ def test_players_by_name_folder_and_policy(nim):
     [
         (("random", "nobody"), {"game": "kuhn"}, ConfigError, "unknown player 'nobody'"),
         (("random", "random"), {"game": "kuhn", "games": 1}, ConfigError, "^games 1: at least 2 are needed"),
-        (("random", "random"), {"game": "matching"}, GameError, "dialogue game"),
+        (("random", "random"), {"game": "matching"}, GameError, "text game"),
     ],
 )
 def test_mistakes_in_an_evaluation(players, options, kind, words):

@@ -9,7 +9,9 @@ from types import SimpleNamespace
 import pytest
 
 from selfplay import memory_limits
+from selfplay.dialogue import train as dialogue
 from selfplay.errors import ConfigError
+from selfplay.imitation import train as imitation
 from selfplay.memory_limits import (
     GB,
     Available,
@@ -18,6 +20,7 @@ from selfplay.memory_limits import (
     check_address_space,
     resident_memory,
 )
+from selfplay.ppo import train as ppo
 
 NO_LIMIT_V1 = 9223372036854771712
 
@@ -48,6 +51,13 @@ def test_address_space_that_is_too_small_for_the_libraries_is_refused(monkeypatc
 def test_address_space_without_a_limit_is_enough(monkeypatch):
     monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     check_address_space(1000)
+
+
+@pytest.mark.parametrize("trainer", [ppo, dialogue, imitation], ids=lambda trainer: trainer.__name__)
+def test_every_trainer_refuses_such_a_limit_before_all_else(monkeypatch, trainer):
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (1 << 20, -1))
+    with pytest.raises(ConfigError, match="ulimit -v 1024 allows 1 MB of address space, and training needs "):
+        trainer.train(None)
 
 
 def machine_with(system, gigabytes):

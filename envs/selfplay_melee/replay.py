@@ -1,4 +1,4 @@
-"""Replays: .slp files of real games, and of the mock's, as arrays (see ``docs/replays.md``).
+"""Replays: .slp files of real games, and of the mock's, as arrays (see ``docs/melee/replays.md``).
 
     replay = read_replay("game.slp")
     replay.state.players["x"]  # [T, 2]: frames, seats

@@ -104,7 +104,7 @@ def problems() -> list[str]:
 
 def _other_pages() -> Iterator[str]:
     """Pages that differ from what the documents say."""
-    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted(DATA.glob("*.svg")), shipped.CARDS]
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted(DATA.glob("*.svg")), shipped.CARDS]
     with tempfile.TemporaryDirectory() as folder:
         copies = {page: Path(folder) / page.relative_to(ROOT) for page in pages}
         for page, copy in copies.items():

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 DOCUMENT: Final = ROOT / "docs" / "data" / "first_hour.json"
-PAGE: Final = ROOT / "docs" / "performance.md"
+PAGE: Final = ROOT / "docs" / "trainer/internals/performance.md"
 FIGURES: Final = {  # of a run, with the words of the table
     "install_s": "installation of `make train`, s",
     "installed_mb": "its `.venv`, MB",

@@ -1,7 +1,7 @@
 """Write or renew the generated part of a character file from a move dump and libmelee's frame data.
 
 What stands above the mark in the file, values set by hand and hints for the import among it, is never touched. See
-docs/adding_a_character.md.
+docs/melee/internals/adding_a_character.md.
 """
 
 from __future__ import annotations

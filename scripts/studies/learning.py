@@ -1,4 +1,4 @@
-"""Measure how the main job learns: train the laptop preset for some seeds; writes docs/learning.md and the README.
+"""Measure how the main job learns: train the laptop preset for some seeds; writes its page and the README.
 
 A finished seed is kept in docs/data/learning.json and not trained again; delete its entry to repeat it. The table of
 fights has the shipped policies of other characters, too (``scripts.studies.shipped``).
@@ -189,8 +189,8 @@ def write(root: Path) -> None:
     cells, docs = Cells(OUT), root / "docs"
     found = sorted(cells.read(cells.names("seed_*")), key=lambda cell: int(cell["seed"]))
     fights = [*cells.read(["before"]), *found, *Cells(shipped.OUT).read(("fox", "marth"))]
-    put_between(docs / "learning.md", "measured", table(found))
-    put_between(docs / "learning.md", "preset fights", preset_text(fights))
+    put_between(docs / "trainer/learning.md", "measured", table(found))
+    put_between(docs / "trainer/learning.md", "preset fights", preset_text(fights))
     put_between(root / "README.md", "sample", sample(found))
     (docs / "data" / "learning.svg").write_text(chart(found), encoding="utf-8")
 

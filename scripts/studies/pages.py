@@ -70,10 +70,10 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def write_page(docs: Path, file: str, name: str, figures: Mapping[str, Any]) -> None:
-    """Write the figures to ``docs/data/FILE`` and show them between the markers NAME of ``docs/performance.md``."""
+    """Write the figures to ``docs/data/FILE``, and show them between the markers NAME of the page on performance."""
     write_json(docs / "data" / file, figures)
     rows = ((f"`{k}`", shown(v)) for k, v in figures.items())
-    put_between(docs / "performance.md", name, table(("figure", "value"), rows))
+    put_between(docs / "trainer/internals/performance.md", name, table(("figure", "value"), rows))
 
 
 def put_between(page: Path, name: str, text: str) -> None:

@@ -1,4 +1,4 @@
-"""Make the pictures of the README: a fight of a shipped policy, and the page of a run of docs/learning.md."""
+"""Make the pictures of the README: a fight of a shipped policy, and the page of a run of docs/trainer/learning.md."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import argparse
 
 DOCUMENT: Final = ROOT / "docs" / "data" / "pictures.json"
-FIGHT, PAGE = "docs/fight.gif", "docs/data/page.png"
+FIGHT, PAGE = "docs/melee/fight.gif", "docs/data/page.png"
 WATCH: Final = ("watch", "fox", "--seconds", "7", "--out", FIGHT)
 SELFPLAY: Final = (sys.executable, "-m", "selfplay")
 BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome")

@@ -97,7 +97,8 @@ def run(options: argparse.Namespace) -> None:
 
 def write(root: Path) -> None:
     """Write the tables below ``root`` from the document."""
-    put_between(root / "docs" / "bots.md", "round robin", tables(json.loads(DOCUMENT.read_text(encoding="utf-8"))))
+    figures = json.loads(DOCUMENT.read_text(encoding="utf-8"))
+    put_between(root / "docs" / "melee/bots.md", "round robin", tables(figures))
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
 The policies of a character are generations of one run of the laptop preset. Scripted players, the policies and more
 generations of the run are rated together: neighbours on the scale must lose to each other now and then, or nothing
 tells how far apart they are. The scripted players need the generations of a short run for that. What is finished is
-not done again: runs in --runs, figures in docs/data/shipped.json. The seed is none of docs/learning.md, so that its
-runs are rated against policies of other runs.
+not done again: runs in --runs, figures in docs/data/shipped.json. The seed is none of docs/trainer/learning.md, so that
+its runs are rated against policies of other runs.
 """
 
 from __future__ import annotations
@@ -221,7 +221,7 @@ def cards(cells: Sequence[Cell], rated: Mapping[str, AnchorTable]) -> str:
         "",
         "Opponents by name, before any training: `--opponent strong`, `selfplay watch strong`, "
         "`selfplay evaluate RUN medium`, `selfplay export fox`. Their ratings fix the scale above the scripted "
-        "players ([ratings](../../docs/ratings.md)). Made by `python -m scripts.studies.shipped`; licence MIT.",
+        "players ([ratings](../../docs/trainer/ratings.md)). Made by `python -m scripts.studies.shipped`; licence MIT.",
     ]
     for cell in cells:
         mine, name, versions = cell["mirror"], cell["name"], cell["versions"]

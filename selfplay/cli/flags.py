@@ -78,7 +78,7 @@ def _add_sources(section: argparse._ArgumentGroup, command: CommandLine[Any]) ->
     section.add_argument("--resume", action="store_true", help=command.resume)
     section.add_argument("--config", metavar="FILE", help="Settings by group, in TOML")
     section.add_argument(
-        "--set", metavar="NAME=VALUE", action="append", help=f"Any setting of {command.page}: {path}={value}"
+        "--set", metavar="NAME=VALUE", action="append", help=f"Setting of {command.page}: {path}={value}"
     )
 
 

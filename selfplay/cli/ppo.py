@@ -33,7 +33,7 @@ COMMAND: Final = CommandLine(
     invoke=invoke_ppo,
     description="Train a policy by self-play.",
     epilog=EPILOG,
-    page="docs/guide.md",
+    page="docs/trainer/guide.md",
     words={name: f"--game-type {name}" for name in known_games()} | {"melee": MELEE},
     elsewhere=partial(flags_elsewhere, "ppo"),
 )

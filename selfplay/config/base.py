@@ -97,7 +97,7 @@ class StructureConfig(Group):
     backbone: Literal["mlp", "gru", "lstm", "mamba", "attention"] | OwnNetwork = Field(
         "mlp",
         description="`mlp`, `gru`, `lstm`, `mamba`, `attention`; `mlp` sees the current observation only, the others "
-        "have memory; `module:name` is your own (docs/api.md)",
+        "have memory; `module:name` is your own (docs/trainer/api.md)",
     )
     hidden: tuple[Layer, ...] = Field(
         (128, 128),

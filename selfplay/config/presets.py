@@ -8,7 +8,7 @@ from typing import Any, Final
 Presets = Mapping[str, Mapping[str, Mapping[str, Any]]]  # values by name of the preset, group and setting
 
 PPO: Final[Presets] = {
-    # The settings that learned best on two cores; figures in docs/learning.md.
+    # The settings that learned best on two cores; figures in docs/trainer/learning.md.
     "laptop": {
         "game": {"max_episode_frames": 14400},
         "run": {"timesteps": 12_000_000, "num_games": 256, "save_interval": 50, "pretrained": "scripted"},

@@ -1,7 +1,7 @@
 """Public interface for your own games: base classes, errors, and the check of a game. Does not import torch.
 
 ``Game`` is one game in plain Python, the simplest way. ``VectorGame`` and ``ScriptedGame`` step a block of games at
-once. See docs/environments.md. Attributes are loaded lazily.
+once. See docs/trainer/environments.md. Attributes are loaded lazily.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -87,8 +87,8 @@ def find_game(name: str) -> GameKind:
 
 
 def known_games() -> tuple[str, ...]:
-    """Names of all installed games."""
-    return tuple(plugins.installed())
+    """Names of all installed games, the default first."""
+    return tuple(sorted(plugins.installed(), key=lambda name: (name != DEFAULT, name)))
 
 
 def games_of(training: str) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ EPISODES: Final = 50  # minimum number of episodes to judge results
 MIRROR_GAMES: Final = 20  # minimum number of mirror games to judge how they end
 BEGINNING: Final = 150  # iterations whose mirror games are not judged: the first ones show how the first policy plays
 LARGEST: Final = 1e6  # value loss, of returns of about a thousand: clipped gradients of the critic still follow it
-PEOPLE: Final = 1.2  # stocks a minute that people lose, docs/bots.md
+PEOPLE: Final = 1.2  # stocks a minute that people lose, docs/melee/bots.md
 
 
 @dataclass(frozen=True, slots=True)

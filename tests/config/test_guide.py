@@ -11,9 +11,9 @@ from selfplay.config.options import field_of, paths, shown
 from selfplay.dialogue.cli import flags as dialogue
 
 DOCS = Path(__file__).parents[2] / "docs"
-GUIDE = DOCS / "guide.md"
-PAGES = {"guide.md": ppo.COMMAND, "imitation.md": imitation.command_of("mock")}
-ALL = {**PAGES, "dialogue.md": dialogue.COMMAND}
+GUIDE = DOCS / "trainer/guide.md"
+PAGES = {"trainer/guide.md": ppo.COMMAND, "melee/imitation.md": imitation.command_of("mock")}
+ALL = {**PAGES, "dialogue/dialogue.md": dialogue.COMMAND, "trainer/imitation.md": imitation.command_of("kuhn")}
 WITHOUT = "settings without a flag"
 MARKED = re.compile(r"<!-- options: (?P<section>.+?) -->\n(?P<table>.*?)<!-- end -->", re.DOTALL)
 
@@ -77,9 +77,9 @@ def test_tables_are_the_parsers(page, section):
     assert written(page)[section] == table(page, section), "python -m tests.config.test_guide writes it anew"
 
 
-@pytest.mark.parametrize("page", ["guide.md", "troubleshooting.md"])
+@pytest.mark.parametrize("page", ["trainer/guide.md", "trainer/troubleshooting.md"])
 def test_pages_name_flags_and_settings_that_exist(page):
-    text = (GUIDE.parent / page).read_text()
+    text = (DOCS / page).read_text()
     ours = re.findall(r"python scripts/train_self_play\.py((?:[^\n`#]|\\\n)*)", text) + re.findall(
         r"`(--[a-z][^`]*)`", text
     )

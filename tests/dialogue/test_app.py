@@ -12,7 +12,7 @@ from selfplay.checkpoint.store import open_folder, write_folder
 from selfplay.dialogue.cli.flags import parse
 from selfplay.dialogue.report.transcripts import read_transcripts
 from selfplay.dialogue.train import train
-from selfplay.errors import ConfigError, IncompatibleError
+from selfplay.errors import ConfigError, IncompatibleError, LeagueError
 from selfplay.league.ledger import read_games
 from tests.dialogue.models import model_folder
 
@@ -74,6 +74,14 @@ def test_a_rated_run_has_its_newest_generation_on_the_ladder(rated):
     assert list((folder / "events" / "ratings").iterdir())
     games = read_games(folder / "ledger.jsonl")
     assert len(games) == summary["leaderboard"]["games"]
+
+
+def test_a_run_with_damaged_rating_games_is_refused_before_it_goes_on(rated, tmp_path):
+    folder = shutil.copytree(rated[0], tmp_path / "run")
+    ledger = folder / "ledger.jsonl"
+    ledger.write_text("{}\n" + ledger.read_text())
+    with pytest.raises(LeagueError, match=r"ledger\.jsonl:1: not a game record"):
+        resume(folder, "--games", 128)
 
 
 def test_a_rated_run_goes_on_with_its_ledger(rated):
@@ -157,15 +165,31 @@ def test_a_resumed_run_ends_as_one_that_was_not_interrupted(whole, kuhn_start, t
         np.testing.assert_array_equal(expected[name], found[name])
 
 
-def test_a_state_without_its_baseline_is_refused(kuhn_start, tmp_path):
+def test_a_resumed_run_says_what_it_repeats(whole, tmp_path):
+    folder = shutil.copytree(whole[0], tmp_path / "run")
+    shutil.rmtree(folder / "learner" / "iter_4")
+    code, shown = resume(folder, "--games", 64)
+    assert code == 0
+    assert "Resumed at: iteration 2; iterations 3 to 4 are repeated, since the run ended before it saved a" in shown
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda extra: extra.pop("baseline"), "it has no baseline"),
+        (lambda extra: extra.update(games="x"), r"learner\.json: extra\.games: "),
+    ],
+    ids=["absent", "wrong type"],
+)
+def test_a_state_from_which_no_run_can_go_on_is_refused(kuhn_start, tmp_path, change, words):
     folder = tmp_path / "run"
     assert run(folder, kuhn_start, "--games", 32, "--baseline", "role-ema")[0] == 0
     state = open_folder(folder / "learner" / "iter_1")
     files = {name: state.read(name) for name in state.manifest.files}
     document = json.loads(files["learner.json"])
-    del document["extra"]["baseline"]
+    change(document["extra"])
     write_folder(state.path, files | {"learner.json": json.dumps(document).encode()}, replace=True)
-    with pytest.raises(IncompatibleError, match="it has no baseline"):
+    with pytest.raises(IncompatibleError, match=words):
         resume(folder, "--games", 64)
 
 

@@ -17,7 +17,7 @@ from selfplay_melee.replay import read_replay
 from tests.extras.libmelee_columns import in_its_conventions, libmelee
 from tests.extras.peer_columns import SLIPPI_JS, Columns, peppi, slippi_js
 
-WHAT = "Written by tests/extras/replay_peers.py; docs/replays.md says what the differences are."
+WHAT = "Written by tests/extras/replay_peers.py; docs/melee/replays.md says what the differences are."
 PEERS = ("libmelee", "peppi-py", "slippi-js")
 
 

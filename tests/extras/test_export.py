@@ -89,7 +89,7 @@ def test_an_onnx_file_says_what_it_is(saved, tmp_path):
 
 
 def test_the_example_of_the_page_plays(saved, tmp_path, monkeypatch):
-    text = (ROOT / "docs" / "export.md").read_text()
+    text = (ROOT / "docs" / "trainer/export.md").read_text()
     (example,) = text.split("```python needs=onnxruntime\n")[1:]
     export(saved, "onnx", tmp_path / "policy.onnx", 40)
     monkeypatch.chdir(tmp_path)

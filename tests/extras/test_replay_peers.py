@@ -21,7 +21,7 @@ pytestmark = [
     pytest.mark.filterwarnings("default"),  # of other people's code
 ]
 
-# What differs, and why, stands in docs/replays.md.
+# What differs, and why, stands in docs/melee/replays.md.
 KNOWN_DIFFERENCES = {
     "libmelee": {
         "controllers.buttons, computers",

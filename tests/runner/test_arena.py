@@ -1,5 +1,6 @@
 """Rating games in several games at once, on mock games that fail in every way."""
 
+import concurrent.futures.thread
 import threading
 from collections import Counter
 
@@ -90,6 +91,11 @@ def test_games_are_those_that_are_played_side_by_side(places):
     np.testing.assert_array_equal(stats_of(found), stats_of(play(games, ALL, RULES)))
     assert {game.place for game in made} <= set(range(10, 10 + places))
     assert all(game.closed for game in made)
+
+
+def test_games_are_played_after_the_main_thread_has_ended(monkeypatch):
+    monkeypatch.setattr(concurrent.futures.thread, "_shutdown", True)  # as the interpreter sets it then
+    assert len(arena(Made()).play(pairings(1), PLAYERS, RULES)) == 1
 
 
 def test_what_games_tell_is_told():

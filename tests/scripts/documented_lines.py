@@ -43,7 +43,7 @@ LEFT_OUT = {  # by the start of a line
     "python -m scripts.": "tests/studies",
     "tensorboard ": "another program: it serves until it is stopped",
 }
-PAGES = ("README.md", "docs/environments.md", "docs/play.md")
+PAGES = ("README.md", "docs/trainer/environments.md", "docs/melee/play.md")
 
 
 def lines_of(page):

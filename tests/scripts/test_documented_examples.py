@@ -34,9 +34,9 @@ from tests.scripts.commands import run
 from tests.support.processes import LIMIT_S
 
 ROOT = Path(__file__).parents[2]
-LOOP, LOOP_PAGE = ROOT / "selfplay/examples/minimal.py", ROOT / "docs/architecture.md"
+LOOP, LOOP_PAGE = ROOT / "selfplay/examples/minimal.py", ROOT / "docs/trainer/internals/architecture.md"
 BLOCK = re.compile(r"^```python(?P<how>[^\n]*)\n(?P<code>.*?)^```", re.DOTALL | re.MULTILINE)
-LONG = ("docs/api.md", "docs/architecture.md")  # train for seconds
+LONG = ("docs/trainer/api.md", "docs/trainer/internals/architecture.md")  # train for seconds
 PAGES = {
     str(page.relative_to(ROOT)): page.read_text(encoding="utf-8")
     for page in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("checkpoints/*.md"))
@@ -83,14 +83,14 @@ def given(page, names):
 
     everywhere = {"observations": np.zeros((2, OBS_WIDTH), np.float32)}
     pages = {
-        "docs/environments.md": {
+        "docs/trainer/environments.md": {
             "MyGame": lambda num_games, max_steps: make_game("kuhn", num_games=num_games),
             **{kind.__name__: kind for kind in (ActionSpec, GameKind, Higher, RatedGame, ScriptedPlayer)},
             "GAMES": {},
         },
-        "docs/imitation.md": {"folder": Path("replays"), "cache": Path("cache")},
-        "docs/replays.md": {"block": block, "actions": neutral_actions(2)},
-        "docs/supervision.md": {
+        "docs/melee/imitation.md": {"folder": Path("replays"), "cache": Path("cache")},
+        "docs/melee/replays.md": {"block": block, "actions": neutral_actions(2)},
+        "docs/trainer/internals/supervision.md": {
             "open_host": open_host,
             "play_segment": play_segment,
             "ledger": server,
@@ -178,7 +178,8 @@ def test_commands_of_another_game_name_a_run_of_that_game():
 
 def test_the_minimal_loop_on_its_page_is_the_file():
     shown = f"<!-- minimal: begin -->\n{loop_as_shown()}\n<!-- minimal: end -->"
-    assert shown in PAGES["docs/architecture.md"], "python -m tests.scripts.test_documented_examples prints it anew"
+    page = PAGES[str(LOOP_PAGE.relative_to(ROOT))]
+    assert shown in page, "python -m tests.scripts.test_documented_examples prints it anew"
 
 
 if __name__ == "__main__":

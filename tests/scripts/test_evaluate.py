@@ -4,6 +4,7 @@ import sys
 import pytest
 
 from selfplay.commands.cli import evaluate
+from selfplay.league.rewards import BY_WINS
 from tests.run.policies import save, save_imitation, save_other
 from tests.scripts.commands import mistake, run_process
 
@@ -73,6 +74,14 @@ def test_games_that_repeat_are_named(tmp_path, monkeypatch, capsys):
     _, repeats, *_ = capsys.readouterr().out.splitlines()
     assert repeats.startswith("  games with the same seats were all the same")
     assert "each of the 2 different games" in repeats
+
+
+@pytest.mark.parametrize(("game", "differ"), [("kuhn", True), ("selfplay.examples.tic_tac_toe:TicTacToe", False)])
+def test_the_mean_reward_is_printed_where_wins_do_not_tell_it(monkeypatch, capsys, game, differ):
+    assert call(monkeypatch, "random", "random", "--games", 20, "--game-type", game) == 0
+    told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  mean reward ")]
+    assert len(told) == differ
+    assert all("(95% interval " in line and line.endswith(BY_WINS) for line in told)
 
 
 def test_the_same_command_gives_the_same_result(monkeypatch, capsys):

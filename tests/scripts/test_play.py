@@ -11,14 +11,16 @@ from selfplay.checkpoint import list_generations
 from selfplay.checkpoint.run_dir import CHECKPOINTS
 from selfplay.commands.cli import play
 from selfplay.commands.cli.play import login_name
-from selfplay.league.ledger import read_records
+from selfplay.league.ledger import Ledger, read_records
 from selfplay_melee.play import home
 from selfplay_melee.play.added_games import games_folder
+from selfplay_melee.play.content import play_content
 from selfplay_melee.play.hosting import keeper, opening_file
 from selfplay_melee.play_page import page
+from tests.league.pools import series
 from tests.melee.commands.page_games import page_game
 from tests.melee.commands.test_added_games import kept, run  # noqa: F401  (a fixture)
-from tests.run.policies import save_imitation
+from tests.run.policies import save, save_imitation
 from tests.scripts import commands
 from tests.scripts.commands import ROOT
 
@@ -83,6 +85,14 @@ def test_a_run_is_looked_for_once(run, tmp_path, monkeypatch):  # noqa: F811
     assert len(looked) == 1
 
 
+def test_an_interval_is_open_on_the_page_where_the_games_set_no_end(tmp_path):
+    saved = save(tmp_path / "run", 0, 20)
+    with Ledger.open(saved.ledger) as ledger:
+        ledger.append(series([("gen_20", "random", "win"), ("random", "gen_0", "win")]))
+    shown = {one.label: one.interval for one in play_content(home.home_of(saved.path)).opponents}
+    assert [end is None for end in (*shown["gen_20"], *shown["gen_0"])] == [False, True, True, False]
+
+
 @pytest.mark.parametrize(("login", "name"), [("ada", "ada"), ("ада", "me"), ("x" * 40, "x" * 24), (OSError(), "me")])
 def test_a_person_is_called_as_the_login(monkeypatch, login, name):
     def getuser():
@@ -105,7 +115,8 @@ def test_the_file_that_opens_the_browser_is_the_users_alone_and_goes(tmp_path):
 def test_the_keys_in_the_document_are_those_of_the_page():
     script = (ROOT / "envs/selfplay_melee/play_page/view/keyboard.js").read_text()
     codes = re.search(r"KEY_DEFAULTS = \{(.*?)\};", script, re.DOTALL)[1]
-    table = next(part for part in (ROOT / "docs/play.md").read_text().split("\n\n") if part.startswith("| | key |"))
+    page = (ROOT / "docs/melee/play.md").read_text()
+    table = next(part for part in page.split("\n\n") if part.startswith("| | key |"))
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()[2:]]
     shown = [key for row in rows for cell in (row[1], row[3]) for key in cell.split(", ")]
     names = {"ArrowLeft": "←", "ArrowRight": "→", "ArrowUp": "↑", "ArrowDown": "↓", "ShiftLeft": "Shift"}

@@ -11,7 +11,7 @@ import pytest
 from tests.scripts.commands import mistake
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "Makefile", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "Makefile", *sorted((ROOT / "docs").rglob("*.md"))]
 DOCUMENTED = sorted(
     {
         name

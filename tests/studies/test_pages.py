@@ -28,11 +28,12 @@ def test_a_page_without_the_markers_is_left_alone(tmp_path):
 
 
 def test_figures_are_kept_and_shown(tmp_path):
-    (tmp_path / "performance.md").write_text("<!-- measured: begin -->\n<!-- measured: end -->\n")
+    (tmp_path / "trainer/internals").mkdir(parents=True)
+    (tmp_path / "trainer/internals/performance.md").write_text("<!-- measured: begin -->\n<!-- measured: end -->\n")
     write_page(tmp_path, "bench.json", "measured", {"cores": 2, "steps_per_s": 51234.5, "share": 0.123456})
     kept = json.loads((tmp_path / "data" / "bench.json").read_text())
     assert kept["steps_per_s"] == 51234.5
-    text = (tmp_path / "performance.md").read_text()
+    text = (tmp_path / "trainer/internals/performance.md").read_text()
     assert "| `steps_per_s` | 51,234 |" in text
     assert "| `share` | 0.123 |" in text
 

@@ -16,8 +16,8 @@ def run(monkeypatch, *words):
 
 
 def test_it_plays_every_pair_and_keeps_the_figures(monkeypatch, tmp_path, capsys):
-    page, made = tmp_path / "docs" / "bots.md", tmp_path / "round_robin.json"
-    page.parent.mkdir()
+    page, made = tmp_path / "docs/melee/bots.md", tmp_path / "round_robin.json"
+    page.parent.mkdir(parents=True)
     page.write_text(PAGE, "utf-8")
     monkeypatch.setattr(round_robin, "ROOT", tmp_path)
     monkeypatch.setattr(round_robin, "DOCUMENT", made)

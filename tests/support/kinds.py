@@ -9,4 +9,4 @@ def bring(monkeypatch, name, kind):
     """Install a game under a name, as an entry point of this project would."""
     points = plugins.installed() | {name: SimpleNamespace(name=name, load=lambda: kind, dist=None)}
     monkeypatch.setattr(plugins, "installed", lambda: points)
-    monkeypatch.setattr(registry, "_described", registry._described.__wrapped__)
+    monkeypatch.setattr(registry, "_described", getattr(registry._described, "__wrapped__", registry._described))

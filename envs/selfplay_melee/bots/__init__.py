@@ -1,4 +1,4 @@
-"""Scripted players: seeded, compiled, usable as opponents and as rating anchors (see ``docs/bots.md``).
+"""Scripted players: seeded, compiled, usable as opponents and as rating anchors (see ``docs/melee/bots.md``).
 
 A bot decides every few frames, as a policy does, and holds its controller in between. It sees the whole state of the
 game and has a memory with a random generator. It reacts to events with a human delay.

@@ -31,7 +31,8 @@ def dolphin(plan: PlannedRun) -> tuple[Check, FoundDolphin]:
     """The executable, and its answer to ``--version``; without ``--dolphin`` the launcher's is looked for."""
     if plan.dolphin is None and not launcher_folder().is_dir():
         found = f"not given, and no launcher's at {launcher_folder()}"
-        return Check("warn", "Dolphin", found, "real games need it: --dolphin PATH (docs/dolphin.md)"), FoundDolphin()
+        remedy = "real games need it: --dolphin PATH (docs/melee/dolphin.md)"
+        return Check("warn", "Dolphin", found, remedy), FoundDolphin()
     executable = None
     try:
         executable = find_executable(plan.dolphin or launcher_folder())

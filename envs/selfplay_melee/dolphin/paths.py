@@ -32,7 +32,7 @@ def with_dolphin_paths(config: Config, notice: Callable[[str], object]) -> Confi
         return config
     if game.dolphin is None or game.iso is None:
         missing = "--dolphin PATH (Slippi Dolphin)" if game.dolphin is None else "--iso PATH (your Melee 1.02 disc)"
-        raise ConfigError(f"--game-type {game.type} needs {missing}; selfplay doctor helps, and docs/dolphin.md")
+        raise ConfigError(f"--game-type {game.type} needs {missing}; selfplay doctor helps, and docs/melee/dolphin.md")
     if find_spec(DRIVER) is None:
         raise ConfigError(f"--game-type {game.type} needs libmelee: {install_command('dolphin')}")
     executable, version = _dolphin(game.dolphin)

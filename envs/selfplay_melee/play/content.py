@@ -42,7 +42,7 @@ SCRIPTED: Final = {
     "edge_guarder": "punishes faster, and follows off the stage",
     "all_rounder": "the strongest, never looks away",
 }
-"""Scripted players in a few words; see ``docs/bots.md``."""
+"""Scripted players in a few words; see ``docs/melee/bots.md``."""
 
 
 def play_content(

@@ -1,7 +1,8 @@
 """The play page: a person fights policies and scripted players of the mock, in one file without a server.
 
-The rules run as WebAssembly and the policies in JavaScript, see ``docs/browser_rules.md`` and
-``docs/browser_policies.md``. All that a page needs is in the JSON element ``game``, which ``view/play.js`` reads.
+The rules run as WebAssembly and the policies in JavaScript, see ``docs/melee/internals/browser_rules.md`` and
+``docs/melee/internals/browser_policies.md``. All that a page needs is in the JSON element ``game``, which
+``view/play.js`` reads.
 """
 
 from __future__ import annotations

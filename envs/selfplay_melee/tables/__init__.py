@@ -1,8 +1,9 @@
 """Data of characters, moves and stages, read and checked from the TOML files beside this module.
 
 A character is one file in ``characters/``, a stage one file in ``stages/``; new files are found by their
-folder. Each file names its sources. ``docs/mock_melee.md`` explains the fields. What was fitted to replays stands in
-``fitted/``, one file a character. A file that cannot be read leaves out that character or stage only, with a warning.
+folder. Each file names its sources. ``docs/melee/internals/mock_melee.md`` explains the fields. What was fitted to
+replays stands in ``fitted/``, one file a character. A file that cannot be read leaves out that character or stage only,
+with a warning.
 """
 
 from __future__ import annotations

@@ -1,1 +1,4 @@
-"""Compiled rules as one WebAssembly module, made by Numba and llvmlite alone (see ``docs/browser_rules.md``)."""
+"""Compiled rules as one WebAssembly module, made by Numba and llvmlite alone.
+
+See ``docs/melee/internals/browser_rules.md``.
+"""

@@ -30,7 +30,9 @@ def main() -> int:
         metavar="FILE",
         help=".slp files to read (default: games that the mock writes)",
     )
-    command.add_argument("--write", action="store_true", help="put the figures into docs/performance.md")
+    command.add_argument(
+        "--write", action="store_true", help="put the figures into docs/trainer/internals/performance.md"
+    )
     command.add_argument("--json", action="store_true", help="as JSON")
     return command.execute(_run)
 

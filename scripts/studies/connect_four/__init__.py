@@ -1,1 +1,1 @@
-"""Connect Four with a network of its own and a scripted player, see docs/connect_four.md."""
+"""Connect Four with a network of its own and a scripted player, see docs/trainer/internals/connect_four.md."""

@@ -1,4 +1,4 @@
-"""Table and chart of the other trainers, for ``docs/performance.md``."""
+"""Table and chart of the other trainers, for ``docs/trainer/internals/performance.md``."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ def picture(document: Mapping[str, Any]) -> str:
 
 
 def write(docs: Path, document: Mapping[str, Any]) -> None:
-    """Write the figures to ``docs/data``, and show them in ``docs/performance.md``."""
+    """Write the figures to ``docs/data``, and show them in ``docs/trainer/internals/performance.md``."""
     write_json(docs / "data" / "peers.json", document)
     write_file(docs / "data" / "peers.svg", picture(document).encode())
-    text = f"{table(document)}\n\n![Agent-steps a second of each trainer](data/peers.svg)"
-    put_between(docs / "performance.md", MARKER, text)
+    text = f"{table(document)}\n\n![Agent-steps a second of each trainer](../../data/peers.svg)"
+    put_between(docs / "trainer/internals/performance.md", MARKER, text)

@@ -1,4 +1,4 @@
-"""Train a policy by self-play: the main job. See ``--help`` and docs/guide.md."""
+"""Train a policy by self-play: the main job. See ``--help`` and docs/trainer/guide.md."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def test_an_unknown_name_lists_both_families(find):
 
 
 def test_a_name_of_the_other_family_is_told_so():
-    with pytest.raises(GameError, match=r"^matching is a text game, which is not played here \(valid: dolphin, "):
+    with pytest.raises(GameError, match=r"^matching is a text game, which is not played here \(valid: mock, "):
         find_game("matching")
     with pytest.raises(GameError, match=r"^kuhn is no dialogue game \(valid: kuhn_text, matching\)$"):
         find_dialogue("kuhn")

@@ -278,6 +278,15 @@ def test_once_the_run_is_to_end_nothing_is_tried_again(model, trouble):
     assert all(isinstance(game, Lost) for game in games)
 
 
+def test_once_the_run_is_to_end_a_failed_reply_is_not_waited_for(model):
+    with Stub(SGLANG, answering(model), lambda number: "garbage") as stub:
+        asking = Asking(model, stub)
+        asking.ending.set()
+        with asking as writer:
+            assert all(isinstance(game, Lost) for game in play_games(hands(writer, GAMES)))
+        assert asking.naps.slept == []
+
+
 def test_a_refused_request_is_not_repeated(model):
     with Stub(SGLANG, answering(model), lambda number: "400") as stub, Asking(model, stub) as writer:
         (game,) = play_games(hands(writer, 1))
@@ -408,6 +417,14 @@ def test_a_server_that_is_gone_is_waited_for(model):
     with Asking(model, None, endpoint=Endpoint("stub", SGLang(), lambda: None), absent_s=1.0, retries=0) as writer:
         (game,) = play_games(hands(writer, 1))
     assert game.why == "the server gave no reply: the server was not back within 1 s"
+
+
+def test_once_the_run_is_to_end_a_server_that_is_gone_is_not_waited_for(model):
+    asking = Asking(model, None, endpoint=Endpoint("stub", SGLang(), lambda: None), absent_s=1.0, retries=0)
+    asking.ending.set()
+    with asking as writer:
+        assert all(isinstance(game, Lost) for game in play_games(hands(writer, 1)))
+    assert asking.naps.slept == []
 
 
 def test_waits_double_and_spread():

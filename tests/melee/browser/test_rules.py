@@ -143,7 +143,7 @@ try { rules.hold([null, [3]]); } catch (error) { console.log(error.message); }
 
 
 def test_the_documented_page_plays(module, tmp_path):
-    (block,) = re.findall("```js\n(.*?)```", (ROOT / "docs/browser_rules.md").read_text(), re.DOTALL)
+    (block,) = re.findall("```js\n(.*?)```", (ROOT / "docs/melee/internals/browser_rules.md").read_text(), re.DOTALL)
     (tmp_path / "use.js").write_text(USE % block)
     (tmp_path / "rules.wasm").write_bytes(module)
     (tmp_path / "tables").write_bytes(table_bytes(("fox", "marth"), ("battlefield",)))

@@ -1,4 +1,4 @@
-"""The first game of a beginner, as docs/play.md tells it: hit, come back to the ledge, win against the weakest."""
+"""The first game of a beginner, as docs/melee/play.md tells it: hit, come back to the ledge, beat the weakest."""
 
 import json
 

@@ -113,9 +113,10 @@ def visit(browser, files):  # noqa: F811
 
 @pytest.mark.parametrize("name", ["Fight", "Enter"])
 def test_a_page_in_a_frame_that_may_only_run_scripts_plays(browser, files, name):  # noqa: F811
-    """No storage, no forms, no full screen, no downloads: the fight begins, and the page says what it cannot know."""
+    """No storage, forms, full screen, downloads and controllers: the fight begins, and the page says what it can."""
     frame = files.evil.with_name("frame.html")
-    frame.write_text(f'<iframe sandbox="allow-scripts" src="{files.evil.name}" width="800" height="700"></iframe>')
+    denied = """sandbox="allow-scripts" allow="gamepad 'none'\""""
+    frame.write_text(f'<iframe {denied} src="{files.evil.name}" width="800" height="700"></iframe>')
     page = browser.new_context().new_page()
     page.set_default_timeout(LIMIT_MS)
     errors = []
@@ -123,6 +124,9 @@ def test_a_page_in_a_frame_that_may_only_run_scripts_plays(browser, files, name)
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto(frame.as_uri())
     inside = page.frame_locator("iframe")
+    inside.get_by_role("button", name="Controls", exact=True).click()
+    inside.get_by_text("The frame around this page forbids controllers: open the page by itself.").wait_for()
+    inside.get_by_role("button", name="Done", exact=True).click()
     if name == "Enter":
         inside.locator("#person").press("Enter")
     else:
@@ -392,4 +396,4 @@ def test_the_page_measures_the_script_of_a_frame(visit, files):
     page.button("Fight")
     page.at("result")
     median, most = map(float, page.page.locator("#game-root").get_attribute("data-script").split())
-    assert 0 < median <= most  # docs/play.md has both of an idle machine
+    assert 0 < median <= most  # docs/melee/play.md has both of an idle machine

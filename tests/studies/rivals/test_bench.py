@@ -111,10 +111,10 @@ def test_figures_are_shown(tmp_path):
     ]  # fmt: skip
     document = {"date": "today", "processor": "x", "cores": 2, "rounds": 3, "not_installed": {}, "rows": rows}
     docs = tmp_path / "docs"
-    docs.mkdir()
-    (docs / "performance.md").write_text("a\n<!-- peers: begin -->\n<!-- peers: end -->\nz\n")
+    (docs / "trainer/internals").mkdir(parents=True)
+    (docs / "trainer/internals/performance.md").write_text("a\n<!-- peers: begin -->\n<!-- peers: end -->\nz\n")
     page.write(docs, document)
-    text = (docs / "performance.md").read_text()
+    text = (docs / "trainer/internals/performance.md").read_text()
     assert "| cleanrl | 1 | 4 | 2 | 1 thread | 500 [450, 550] | 0.40 |" in text
     assert "| cleanrl | 1 | 4 | 1 | 1 thread | 800 [750, 850] |  |" in text  # ours has no such figure
     assert text.startswith("a\n")

@@ -14,7 +14,7 @@ ROOT: Final = Path(__file__).resolve().parents[3]
 PROGRAM: Final = "tests.support.fake_dolphin.emulator"
 LAUNCHER: Final = """\
 #!/bin/sh
-# A stand-in for Dolphin, see docs/stand_in.md. --disc names whose persona --version tells.
+# A stand-in for Dolphin, see docs/melee/internals/stand_in.md. --disc names whose persona --version tells.
 PYTHONPATH={root}${{PYTHONPATH:+:$PYTHONPATH}} exec {python} -P -m {program} --disc {disc}{rules} "$@"
 """
 
