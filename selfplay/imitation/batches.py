@@ -17,7 +17,7 @@ from selfplay.seeding import derive
 
 if TYPE_CHECKING:
     from selfplay.games.api import F32, Actions, Bool
-    from selfplay.imitation.recordings import Game, Loader
+    from selfplay.imitation.recordings import Game, Recordings
 
 BUFFER_ROWS: Final = 131_072  # about 95 MB
 NO_GAME: Final = -1
@@ -52,7 +52,7 @@ class WindowBatch:
 
 
 def frames(
-    library: Loader, games: Sequence[Game], rows: int, seed: int, epoch: int, buffer_rows: int = BUFFER_ROWS
+    library: Recordings, games: Sequence[Game], rows: int, seed: int, epoch: int, buffer_rows: int = BUFFER_ROWS
 ) -> Iterator[Examples]:
     """Yield every decision once, in shuffled batches of ``rows``; only the last batch can be smaller.
 
@@ -78,7 +78,7 @@ def frames(
 
 
 def windows(
-    library: Loader, games: Sequence[Game], lanes: int, length: int, seed: int, epoch: int, shuffle: bool = True
+    library: Recordings, games: Sequence[Game], lanes: int, length: int, seed: int, epoch: int, shuffle: bool = True
 ) -> Iterator[WindowBatch]:
     """Yield every decision once, in windows of ``length`` decisions for truncated back-propagation.
 

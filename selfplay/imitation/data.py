@@ -19,7 +19,7 @@ from selfplay.learner.imitation_metrics import ActionCounts
 
 if TYPE_CHECKING:
     from selfplay.imitation.batches import Examples, WindowBatch
-    from selfplay.imitation.recordings import Game, Loader
+    from selfplay.imitation.recordings import Game, Recordings
     from selfplay.imitation.settings import ImitationConfig
     from selfplay.policy.heads import Heads
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 class Games:
     """Training and validation games of a scanned library; ``home`` is of those for training."""
 
-    library: Loader
+    library: Recordings
     train: Sequence[Game]
     validation: Sequence[Game]
     config: ImitationConfig
     home: Home
 
     @staticmethod
-    def of(library: Loader, config: ImitationConfig) -> Games:
+    def of(library: Recordings, config: ImitationConfig) -> Games:
         """Split a library by game.
 
         Raises:

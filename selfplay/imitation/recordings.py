@@ -54,20 +54,6 @@ class Game:
 AnyGame = TypeVar("AnyGame", bound=Game)
 
 
-class Loader(Protocol):
-    """Games, and the examples of each."""
-
-    @property
-    def folder(self) -> Path:
-        """Where they come from, for messages."""
-
-    @property
-    def games(self) -> Sequence[Game]: ...
-
-    def load(self, game: Game) -> list[Examples]:
-        """The examples of the selected seats of a game, in the order of ``game.seats``."""
-
-
 class Recordings(ABC):
     """The recorded games in a folder or file, and what of it cannot be used. ``player`` selects seats; None: all."""
 

@@ -29,6 +29,7 @@ from selfplay.checkpoint.store import make_folder
 from selfplay.compilation.progress import EVERY_S, compile_rules
 from selfplay.errors import CheckpointError, RunnerError, SelfPlayError
 from selfplay.games.registry import find_game
+from selfplay.imitation import recordings
 from selfplay.imitation.data import Games
 from selfplay.imitation.export import LATEST, exported, network_of
 from selfplay.imitation.folders import NAME
@@ -51,7 +52,6 @@ from selfplay_melee.tables import load_tables
 if TYPE_CHECKING:
     from selfplay.config.base import StructureConfig
     from selfplay.config.ppo import Config
-    from selfplay.imitation import recordings
     from selfplay.imitation.batches import Examples
 
 GAME: Final = "mock"  # of the games that are recorded, whatever the run plays
@@ -94,33 +94,32 @@ class Recipe:
         }
 
 
-class _Recording:
-    """Recorded games in memory, as a ``Loader``."""
+class _Recording(recordings.Recordings):
+    """Games in memory, played by ``scan``. RunnerError if ``stop`` says so, given the number of games so far."""
 
-    def __init__(self, recipe: Recipe) -> None:
-        self.folder = Path()
-        self.games: list[Game] = []
+    what = "games of scripted players"
+
+    def __init__(self, recipe: Recipe, stop: Callable[[int], bool]) -> None:
+        super().__init__(Path(), player=None)
+        self._recipe, self._stop = recipe, stop
         self._examples: dict[str, list[Examples]] = {}
-        self._recipe = recipe
 
-    def record(self, stop: Callable[[int], bool]) -> None:
-        """Play the games. Blocks.
-
-        Raises:
-            RunnerError: ``stop``, which is given the number of games played so far, said so.
-        """
+    def scan(self, progress: recordings.Progress = lambda done, total: None) -> list[Game]:
         recipe, tables = self._recipe, load_tables()
         rules = Rules(recipe.stage, recipe.frames)
         players = {name: Contender(name) for name in recipe.players}
         matchups = pairings_of(recipe.players, (), recipe.games, recipe.characters, recipe.seed)
+        games: list[Game] = []
         for block in blocks(matchups, rules):
-            for replay in recorded(block, players, rules, lambda: stop(len(self.games))):
+            for replay in recorded(block, players, rules, lambda: self._stop(len(games))):
                 made = [examples(replay, seat, recipe.frame_skip, recipe.delay, tables) for seat in range(NUM_SEATS)]
                 note = note_of(replay, tuple(len(seat) for seat in made))
                 digest = hashlib.sha256(b"".join(part.tobytes() for seat in made for part in (seat.obs, seat.action)))
                 game = Game(Path(), digest.hexdigest(), note.seats, note.stage)
-                self.games.append(game)
+                games.append(game)
                 self._examples[game.hash] = made
+        self.games = games
+        return games
 
     def load(self, game: recordings.Game) -> list[Examples]:
         return self._examples[game.hash]
@@ -256,9 +255,9 @@ def _imitated(
         progress.at(what)
         return stop()
 
-    recording = _Recording(recipe)
+    recording = _Recording(recipe, lambda played: stop_at(f"{played} of {recipe.games} games played"))
     try:
-        recording.record(lambda played: stop_at(f"{played} of {recipe.games} games played"))
+        recording.scan()
     except RunnerError:
         if stop():
             return None
