@@ -15,8 +15,9 @@ from scripts.studies.fidelity.folds import measure_folds
 from scripts.studies.fidelity.measure import measure
 from scripts.studies.fidelity.reconstruct import read_scored
 from scripts.studies.fidelity.report import report
-from scripts.studies.fidelity.table import character_text, closeness, text
+from scripts.studies.fidelity.table import character_summary, character_text, closeness, summary, text
 from scripts.studies.pages import put_between
+from selfplay.checkpoint.store import write_file
 from selfplay.compilation.progress import RANGE
 from selfplay.errors import ConfigError
 from selfplay.games.errors import ReplayError
@@ -50,14 +51,17 @@ def main() -> int:
         "--characters", action="store_true", help="one row per character and file only; --page has a place of its own"
     )
     command.add_argument("--json", action="store_true", help="print the score as JSON and nothing else")
-    command.add_argument("--page", type=Path, metavar="FILE", help="put the tables between the markers of this page")
+    command.add_argument(
+        "--page", type=Path, metavar="FILE", help="put the main tables between the markers of this page"
+    )
+    command.add_argument("--tables", type=Path, metavar="TXT", help="write all tables into this file")
     command.add_argument("--picture", type=Path, metavar="SVG", help="draw how long the windows stay close")
     return command.execute(run)
 
 
 def run(options: argparse.Namespace) -> None:
     """Measure, print and draw."""
-    for path in filter(None, (options.page, options.picture)):
+    for path in filter(None, (options.page, options.tables, options.picture)):
         check_writable(path)
     paths = [path for place in options.replays for path in _readable(place)]
     try:
@@ -68,7 +72,10 @@ def run(options: argparse.Namespace) -> None:
     shown = character_text(made) if options.characters else text(made)
     print(json.dumps(made, indent=1) if options.json else shown)
     if options.page:
-        put_between(options.page, "characters" if options.characters else "fidelity", shown)
+        main_tables = character_summary(made) if options.characters else summary(made)
+        put_between(options.page, "characters" if options.characters else "fidelity", main_tables)
+    if options.tables:
+        write_file(options.tables, f"{shown}\n".encode())
     if options.picture:
         draw(options.picture, files)
 

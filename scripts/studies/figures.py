@@ -3,7 +3,7 @@
 In turn: shipped policies and the scale of all ratings, runs of the preset, whether ratings predict, scripted players,
 people, pictures, and the speed beside other trainers. A step that is finished under these versions is skipped, and one
 that was interrupted goes on where it was; to repeat one, delete its document. --check runs nothing: it names figures
-of other versions, and pages that do not show them.
+of other versions, and pages that do not show them, those of docs/games included.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from scripts.studies import ROOT, learning, predictions, round_robin, shipped
 from scripts.studies.command_line import Command, chosen, exit_on_signals, notify
+from scripts.studies.games import __main__ as games
 from scripts.studies.pages import versions
 from scripts.studies.play_style import __main__ as play_style
 from scripts.studies.rivals import page as peers
@@ -113,9 +114,14 @@ def _other_pages() -> Iterator[str]:
         for name, figures in FIGURES.items():
             if figures.write is not None and read(name):
                 figures.write(Path(folder))
+        games.write(Path(folder))
         for page, copy in copies.items():
             if copy.read_bytes() != page.read_bytes():
-                yield f"{page.relative_to(ROOT)} does not show the figures in docs/data"
+                table = page.parent == ROOT / "docs/games"
+                made = (
+                    "the tables of its game: python -m scripts.studies.games" if table else "the figures in docs/data"
+                )
+                yield f"{page.relative_to(ROOT)} does not show {made}"
 
 
 def _other_pictures() -> Iterator[str]:
@@ -161,6 +167,7 @@ def _run(options: argparse.Namespace) -> int:
             raise ConfigError("--replays FOLDER is needed for play_style; --parts names the other steps")
         for name in names:
             make(name, options.replays)
+        games.write(ROOT)
     wrong = problems()
     for problem in wrong:
         notify(problem)

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from scripts.studies import ROOT
 from scripts.studies.command_line import Command
-from scripts.studies.pages import table
+from scripts.studies.pages import machine_here, table, this_command, write_json
 from selfplay.games.errors import GameError
 from selfplay.games.pettingzoo_games import AecGame
 from selfplay.games.plugins import PETTINGZOO, allow, find_single
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 FAMILIES: Final = ("pettingzoo.classic", "pettingzoo.butterfly", "pettingzoo.sisl", "pettingzoo.atari", "mpe2")
 HEADER: Final = ("environment", "kind", "games", "over", "truncated", "with rewards", "rewards from", "mask from")
+DOCUMENT: Final = ROOT / "docs" / "data" / "pettingzoo_environments.json"
 Row = tuple[object, ...]
 
 
@@ -99,6 +101,7 @@ def main() -> int:
     parser = Command("pettingzoo_environments", __doc__)
     parser.add_argument("names", nargs="*", metavar="MODULE:NAME", help="in place of those of PettingZoo and mpe2")
     parser.add_argument("--seconds", type=float, default=5.0, help="of play each (default: %(default)s)")
+    parser.add_argument("--write", action="store_true", help="put names, kinds and counts into docs/data")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     rows = []
@@ -108,6 +111,13 @@ def main() -> int:
     print(table(HEADER, rows))
     refused = sum(str(each[1]).startswith("refused") for each in rows)
     print(f"\n{len(rows)} environments: {len(rows) - refused} played, {refused} refused.")
+    if options.write:
+        lacking = sum(" is missing, " in str(kind) for _, kind, *_ in rows)
+        counts = {"environments": len(rows), "played": len(rows) - refused, "refused": refused - lacking}
+        counts["not_installed"] = lacking  # packages that the environment needs
+        kinds = {str(name): str(kind) for name, kind, *_ in rows}
+        command = this_command("pettingzoo_environments", ["--write"])
+        write_json(DOCUMENT, {"command": command, **machine_here(), **counts, "kinds": kinds})
     return 0
 
 

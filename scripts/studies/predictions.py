@@ -1,4 +1,4 @@
-"""Check that ratings predict games that were not used to fit them; writes docs/trainer/ratings.md.
+"""Check that ratings predict games that were not used to fit them; writes docs/trainer/internals/ratings.md.
 
 Each run of docs/trainer/learning.md (``scripts.studies.learning`` trains them) is rated without some pairs of its
 players, drawn at random, and these pairs play then. What is finished is not repeated: figures in
@@ -130,7 +130,7 @@ def _run(options: argparse.Namespace) -> None:
 def write(root: Path) -> None:
     """Write the tables below ``root`` from the finished cells."""
     cells = Cells(OUT)
-    put_between(root / "docs" / "trainer/ratings.md", "predictions", shown(cells.read(cells.names("*"))))
+    put_between(root / "docs" / "trainer/internals/ratings.md", "predictions", shown(cells.read(cells.names("*"))))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Description of a game for the trainer. See docs/environments.md.
+"""Description of a game for the trainer. See docs/trainer/environments.md.
 
 A plain ``Game`` gets a default one. A package whose game needs more brings a ``GameKind`` of its own, as an entry point
 of the group ``selfplay.games`` or as ``module:name``.

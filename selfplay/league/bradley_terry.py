@@ -3,8 +3,9 @@
 Player i has strength t_i, and E[score of i against j] = u / 2 + (1 - u) / (1 + exp(t_j - t_i)): a share u of the games
 (``UPSETS``) is lost or won without regard to strength, by a fall off the stage for instance. Without it one loss to a
 player that is 3,000 Elo weaker would lower a rating by hundreds, and no rating predicted new games
-(docs/trainer/ratings.md). The log-likelihood of all scores is sum over pairs won_ij log p_ij + won_ji log p_ji, where
-virtual draws of the prior have no upsets: they keep strengths finite where all games are won.
+(docs/trainer/internals/ratings.md). The log-likelihood of all scores is sum over pairs
+won_ij log p_ij + won_ji log p_ji, where virtual draws of the prior have no upsets: they keep strengths finite where all
+games are won.
 
 The covariance is the cluster-robust one, H^-1 M H^-1. H is the expected information. M sums squared residuals by
 cluster, where a cluster is all games of two players on one seed: such games are correlated, and draws make a game less

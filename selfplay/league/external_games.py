@@ -1,12 +1,13 @@
-"""Results of other programs, read from a CSV file and rated by the same code as a run's ledger."""
+"""Results of other programs, from Python or a CSV file, rated by the same code as a run's ledger."""
 
 from __future__ import annotations
 
 import codecs
 import csv
 import io
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -19,6 +20,7 @@ SCORES: Final = {"1": 1.0, "1.0": 1.0, "0.5": 0.5, "0": 0.0, "0.0": 0.0}
 """Valid scores of the first player."""
 LONGEST_NAME: Final = 64
 MAX_BYTES: Final = 2**28
+VALUES: Final = frozenset(SCORES.values())
 _COLUMNS: Final = ("first", "second", "score")
 _PAIR: Final = "pair"
 _SHEETS: Final = (".xlsx", ".xls", ".ods", ".numbers")
@@ -37,10 +39,7 @@ def read_csv(path: Path) -> GameTable:
     text = _text_of(path)
     separator = max(",;\t", key=text.partition("\n")[0].count)
     rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=True)
-    players: dict[str, int] = {}
-    pairs: dict[object, int] = {}
-    found: list[tuple[int, int, int]] = []
-    scores: list[float] = []
+    found = []
     try:
         missing = [name for name in _COLUMNS if name not in (rows.fieldnames or ())]
         if missing:
@@ -48,36 +47,69 @@ def read_csv(path: Path) -> GameTable:
         for row in rows:
             first, second, score = (_cell(row, name) for name in _COLUMNS)
             score = score.replace(",", ".")
-            if first == second:
-                raise LeagueError(f"{path}:{rows.line_num}: {first!r} plays itself, which cannot be rated")
             if score not in SCORES:
                 raise LeagueError(f"{path}:{rows.line_num}: score {score!r}; valid: 1, 0.5, 0 (of the first player)")
-            for name in (first, second):
-                if not (0 < len(name) <= LONGEST_NAME and name.isprintable()):
-                    raise LeagueError(
-                        f"{path}:{rows.line_num}: player {name[:LONGEST_NAME]!r}; valid: 1 to {LONGEST_NAME} printable "
-                        "characters"
-                    )
-            label = _cell(row, _PAIR)
-            pair = (*sorted((first, second)), label) if label else rows.line_num
-            seats = (players.setdefault(first, len(players)), players.setdefault(second, len(players)))
-            found.append((*seats, pairs.setdefault(pair, len(pairs))))
-            scores.append(SCORES[score])
+            result = Result(first, second, SCORES[score], _cell(row, _PAIR))
+            if wrong := _wrong_names(result):
+                raise LeagueError(f"{path}:{rows.line_num}: {wrong}")
+            found.append(result)
     except csv.Error as error:
         raise LeagueError(f"{path}:{rows.line_num}: {error}") from error
     if not found:
         raise LeagueError(f"{path}: the file has no games")
-    table = np.array(found, dtype=np.int64)
+    return table_of(found, path.name)
+
+
+class Result(NamedTuple):
+    """A game of two players. Games of the same two with one label ``pair`` count as one observation; "" is none."""
+
+    first: str
+    second: str
+    score: float  # of the first player: 1, 0.5 or 0
+    pair: str = ""  # such as the opening or the seed that the games share
+
+
+def table_of(results: Iterable[Result], name: str = "games") -> GameTable:
+    """Games of other programs as a table that ``rate`` and ``diagnose`` read. ``name`` is that of their settings.
+
+    Raises:
+        LeagueError: there is no game, or a game has another score, one player only, or a name that cannot be shown.
+    """
+    players: dict[str, int] = {}
+    pairs: dict[object, int] = {}
+    rows: list[tuple[int, int, int]] = []
+    scores: list[float] = []
+    for number, result in enumerate(results):
+        wrong = _wrong_names(result) or ("" if result.score in VALUES else f"score {result.score!r}; valid: 1, 0.5, 0")
+        if wrong:
+            raise LeagueError(f"game {number}: {wrong}")
+        first, second, score, label = result
+        pair = (*sorted((first, second)), label) if label else number
+        seats = (players.setdefault(first, len(players)), players.setdefault(second, len(players)))
+        rows.append((*seats, pairs.setdefault(pair, len(pairs))))
+        scores.append(score)
+    if not rows:
+        raise LeagueError("there are no games")
+    table = np.array(rows, dtype=np.int64)
     return GameTable(
         players=tuple(players),
-        groups=(path.name,),
+        groups=(name,),
         seats=table[:, 0:2],
         versions=np.zeros((len(table), 2), dtype=np.int64),
-        scores=np.array(scores),
+        scores=np.array(scores, dtype=np.float64),
         pairs=table[:, 2],
         group=np.zeros(len(table), dtype=np.int64),
         external=True,
     )
+
+
+def _wrong_names(result: Result) -> str:
+    if result.first == result.second:
+        return f"{result.first!r} plays itself, which cannot be rated"
+    for name in result[:2]:
+        if not (0 < len(name) <= LONGEST_NAME and name.isprintable()):
+            return f"player {name[:LONGEST_NAME]!r}; valid: 1 to {LONGEST_NAME} printable characters"
+    return ""
 
 
 def default_anchor(games: GameTable) -> str:

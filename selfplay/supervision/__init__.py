@@ -37,7 +37,7 @@ Anything else is a crash, including SystemExit and any other CancelledError. A *
         reason = await root.wait()          # ExitReason
 
 ``root.kill()`` ends the tree at once. ``run(main())`` is like ``asyncio.run``, but returns even if an abandoned child
-never ends. `docs/trainer/internals/supervision.md` has the comparison with OTP.
+never ends. See `docs/trainer/supervision.md`, and `docs/trainer/internals/supervision.md` for the comparison with OTP.
 """
 
 from selfplay.supervision.child import KILL_GRACE_S, Context

@@ -1,4 +1,4 @@
-"""A model of Stable-Baselines3 learns and gets a rating as docs/trainer/environments.md says."""
+"""A model of Stable-Baselines3 learns and gets a rating as docs/melee/gym.md says."""
 
 import importlib.util
 import re
@@ -25,7 +25,7 @@ pytestmark = [
 def test_a_model_of_the_page_is_rated(tmp_path, monkeypatch):
     save(tmp_path / "checkpoints/self_play", 0, config={"ppo": {}})
     monkeypatch.chdir(tmp_path)
-    learn, play = BLOCK.findall((ROOT / "docs/trainer/environments.md").read_text(encoding="utf-8"))
+    learn, play = BLOCK.findall((ROOT / "docs/melee/gym.md").read_text(encoding="utf-8"))
     assert len(learn.strip().splitlines()) <= 10
     names = {"gymnasium": gymnasium}
     for code in (learn, play):

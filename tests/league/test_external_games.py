@@ -1,11 +1,12 @@
 import csv
 import itertools
+import re
 
 import numpy as np
 import pytest
 
 from selfplay.errors import LeagueError
-from selfplay.league.external_games import default_anchor, read_csv
+from selfplay.league.external_games import Result, default_anchor, read_csv, table_of
 from selfplay.league.leaderboard import analyse
 from selfplay.league.ratings import rate
 from selfplay.league.render import to_text
@@ -128,3 +129,27 @@ def test_a_file_of_another_kind_is_named(tmp_path, name, content, message):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(LeagueError, match=message):
         read_csv(tmp_path / name)
+
+
+def test_results_from_python_are_the_same_table(tmp_path):
+    games = [Result("a", "b", 1.0, "x"), Result("b", "a", 0.5, "x"), Result("a", "c", 0.0)]
+    path = tmp_path / "games.csv"
+    rows = [f"{game.first},{game.second},{game.score:g},{game.pair}" for game in games]
+    path.write_text("\n".join(["first,second,score,pair", *rows]))
+    found, read = table_of(games), read_csv(path)
+    assert (found.players, found.seats.tolist()) == (read.players, read.seats.tolist())
+    assert (found.scores.tolist(), found.pairs.tolist()) == ([1.0, 0.5, 0.0], [0, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("games", "words"),
+    [
+        ([], "no games"),
+        ([Result("a", "b", 1.0), Result("a", "a", 1.0)], "game 1: 'a' plays itself"),
+        ([Result("a", "b", 0.4)], "game 0: score 0.4; valid: 1, 0.5, 0"),
+        ([Result("a", "", 1.0)], "game 0: player ''"),
+    ],
+)
+def test_results_from_python_that_cannot_be_rated(games, words):
+    with pytest.raises(LeagueError, match=re.escape(words)):
+        table_of(games)

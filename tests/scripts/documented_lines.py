@@ -39,7 +39,6 @@ LEFT_OUT = {  # by the start of a line
     "selfplay play RUN --serve": "tests/melee/commands/test_play_server.py: it serves until it is stopped",
     "selfplay play RUN --add": "tests/melee/commands/test_added_games.py: needs a game that a person has played",
     "selfplay play checkpoints/tic_tac_toe": "tests/commands/test_play_terminal.py: asks for moves",
-    "selfplay leaderboard --games": "tests/scripts/test_leaderboard.py: needs a file of another program",
     "python -m scripts.": "tests/studies",
     "tensorboard ": "another program: it serves until it is stopped",
 }

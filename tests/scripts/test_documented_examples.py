@@ -58,45 +58,19 @@ def home(tmp_path_factory):
     return folder
 
 
-def given(page, names):
-    """What the text of a page takes for granted, by name; ``names`` are those of its blocks."""
+def given(page):
+    """What the text of a page takes for granted, by name."""
     block = MockMelee(2, max_episode_frames=60)
     block.reset(np.arange(2, dtype=np.uint64))
-
-    async def server(ctx):
-        ctx.ready()
-        await asyncio.Event().wait()
-
-    class Host:
-        def kill(self):
-            pass
-
-        async def close(self):
-            pass
-
-    async def open_host():
-        return Host()
-
-    async def play_segment(host, runner, incarnation):
-        names["stopping"] = asyncio.ensure_future(names["root"].stop())
-        await asyncio.Event().wait()
 
     everywhere = {"observations": np.zeros((2, OBS_WIDTH), np.float32)}
     pages = {
         "docs/trainer/environments.md": {
             "MyGame": lambda num_games, max_steps: make_game("kuhn", num_games=num_games),
             **{kind.__name__: kind for kind in (ActionSpec, GameKind, Higher, RatedGame, ScriptedPlayer)},
-            "GAMES": {},
         },
-        "docs/melee/imitation.md": {"folder": Path("replays"), "cache": Path("cache")},
+        "docs/melee/internals/imitation_data.md": {"folder": Path("replays"), "cache": Path("cache")},
         "docs/melee/replays.md": {"block": block, "actions": neutral_actions(2)},
-        "docs/trainer/internals/supervision.md": {
-            "open_host": open_host,
-            "play_segment": play_segment,
-            "ledger": server,
-            "learner": server,
-            "show": lambda report: None,
-        },
     }
     return everywhere | pages.get(page, {})
 
@@ -139,7 +113,7 @@ def test_the_python_blocks_of_a_page_run(page, home, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     names = {"__name__": "example"}
-    names |= given(page, names)
+    names |= given(page)
     skipped = []
     for block in BLOCK.finditer(PAGES[page]):
         how, code = block["how"].strip(), block["code"]

@@ -75,12 +75,17 @@ def test_a_page_and_a_picture_are_written(games, monkeypatch, capsys, tmp_path):
     page = tmp_path / "page.md"
     page.write_text("before\n<!-- fidelity: begin -->\nold\n<!-- fidelity: end -->\nafter\n")
     picture = tmp_path / "fidelity.svg"
-    assert run(monkeypatch, games[0], "--page", str(page), "--picture", str(picture)) == 0
-    assert "game_0.slp" in capsys.readouterr().out
+    tables = tmp_path / "fidelity.txt"
+    files = ("--page", str(page), "--tables", str(tables), "--picture", str(picture))
+    assert run(monkeypatch, games[0], *files) == 0
+    assert "game_0.slp" in tables.read_text()
+    assert capsys.readouterr().out == tables.read_text()
     text = page.read_text()
     assert text.startswith("before\n")
     assert text.endswith("after\n")
     assert "old" not in text
+    assert "| frames covered |" in text
+    assert "game_0.slp" not in text
     assert picture.read_text().startswith("<svg")
 
 

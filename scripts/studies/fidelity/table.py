@@ -44,12 +44,22 @@ def text(made: dict[str, Any]) -> str:
     return "\n\n".join([*(part for part in parts if part), _covered_list()])
 
 
+def summary(made: dict[str, Any]) -> str:
+    """What a page shows: the figures of all files, and what is covered."""
+    return "\n\n".join((_about(made), headline(made), _covered_list()))
+
+
 def character_text(made: dict[str, Any]) -> str:
     """One row per character that plays in the files, and one per file."""
+    return f"{character_summary(made)}\n\n{_files(made)}"
+
+
+def character_summary(made: dict[str, Any]) -> str:
+    """One row per character that plays in the files."""
     rows = [
         row for name in sorted(CHARACTERS) for row in made["mechanics"] if row["name"] == coverage.character_group(name)
     ]
-    return "\n\n".join((_about(made), _windows(rows, "windows with"), _files(made)))
+    return f"{_about(made)}\n\n{_windows(rows, 'windows with')}"
 
 
 def _about(made: dict[str, Any]) -> str:

@@ -33,7 +33,7 @@ def parser() -> Command:
     command.add_argument("--folder", type=Path, metavar="PATH", help="a new folder, in which all files stay")
     command.add_argument("--game-type", choices=TRAININGS, default="mock", help="(default: %(default)s)")
     command.add_argument("--json", action="store_true", help="print the figures as JSON")
-    command.add_argument("--write", action="store_true", help="put the figures into docs/trainer/reliability.md")
+    command.add_argument("--write", action="store_true", help="put the figures into docs")
     command.add_argument("arguments", nargs="*", metavar="-- ARGS", help="more flags of selfplay train")
     return command
 

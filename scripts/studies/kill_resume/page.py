@@ -1,4 +1,4 @@
-"""Results of a kill-and-resume test, as a document and as a table for ``docs/trainer/reliability.md``."""
+"""Results of a kill-and-resume test, as a document and as a table for ``docs/trainer/internals/reliability.md``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from scripts.studies.kill_resume.kill_test import KillTest, KillTestResult
 
-PAGE: Final = "trainer/reliability.md"
+PAGE: Final = "trainer/internals/reliability.md"
 DATA: Final = "kill_resume.json"
 ROWS: Final = {
     "kills": "kills (SIGKILL)",

@@ -32,7 +32,7 @@ def main() -> int:
     command.add_argument("--chaos", metavar="PLAN", help="fault injection, as in selfplay train")
     command.add_argument("--folder", type=Path, metavar="DIR", help="a new folder, in which all files stay")
     command.add_argument("--json", action="store_true", help="print the figures as JSON")
-    command.add_argument("--write", action="store_true", help="put the figures into docs/trainer/reliability.md")
+    command.add_argument("--write", action="store_true", help="put the figures into docs")
     command.add_argument("options", nargs="*", metavar="-- OPTION", help="more arguments of the training")
     return command.execute(run)
 
@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
         data = ROOT / "docs" / "data"
         write_json(data / f"soak_{options.game_type}.json", document)
         found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(data.glob("soak_*.json"))]
-        put_between(ROOT / "docs" / "trainer/reliability.md", "soak", table(found))
+        put_between(ROOT / "docs" / "trainer/internals/reliability.md", "soak", table(found))
     return 1 if document["failures"] else 0
 
 

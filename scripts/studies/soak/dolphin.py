@@ -216,7 +216,7 @@ def _run(options: argparse.Namespace) -> int:
     print(json.dumps(document, indent=1))
     if options.write:
         write_json(ROOT / "docs/data/dolphin_soak.json", document)
-        put_between(ROOT / "docs/melee/dolphin.md", "dolphin soak", table(figures))
+        put_between(ROOT / "docs/melee/internals/dolphin_bridge.md", "dolphin soak", table(figures))
     return 1 if wrong else 0
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from scripts.studies.wrong_types.worlds import Document, World
 
 DATA: Final = ROOT / "docs" / "data" / "wrong_types.json"
-PAGE: Final = ROOT / "docs" / "trainer/reliability.md"
+PAGE: Final = ROOT / "docs" / "trainer/internals/reliability.md"
 COUNTS: Final = ("fields", "mutations", "calls", "failures")
 
 

@@ -56,7 +56,7 @@ def test_mistakes_are_told_before_anything_starts(arguments, told):
 
 def test_figures_are_put_where_they_are_read(tmp_path):
     (tmp_path / "data").mkdir()
-    (tmp_path / page.PAGE).parent.mkdir()
+    (tmp_path / page.PAGE).parent.mkdir(parents=True)
     (tmp_path / page.PAGE).write_text("before\n<!-- kill_resume: begin -->\nold\n<!-- kill_resume: end -->\nafter\n")
     test = KillTest(tmp_path / "none", kills=3, seed=5)
     page.write(
