@@ -18,15 +18,18 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from selfplay.config.ppo import OPTIONS, Config
+from selfplay.checkpoint import resolve_run
+from selfplay.config.ppo import Config, options_of
 from selfplay.config.program import NO_PRESET, flatten
-from selfplay.config.programs import PPO, check_game, invoke_ppo
+from selfplay.config.programs import check_game, invoke_ppo, ppo_program
+from selfplay.config.resume import game_of_run
 from selfplay.errors import ConfigError, SelfPlayError
 from selfplay.evaluation import evaluate as evaluation
 from selfplay.evaluation.named_players import game_for, home_game
 from selfplay.evaluation.players import contender, home_rules
 from selfplay.games.errors import GameError
-from selfplay.games.plugins import refuse_in_import
+from selfplay.games.plugins import is_known, refuse_in_import
+from selfplay.games.registry import DEFAULT, games_of
 from selfplay.policy.played_game import can_play, game_of
 from selfplay.policy.policy import Policy, load_policy
 from selfplay.ppo.session import Hooks
@@ -38,15 +41,14 @@ if TYPE_CHECKING:
     from torch import nn
 
     from selfplay.checkpoint import RunDir
+    from selfplay.config.program import Invocation
     from selfplay.evaluation.evaluate import Evaluation
     from selfplay.league.matchmaker import Choose
     from selfplay.ppo.session import Callback
 
 
 FLAG: Final = re.compile(r"--set (?=[a-z]+\.)|--[a-z][a-z-]*")
-SETTINGS: Final = {option.flag: option.path for option in OPTIONS} | {
-    "--set ": "", "--preset": "preset", "--resume": "resume=True",
-}  # fmt: skip
+SETTINGS: Final = {"--set ": "", "--preset": "preset", "--resume": "resume=True", "--game-type": "game.type"}
 ARGUMENTS: Final = {"--game-type": "game", "--games": "games", "--seed": "seed"}
 
 
@@ -69,6 +71,12 @@ class Run:
         return load_policy(self.newest)
 
 
+def _settings(game: str) -> dict[str, str]:
+    """The settings of all games by flag, for ``_naming``: a message about one of another game names it, too."""
+    every = {option.flag: option.path for name in (*games_of("ppo"), game) for option in options_of(name)}
+    return every | SETTINGS
+
+
 @contextmanager
 def _naming(names: Mapping[str, str]) -> Iterator[None]:
     """Let errors name settings and arguments where they name flags of the command line."""
@@ -79,7 +87,6 @@ def _naming(names: Mapping[str, str]) -> Iterator[None]:
         raise
 
 
-@_naming(SETTINGS)
 def train(
     config: Config | Mapping[str, Mapping[str, object]] | None = None,
     *,
@@ -104,8 +111,8 @@ def train(
             iteration. To be given again with ``resume``.
         callbacks: Called after each iteration with its ``IterationReport``; one that returns False ends the run.
         preset: Name of a set of values, which ``config`` overrides; "none" has the plain defaults. By default, as with
-            the command, that of the game (``laptop`` with ratings for fights, else ``board``) if ``config`` gives
-            none of its settings but ``run.pretrained``.
+            the command, that of the game (such as ``board``) if ``config`` gives none of its settings but
+            ``run.pretrained``.
         checkpoint: ``run.checkpoint``, the folder of the run.
         resume: Continue the run of ``checkpoint``, or the newest; settings that are given must be those of the run, or
             may change within one. A game or network of one's own is given again.
@@ -124,17 +131,36 @@ def train(
             f"config: settings by group are needed, such as {{'run': {{'timesteps': 100_000}}}}, not {config!r}; "
             "the game is named by game=, a preset by preset="
         )
-    given = config.model_dump(exclude_unset=True) if isinstance(config, Config) else config or {}
-    explicit = flatten(PPO, given, "config")
     named = {
         "game.type": None if game is None else _name_of(game, "game"),
         "net.backbone": None if network is None else _name_of(network, "network"),
         "run.checkpoint": None if checkpoint is None else str(checkpoint),
     }
-    explicit |= {path: value for path, value in named.items() if value is not None}
+    given = config.model_dump(exclude_unset=True) if isinstance(config, Config) else config or {}
     if isinstance(config, Config):  # complete as it is: its defaults are those of the class
         preset = preset or NO_PRESET
-    call = invoke_ppo(explicit, preset, resume)
+    own = _game_of(named["game.type"], given, checkpoint if resume else None)
+    with _naming(_settings(own)):
+        explicit = flatten(ppo_program(own), given, "config")
+        explicit |= {path: value for path, value in named.items() if value is not None}
+        return _trained(invoke_ppo(explicit, preset, resume, own), opponents, callbacks, quiet)
+
+
+def _game_of(named: str | None, given: Mapping[str, Any], resumed: str | Path | None) -> str:
+    """The game of a call: that is named, that of its settings, that of the run to resume, or the default."""
+    match given:
+        case {"game": {"type": str(name)}} if named is None:
+            named = name
+    if named is not None:
+        with _naming(SETTINGS):
+            check_game(named)
+        return named
+    found = DEFAULT if resumed is None else game_of_run(resolve_run(Path(resumed)))
+    return found if is_known(found) else DEFAULT
+
+
+def _trained(call: Invocation[Config], opponents: Choose | None, callbacks: Sequence[Callback], quiet: bool) -> Run:
+    """Train to the end; arguments and errors as of ``train``."""
     runs: list[RunDir] = []
     stopped = threading.Event()
     hooks = Hooks(opponents, (*callbacks, lambda _: not stopped.is_set()), runs.append)
@@ -167,7 +193,7 @@ def evaluate(
             Of a ``Run`` its newest policy plays; of a folder see ``load_policy``.
         b: Its opponent.
         games: How many to play.
-        game: As of ``train``; by default that of the policies, or the mock.
+        game: As of ``train``; by default that of the policies, or ``mock``.
         seed: Of the games.
         greedy: Whether policies choose the most likely action.
 
@@ -191,8 +217,7 @@ def evaluate(
             players.append(Contender(f"policy-{number}", player))
         else:
             raise ConfigError(f"{player.meta.id} plays {game_of(player.meta)}, not {kind}")
-    characters, rules = home_rules(players, kind, greedy=greedy)
-    return evaluation.evaluate(players[0], players[1], games, characters, rules, seed)
+    return evaluation.evaluate(players[0], players[1], games, home_rules(players, kind, greedy=greedy), seed)
 
 
 def _name_of(thing: object, what: str) -> str:

@@ -92,7 +92,7 @@ def test_of_a_config_only_what_was_set_counts_as_given(tmp_path):
         ({"run": {"num_games": 0}}, {}, r"run\.num_games 0: at least 1 is needed"),
         ({"ppo": {"critic_burn_in": 3}}, {}, "^ppo.critic_burn_in needs a policy to start from: run.pretrained PATH$"),
         ({}, {"game": "khun"}, r"game\.type khun: unknown, did you mean kuhn"),
-        ({}, {"preset": "labtop"}, "preset labtop: unknown, did you mean laptop"),
+        ({}, {"preset": "bord"}, "preset bord: unknown, did you mean board"),
         ({}, {"network": "gruu"}, r"net\.backbone gruu: unknown, did you mean gru"),
         ({}, {"network": lambda width: None}, "network: '<lambda>' is not at the top level of a module"),
         ({}, {"network": "tests.policy.bodies:Unused"}, "not have been used in the graph"),
@@ -375,7 +375,7 @@ def test_players_by_name_folder_and_policy(nim):
     assert one.games == 10
     assert selfplay.evaluate("random", nim.policy(), games=10).games == 10
     scripted = selfplay.evaluate("equilibrium", "always_bet", games=10, game="kuhn")
-    assert scripted.damage is None
+    assert scripted.figures == {}
 
 
 @pytest.mark.parametrize(

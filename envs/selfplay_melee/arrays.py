@@ -31,7 +31,7 @@ _COUNTS: Final = (
     ("ledge_grabs", "i4"),
     ("frames", "i4"),
     ("frames_without_hit", "i4"),  # longest time without damage, see ``EPISODE``
-    ("ended", "i4"),  # index into ``selfplay.games.rated.ENDED_BY``
+    ("ended", "i4"),  # index into ``selfplay_melee.limits.ENDED_BY``
 )
 _TERMS: Final = len(RewardTerms._fields)
 

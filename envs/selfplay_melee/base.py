@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from selfplay.games.api import F32, Actions, Bool, Seeds, StepBatch
 from selfplay.games.errors import GameError, UnknownNameError
-from selfplay.games.rated import LEDGE_GRAB_LIMIT
 from selfplay_melee import bots
 from selfplay_melee.arrays import STATS, StepOptions, new_games, new_step_arrays
 from selfplay_melee.controller import ACTION_SPEC, check_actions
 from selfplay_melee.episodes import hold_actions
+from selfplay_melee.limits import LEDGE_GRAB_LIMIT
 from selfplay_melee.observation import OBS_WIDTH, encode
 from selfplay_melee.reward import per_frame
 from selfplay_melee.reward_weights import RewardWeights

@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import Final
 
 from selfplay.compilation.compile import compiled, rule
-from selfplay.games.rated import FINISHED
 from selfplay_melee import bots
 from selfplay_melee.actions import CLIFF_CATCH
 from selfplay_melee.bots.controls import release
 from selfplay_melee.controller import ACTION_SPEC, C_X, C_Y, CENTRE, HIGHEST, MAIN_X, MAIN_Y, SHOULDER, SHOULDER_CODES
+from selfplay_melee.limits import FINISHED
 from selfplay_melee.observation import encode_seat
 from selfplay_melee.physics.actions.death import CREDIT_FRAMES, is_away
 from selfplay_melee.physics.frame import advance_frame, start_game

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from selfplay.distribution import install_command
-from selfplay.games.errors import DolphinError, GameError, UnknownNameError
+from selfplay.games.errors import GameError, UnknownNameError
 from selfplay.games.kind import GameKind, later
 from selfplay_melee import bot_names, rated
 from selfplay_melee.controller import ACTION_SPEC, FIELDS
 from selfplay_melee.dolphin import roster
+from selfplay_melee.errors import DolphinError
 from selfplay_melee.features import ENCODER_VERSION, OBS_WIDTH
 from selfplay_melee.short_names import TITLES, full_name
 from selfplay_melee.tables import names_of
@@ -28,11 +29,6 @@ def _dolphin(**options: Any) -> ScriptedGame:  # noqa: ANN401
     return DolphinMelee(**options)
 
 
-_FIGHT_SETTINGS: Final = frozenset(
-    (
-        "reward", "net.rest", *(f"game.{field.name}" for field in fields(rated.FightBody)),
-    )
-)  # fmt: skip
 MOCK: Final = GameKind(
     make=later("selfplay_melee.mock", "MockMelee"),
     obs_width=OBS_WIDTH,
@@ -44,10 +40,13 @@ MOCK: Final = GameKind(
     body=rated.FightBody,
     show="film",
     agreed=("frame_skip", "delay"),
-    settings=_FIGHT_SETTINGS,
+    settings=later("selfplay_melee.settings", "mock_settings"),
+    aliases=("melee", "ssbm", "smash"),
     preset="laptop",
     health=("entropy_collapse", "few_results", "stalling", "value_function"),
     rated=rated.MOCK,
+    match_flags=later("selfplay_melee.choices", "FightFlags"),
+    sample=later("selfplay_melee.sample_games", "sample_games"),
     starts_at_once=later("selfplay_melee.mock", "rules_are_compiled"),
     prepare=later("selfplay_melee.mock", "compile_rules"),
     held_out=("counter_hitter", "all_rounder"),
@@ -67,8 +66,9 @@ DOLPHIN: Final = replace(  # all that policies see and do is the same
     training_players=bot_names.LADDER,
     starts_at_once=later("selfplay_melee.external_frames", "rules_are_compiled"),
     prepare=later("selfplay_melee.external_frames", "compile_rules"),
-    real_time=True,
-    settings=_FIGHT_SETTINGS | {"emulator", "game.dolphin", "game.iso"},
+    host=later("selfplay_melee.dolphin.host", "DolphinHost"),
+    compared_in="mock",
+    settings=later("selfplay_melee.settings", "dolphin_settings"),
     preset=None,
     characters=tuple(roster.CHARACTERS),
 )

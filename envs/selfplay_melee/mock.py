@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from selfplay.compilation.compile import is_compiled
-from selfplay.games.rated import ENDED_BY
 from selfplay.games.snapshots import copied, put_back
 from selfplay_melee.arrays import STATS
 from selfplay_melee.base import MeleeGame
 from selfplay_melee.controller import NEUTRAL
 from selfplay_melee.episodes import play_games, start_episode, step_games
+from selfplay_melee.limits import ENDED_BY
 from selfplay_melee.observation import encode_games
 from selfplay_melee.state import NUM_SEATS
 

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from selfplay.policy.policy import load_fighter
 from selfplay.policy.recurrent_state import RecurrentState
+from selfplay_melee.commands.policies import load_fighter
 from selfplay_melee.opponents import Player
 
 

@@ -1,21 +1,19 @@
-"""Fights as rated games: their scripted players and options, and what their policies keep of them."""
+"""Fights as rated games: their scripted players, and what policies keep of them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
-from selfplay.games.rated import ENDED_BY, FORBID, Matches, RatedGame, ScriptedPlayer
+from selfplay.games.rated import FORBID, RatedGame, ScriptedPlayer
 from selfplay_melee import bot_names
+from selfplay_melee.conditions import FightConditions
 from selfplay_melee.dolphin.roster import CPU
 from selfplay_melee.physics import RULES_VERSION
 
 MELEE: Final = "melee-1.02"  # version of the real game's own players
 _BOTS: Final = {name: ScriptedPlayer(f"bots-{bot_names.VERSION}", bot_names.FRAME_SKIP) for name in bot_names.NAMES}
 _COMPUTERS: Final = {name: ScriptedPlayer(MELEE, any_frame_skip=True) for name in CPU}
-
-
-_COMPARED: Final = ("characters", "stage", "max_episode_frames", "ledge_grab_limit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,20 +41,11 @@ class FightBody:
         if min(self.frame_skip, self.max_episode_frames) < 1 or min(self.delay, self.ledge_grab_limit) < 0:
             raise ValueError("frame_skip and max_episode_frames are at least 1, delay and ledge_grab_limit at least 0")
 
-
-def _options(matches: Matches) -> dict[str, Any]:
-    return {
-        "characters": matches.characters,
-        "stage": matches.stage,
-        "frame_skip": matches.frame_skip or bot_names.FRAME_SKIP,
-        "bot_skip": bot_names.FRAME_SKIP,
-        "delay": matches.delays,
-        "max_episode_frames": matches.max_episode_frames,
-        "ledge_grab_limit": matches.ledge_grab_limit,
-    }
+    @property
+    def conditions(self) -> FightConditions:
+        characters = (self.character, self.opponent_character or self.character)
+        return FightConditions(characters, self.stage, self.max_episode_frames, self.ledge_grab_limit)
 
 
-MOCK: Final = RatedGame(_BOTS, {"rules": RULES_VERSION, "bots": bot_names.VERSION}, _options, _COMPARED, ENDED_BY)
-DOLPHIN: Final = RatedGame(
-    _BOTS | _COMPUTERS, {"game": "dolphin", "bots": bot_names.VERSION}, _options, _COMPARED, ENDED_BY
-)
+MOCK: Final = RatedGame(_BOTS, {"rules": RULES_VERSION, "bots": bot_names.VERSION})
+DOLPHIN: Final = RatedGame(_BOTS | _COMPUTERS, {"game": "dolphin", "bots": bot_names.VERSION})

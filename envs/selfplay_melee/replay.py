@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from selfplay.games.errors import ReplayError
 from selfplay.games.files import read_plain, replacing
+from selfplay_melee.errors import ReplayError
 from selfplay_melee.slp.container import MAX_FILE_BYTES
 from selfplay_melee.slp.encode import DoesNotFit, encode
 from selfplay_melee.slp.frames import read_frames

@@ -20,11 +20,11 @@ from scripts.studies.pages import put_between
 from selfplay.checkpoint.store import write_file
 from selfplay.compilation.progress import RANGE
 from selfplay.errors import ConfigError
-from selfplay.games.errors import ReplayError
+from selfplay.report.saving import check_writable
 from selfplay.report.ticker import time_left
+from selfplay_melee.errors import ReplayError
 from selfplay_melee.replay import read_replay
 from selfplay_melee.replays.folder import replay_files
-from selfplay_melee.show.saving import check_writable
 
 if TYPE_CHECKING:
     import argparse

@@ -42,10 +42,10 @@ def build(name: str | None, out: Path) -> list[Path]:
     """Write the pages and ``index.html``; their paths, the index last."""
     from selfplay.checkpoint import RunDir, read_policy_meta
     from selfplay.checkpoint.run_dir import named_run
+    from selfplay.report.saving import save_text
     from selfplay.report.standalone_page import standalone_page
     from selfplay_melee.play.content import write_play_pages
     from selfplay_melee.play.home import home_of
-    from selfplay_melee.show.saving import save_text
 
     run = RunDir(named_run(name))
     chosen = home_of(run.path, generations=GENERATIONS).policies

@@ -30,6 +30,7 @@ from selfplay.league.modes import MODES
 from selfplay.league.records import START, generation_number
 from selfplay.league.render import to_text
 from selfplay_melee import bots
+from selfplay_melee.conditions import as_fight
 from selfplay_melee.imitation.scripted import PLAYERS
 
 if TYPE_CHECKING:
@@ -54,10 +55,10 @@ def train_and_evaluate(seed: int, folder: Path) -> Cell:
     summary = run.read_summary()
     newest = contender(str(summary["newest"]), run)
     start = contender(START, run)
-    characters, rules = home_rules((newest,))
+    rules = home_rules((newest,))
     fights = measured(newest, GAMES, seed)
     return {
-        "name": characters[0],
+        "name": as_fight(rules.conditions).characters[0],
         "command": " ".join(["python scripts/train_self_play.py", *words]),
         "seed": seed,
         **measured_here(),
@@ -67,7 +68,7 @@ def train_and_evaluate(seed: int, folder: Path) -> Cell:
         **{name: summary[name] for name in ("total_steps", "steps_per_s_median", "restarts", "chaos")},
         **opponents(wanted.config),
         **fights,
-        "scores": scores(newest, [start], characters, rules, GAMES, 20_000 + seed) | fights["scores"],
+        "scores": scores(newest, [start], rules, GAMES, 20_000 + seed) | fights["scores"],
         "quarters": [quarter.flat() for quarter in quarters(run)],
         **rated(run),
     }

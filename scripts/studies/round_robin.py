@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,6 +14,7 @@ from scripts.studies.pages import table as markdown
 from selfplay.evaluation.evaluate import evaluate
 from selfplay.runner.match import Contender, Rules
 from selfplay_melee import bots
+from selfplay_melee.conditions import FightConditions
 
 if TYPE_CHECKING:
     import argparse
@@ -26,11 +26,12 @@ DOCUMENT: Final = ROOT / "docs" / "data" / "round_robin.json"
 
 def document(options: argparse.Namespace) -> dict[str, Any]:
     """Settings and figures; plays all pairs and prints a line for each."""
-    rules = Rules(stage=options.stage, max_episode_frames=options.max_episode_frames)
+    characters = (options.character, options.character)
+    rules = Rules("mock", FightConditions(characters, options.stage, options.max_episode_frames))
     pairs = []
     for weaker, stronger in combinations(bots.LADDER, 2):
         players = Contender(stronger), Contender(weaker)
-        pair = asdict(evaluate(*players, options.games, (options.character,) * 2, rules, options.seed))
+        pair = evaluate(*players, options.games, rules, options.seed).document()
         pairs.append({"a": stronger, "b": weaker, **pair})
         print(f"{stronger:>15} against {weaker:<15} {interval(pair)}, {pair['finished']:.0%} finished")
     return {

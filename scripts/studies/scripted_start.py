@@ -9,6 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 from shutil import copytree, rmtree
+from typing import Any, cast
 
 from scripts.studies.command_line import Command, notify
 from selfplay.cli.ppo import parse
@@ -20,7 +21,7 @@ def main() -> int:
     """Make and install it; the exit code."""
     Command("scripted_start", __doc__).parse_args()
     call = parse(["--preset", "laptop"])
-    recipe = scripted.recipe_of(resolve_ppo(call.config, call.explicit))
+    recipe = scripted.recipe_of(cast("Any", resolve_ppo(call.config, call.explicit)))
     rmtree(scripted.SHIPPED, ignore_errors=True)
     with tempfile.TemporaryDirectory() as folder:
         scripted.imitate_scripted(recipe, Path(folder), notify)

@@ -39,6 +39,7 @@ from selfplay.policy.policy import load_policy
 from selfplay.ppo.rating import RatingSettings, play_matchups, settings_of
 from selfplay.runner.match import Contender
 from selfplay_melee import bots
+from selfplay_melee.conditions import as_fight
 
 if TYPE_CHECKING:
     import argparse
@@ -183,19 +184,20 @@ def measure(name: str) -> Cell:
     """The figures of a policy's card. Blocks."""
     player = contender(name)
     assert player.policy is not None
-    characters, rules = home_rules((player,))
-    others = [other for other in shipped_of(characters[0]) if other != name]
+    rules = home_rules((player,))
+    character = as_fight(rules.conditions).characters[0]
+    others = [other for other in shipped_of(character) if other != name]
     meta = player.policy.meta
     return {
         "name": name,
-        "command": command_of(characters[0]),
+        "command": command_of(character),
         "generation": generation_id(meta.iteration),
         "steps": meta.total_steps,
         "weights": meta.weights_hash,
         "seed": SEED,
         **measured_here(),
-        "mirror": mirror(player, characters, GAMES, 10_000 + SEED, rules.stage),
-        "scores": scores(player, [*map(contender, (*bots.LADDER, *others))], characters, rules, GAMES, 20_000 + SEED),
+        "mirror": mirror(player, rules, GAMES, 10_000 + SEED),
+        "scores": scores(player, [*map(contender, (*bots.LADDER, *others))], rules, GAMES, 20_000 + SEED),
     }
 
 

@@ -20,9 +20,10 @@ def _train(arguments: Sequence[str]) -> int:
 
 
 def _options() -> Sequence[Option]:
-    from selfplay.config.ppo import OPTIONS
+    from selfplay.config.ppo import options_of
+    from selfplay.games.registry import games_of
 
-    return OPTIONS
+    return [option for game in games_of("ppo") for option in options_of(game)]
 
 
 PPO: Final = TrainingVerbs(_train, later("selfplay.commands.cli.rate", "rate_games"), "the other games", _options)

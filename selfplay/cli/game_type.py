@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from selfplay.checkpoint import RunDir, resolve_run
+from selfplay.checkpoint import resolve_run
+from selfplay.config.resume import game_of_run
 from selfplay.errors import SelfPlayError
 from selfplay.games.files import MAX_TEXT_BYTES, parse_toml, read_plain
 from selfplay.games.plugins import is_own
-from selfplay.games.registry import DEFAULT, find_kind
+from selfplay.games.registry import find_kind
 
 
 def training_of(game: str | None) -> str:
@@ -35,6 +36,17 @@ def named_game(
         setting: Name of the setting that is the game.
         resumed: Returns the game of the run in ``--checkpoint``.
     """
+    if (game := given_game(arguments, setting)) is not None:
+        return game
+    given = _given(arguments)
+    if given.resume:
+        with suppress(SelfPlayError):
+            return resumed(Path(given.checkpoint) if given.checkpoint else None)
+    return None
+
+
+def given_game(arguments: Sequence[str], setting: str = "game.type") -> str | None:
+    """The game that the user names, with a flag or in a file of settings."""
     given = _given(arguments)
     sets = [text.partition("=")[2] for text in given.set if (text or "").startswith(f"{setting}=")]
     if given.game_type or sets:
@@ -42,12 +54,10 @@ def named_game(
     if given.config:
         with suppress(OSError, ValueError):
             document = parse_toml(read_plain(Path(given.config), MAX_TEXT_BYTES, follow=True))
-            game = _game_in(document, setting)
-            if game is not None:
-                return game
-    if given.resume:
-        with suppress(SelfPlayError):
-            return resumed(Path(given.checkpoint) if given.checkpoint else None)
+            group, _, name = setting.partition(".")
+            part = document.get(group)
+            game = part.get(name) if isinstance(part, dict) else None
+            return game if isinstance(game, str) else None
     return None
 
 
@@ -58,16 +68,3 @@ def _given(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--set", nargs="?", action="append", default=[])
     parser.add_argument("--resume", nargs="?", const=True)
     return parser.parse_known_args(arguments)[0]
-
-
-def game_of_run(run: RunDir) -> str:
-    """Name of the game that a run was started with; the mock if none is recorded."""
-    return _game_in(run.read_run().get("config")) or DEFAULT
-
-
-def _game_in(document: object, setting: str = "game.type") -> str | None:
-    """The game that a configuration names; None where it names none, or is no configuration."""
-    group, _, name = setting.partition(".")
-    part = document.get(group) if isinstance(document, dict) else None
-    game = part.get(name) if isinstance(part, dict) else None
-    return game if isinstance(game, str) else None

@@ -22,7 +22,7 @@ class Parser(argparse.ArgumentParser):
 
     Args:
         words: Words that are no flags here, without dashes: what to type in their place.
-        elsewhere: Returns the flags of other commands that mean nothing here: whose they are.
+        elsewhere: Returns the flags of other commands that mean nothing here, each with the end of the message.
         **settings: Of ``argparse.ArgumentParser``.
     """
 
@@ -49,7 +49,7 @@ class Parser(argparse.ArgumentParser):
         word = next((word for word in arguments if word.startswith("-")), arguments[0])
         flag = word.partition("=")[0]
         if (elsewhere := self._elsewhere()) and flag in elsewhere:
-            other = f"{flag} is a flag of {elsewhere[flag]}"
+            other = f"{flag} {elsewhere[flag]}"
             here = by_word(flag, self._option_string_actions)
             return f"unknown flag {flag}: did you mean {here}? {other}" if here else other
         instead = self._words.get(flag.lstrip("-"))

@@ -3,58 +3,69 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from selfplay.cli import flags
 from selfplay.cli.flags import CommandLine
-from selfplay.cli.game_type import named_game
-from selfplay.config.ppo import OPTIONS, Config
-from selfplay.config.programs import MELEE, PPO, check_game, invoke_ppo
+from selfplay.cli.game_type import given_game, named_game
+from selfplay.config.game_settings import game_settings
+from selfplay.config.ppo import Config, options_of
+from selfplay.config.programs import check_game, games_with, invoke_ppo, ppo_program
 from selfplay.games.plugins import is_known
-from selfplay.games.registry import find_game, known_games
+from selfplay.games.registry import DEFAULT, find_game, games_called, games_of, known_games
 from selfplay.league.modes import MODES
 from selfplay.run.trainings import flags_elsewhere
 
 if TYPE_CHECKING:
     from selfplay.config.program import Invocation
 
-EPILOG: Final = f"""modes: {", ".join(sorted(MODES)[:-1])},
-  {max(MODES)}; --character list and --stage list show the others of these names
-Without settings of a preset: laptop with --track-elo for fights, else board
+EPILOG: Final = """{modes}
+{lines}
 examples:
   selfplay train --resume --timesteps 20M
-  selfplay train --game-type matching --help  # dialogue games
+  selfplay train --game-type my_game:MyGame --help  # the flags of another game
 """
 
-COMMAND: Final = CommandLine(
-    program=PPO,
-    invoke=invoke_ppo,
-    description="Train a policy by self-play.",
-    epilog=EPILOG,
-    page="docs/trainer/guide.md",
-    words={name: f"--game-type {name}" for name in known_games()} | {"melee": MELEE},
-    elsewhere=partial(flags_elsewhere, "ppo"),
-)
+
+def command_line(game: str) -> CommandLine[Config]:
+    """The command line for a game, with the flags that it brings."""
+    return CommandLine(
+        program=ppo_program(game),
+        invoke=partial(invoke_ppo, game=game),
+        description="Train a policy by self-play.",
+        epilog=_epilog(game),
+        page="docs/trainer/guide.md",
+        words={name: f"--game-type {name}" for name in known_games()},
+        elsewhere=partial(_elsewhere, game),
+    )
 
 
 def parse(arguments: Sequence[str]) -> Invocation[Config]:
     """The configuration that the arguments ask for; errors as of ``flags.parse``."""
-    return flags.parse(_for_help(arguments) if {"-h", "--help"} & {*arguments} else COMMAND, arguments)
+    if (given := given_game(arguments)) is not None:
+        check_game(given)
+    name = given or named_game(arguments)
+    return flags.parse(command_line(name if name is not None and is_known(name) else DEFAULT), arguments)
 
 
-def _for_help(arguments: Sequence[str]) -> CommandLine[Config]:
-    """The command line; for the help of a game that is named without what other games have."""
-    name = named_game(arguments)
-    if name is None or not is_known(name):
-        return COMMAND
-    check_game(name)
-    game = find_game(name)
-    kept = tuple(option for option in OPTIONS if game.has(option.path) and option.path != "game.type")
-    lines = [f"modes: {', '.join(sorted(MODES))}"]
-    if game.stages:
-        lines.append("--character list and --stage list show those names")
-    if game.preset is not None:
-        lines.append(f"Without settings of a preset: {game.preset}")
-    return replace(COMMAND, program=replace(PPO, options=kept), epilog="\n".join(lines))
+def _epilog(game: str) -> str:
+    kind, last = find_game(game), max(MODES)
+    games = f"games: {', '.join(known_games())}" if game == DEFAULT else ""
+    modes = f"modes: {', '.join(sorted(MODES)[:-1])},\n  {last}"
+    preset = "" if kind.preset is None else f"Without settings of a preset: {kind.preset}"
+    return EPILOG.format(modes=modes, lines="\n".join(filter(None, (game_settings(game).help, preset, games))))
+
+
+def _elsewhere(game: str) -> dict[str, str]:
+    """Flags of other games and trainings, and other names of games, each with the end of the message about it."""
+    found = flags_elsewhere("ppo")
+    for other in games_of("ppo"):
+        for option in options_of(other):
+            if option.flag not in found:
+                found[option.flag] = games_with(game, option.path) or ""
+        found |= {
+            alias: f"is not a flag: did you mean --game-type {' or '.join(games_called(alias))}?"
+            for alias in find_game(other).aliases
+        }
+    return {flag: whose for flag, whose in found.items() if flag not in {o.flag for o in options_of(game)}}

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from selfplay.checkpoint.store import write_file
-from selfplay.compilation.progress import compile_rules
 from selfplay.config.defaults import trained_on
 from selfplay.errors import CheckpointError, boundary
 from selfplay.evaluation.named_players import check_export
@@ -27,7 +26,6 @@ from selfplay.seeding import derive
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import PolicyMeta
-    from selfplay.games.api import ScriptedGame
     from selfplay.games.kind import GameKind
     from selfplay.policy.formats import Decide
     from selfplay.policy.network import ActorCritic
@@ -35,9 +33,7 @@ if TYPE_CHECKING:
 
 TOLERANCE: Final = 1e-4  # of any number; what another order of the same sums makes is a hundredth of that
 OBSERVATIONS: Final = 1000
-PLAYERS: Final = (("edge_guarder", "rusher"), ("random", "counter_hitter"))  # of each fight
-GAMES: Final = 4  # of random players, that are no fights
-EPISODES: Final = 3  # minimum of each fight, if there are enough steps
+GAMES: Final = 4  # of random players
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +119,10 @@ class Seen:
 
 
 def seen_in_games(meta: PolicyMeta, observations: int) -> Seen:
-    """At least ``observations`` of the policy's game: of scripted players in fights, of random ones in other games.
-
-    Fights have the policy's characters, stage, frame skip and delay.
-    """
+    """At least ``observations`` of the policy's game: of its own ``sample``, or of random players."""
     name = game_of(meta)
-    if find_game(name).fighter:
-        game = _fights(meta, observations)
+    if (sample := find_game(name).sample) is not None:
+        game = sample(trained_on(meta).body, observations)
     else:
         game = make_game(name, num_games=GAMES)
         game.bots[:] = game.bot_names.index(RANDOM)
@@ -145,25 +138,6 @@ def seen_in_games(meta: PolicyMeta, observations: int) -> Seen:
         obs, ended = batch.obs, batch.ended
     game.close()
     return Seen(torch.from_numpy(np.stack(seen)), torch.from_numpy(np.stack(fresh)), count)
-
-
-def _fights(meta: PolicyMeta, observations: int) -> ScriptedGame:
-    from selfplay_melee import bots  # takes a while to load
-    from selfplay_melee.mock import MockMelee
-
-    compile_rules(find_game("mock"))
-    steps, home = -(-observations // (2 * len(PLAYERS))), trained_on(meta)
-    game = MockMelee(
-        len(PLAYERS),
-        characters=home.characters,
-        stage=home.stage,
-        frame_skip=home.frame_skip,
-        delay=home.delay,
-        max_episode_frames=max(1, steps // EPISODES) * home.frame_skip,
-    )
-    game.bot_skip = bots.FRAME_SKIP
-    game.bots[:] = [[bots.NAMES.index(name) for name in pair] for pair in PLAYERS]
-    return game
 
 
 def largest_difference(network: ActorCritic, decide: Decide, seen: Seen) -> float:

@@ -48,7 +48,7 @@ def play_in_terminal(game: str, opponent: Contender, read: Read, write: Write, *
         raise ConfigError(f"{game} has no game that a person could play")
     name = opponent.id if opponent.policy is None else opponent.policy.meta.id
     table, results = _Table(single(), name, read, write), Counter[str]()
-    characters, rules = home_rules([opponent], game)
+    rules = home_rules([opponent], game)
     players = {YOU: Contender(RANDOM), name: opponent}  # the table asks the person in place of the scripted player
     try:
         for number in count(1):
@@ -56,7 +56,7 @@ def play_in_terminal(game: str, opponent: Contender, read: Read, write: Write, *
             write(f"Game {number}: you have {yours}, {name} has {theirs}. Type quit any time.")
             table.seat = seat
             pair = (YOU, name) if seat == 0 else (name, YOU)
-            played = play_in(table, [Matchup(pair, characters, derive(seed, "game", number))], players, rules)[0]
+            played = play_in(table, [Matchup(pair, seed=derive(seed, "game", number))], players, rules)[0]
             mine, others = (played.stats["reward_payoff"][s] for s in (seat, 1 - seat))
             result = "won" if mine > others else "lost" if mine < others else "drew"
             results[result] += 1

@@ -14,8 +14,9 @@ from selfplay.checkpoint import shipped_policies
 from selfplay.checkpoint.store import write_file
 from selfplay.compilation.progress import compile_rules
 from selfplay.config.base import Mark
+from selfplay.config.game_settings import game_settings
 from selfplay.config.options import marked
-from selfplay.config.ppo import OPTIONS, Config
+from selfplay.config.ppo import Config, options_of
 from selfplay.config.resume import change, refuse_unnamed
 from selfplay.errors import ConfigError
 from selfplay.evaluation.players import contender
@@ -26,12 +27,11 @@ from selfplay.league.ratings import rate
 from selfplay.league.records import generation_number
 from selfplay.league.schedule import Matchup, plan_games
 from selfplay.machine import usable_cores
+from selfplay.ppo.host import host_of
 from selfplay.ppo.rating import PlayMatches, play_matchups
-from selfplay.ppo.realtime import arena, rating_slots
 from selfplay.report.ticker import time_left
 from selfplay.runner.match import Contender, play_in_threads
 from selfplay.seeding import derive
-from selfplay_melee.dolphin.paths import with_dolphin_paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -62,20 +62,20 @@ def match_player_of(
 ) -> MatchPlayer:
     """Return what plays rating games of the game that a run trained in. Blocks.
 
-    ``given`` has what the user named that is started, by dotted name. ConfigError if a real game lacks what it needs,
-    or the user did not name that.
+    ``given`` has what the user named that is started, by dotted name. ConfigError if a game in real time lacks what it
+    needs, or the user did not name that.
     """
     given = given or {}
-    if not (game := config.game.entry).real_time:
+    if (host := host_of(config.game.entry)) is None:
         return IN_THREADS
     values = config.model_dump()
-    programs = marked(Config, Mark.STARTS_PROGRAM)
-    change(values, given, programs, OPTIONS)
-    refuse_unnamed(config, given, programs, OPTIONS)
-    checked = with_dolphin_paths(Config.model_validate(values), notice)
-    compile_rules(game, notice)  # each process of a game would do it within its own deadline
-    emulators = arena(checked, run, notice)
-    return MatchPlayer(emulators.play, 4 * len(rating_slots(config.run.num_games)))
+    programs = marked(type(config), Mark.STARTS_PROGRAM)
+    options = options_of(config.game.type)
+    change(values, given, programs, options)
+    refuse_unnamed(config, given, programs, options)
+    checked = game_settings(config.game.type).complete(type(config).model_validate(values), notice)
+    compile_rules(config.game.entry, notice)  # each process of a game would do it within its own deadline
+    return MatchPlayer(host.arena(checked, run, notice).play, 4 * host.rating_games(config))
 
 
 def calibrate(

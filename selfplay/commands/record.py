@@ -52,8 +52,8 @@ def record(game: str, players: Sequence[Contender], games: int, seed: int, path:
         CheckpointError: the file cannot be written.
     """
     everybody = {player.id: player for player in players}
-    characters, rules = home_rules(players, game)
-    matchups = pairings_of(list(everybody), [], games, characters, seed)
+    rules = home_rules(players, game)
+    matchups = pairings_of(list(everybody), [], games, (), seed)
     lines: list[str] = []
     for start in range(0, games, WIDEST):
         lines += _lines(matchups[start : start + WIDEST], everybody, rules)

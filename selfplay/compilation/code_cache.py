@@ -31,7 +31,7 @@ from selfplay.games.files import is_writable
 
 _numba_config: Any = numba.config
 _MELEE = package_folder("selfplay_melee")
-_SHARED = (Path(__file__).with_name("compile.py"), package_folder("selfplay") / "games" / "rated.py")
+_SHARED = (Path(__file__).with_name("compile.py"),)
 """Other modules that rules use."""
 _UNCOMPILED = (  # folders without compiled rules
     "browser", "commands", "dolphin", "drawing", "imitation", "play", "play_page", "replays", "shipped", "show", "slp",

@@ -1,13 +1,14 @@
-"""Settings that do not apply to the game, or not beside others: given explicitly they are refused, else ignored."""
+"""Settings that the game, or others beside them, leave without effect: given explicitly they are refused."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from selfplay.config.options import flag_of
-from selfplay.config.ppo import OPTIONS, Config, LeagueConfig
+from selfplay.config.game_settings import game_settings
+from selfplay.config.options import flag_of, paths
+from selfplay.config.ppo import OPTIONS, Config, config_type
 from selfplay.errors import ConfigError
-from selfplay.games.registry import find_game, games_of
+from selfplay.games.registry import games_of
 from selfplay.runner.chaos import check_plan
 
 if TYPE_CHECKING:
@@ -18,16 +19,9 @@ if TYPE_CHECKING:
 
 
 def check_applicable(config: Config, explicit: Mapping[str, object]) -> None:
-    """Refuse settings among ``explicit``, the user's values by dotted name, that the game does not have.
-
-    Also a policy with a memory in a solved game, and what a game in real time cannot do.
-    """
-    game = config.game.entry
-    if game.real_time:
-        _check_real_game(config, explicit)
-        return
-    check_settings(config.game.type, explicit, OPTIONS)
-    if game.table is not None and config.net.remembers:
+    """Refuse what the game cannot do, with ``explicit``, the user's values by dotted name (ConfigError)."""
+    game_settings(config.game.type).check_given(config, explicit)
+    if config.game.entry.table is not None and config.net.remembers:
         raise ConfigError(
             f"--backbone {config.net.backbone}: --game-type {config.game.type} is judged exactly, state by state, "
             "which only a policy without memory can be (mlp)"
@@ -37,49 +31,12 @@ def check_applicable(config: Config, explicit: Mapping[str, object]) -> None:
 def check_settings(game: str, explicit: Collection[str], options: Sequence[Option]) -> None:
     """Refuse settings, by dotted name, that the game does not have; names the games that have them."""
     for path in explicit:
-        if not find_game(game).has(path):
-            others = " or ".join(name for name in games_of("ppo") if find_game(name).has(path))
+        if path not in paths(config_type(game)):
+            games = [other for other in games_of("ppo") if path in paths(config_type(other))]
             raise ConfigError(
-                f"{flag_of(options, path)} goes with --game-type {others}; --game-type {game} has no use for it"
+                f"{flag_of(options, path)} goes with --game-type {' or '.join(games)}; "
+                f"--game-type {game} has no use for it"
             )
-
-
-def _check_real_game(config: Config, explicit: Mapping[str, object]) -> None:
-    kind, games = config.game.type, config.run.num_games
-    if explicit.get("run.host") == "thread":
-        raise ConfigError(f"--host thread: each game of --game-type {kind} is a process; leave --host out")
-    if explicit.get("run.runners", 0) not in (0, games):
-        raise ConfigError(
-            f"--runners {config.run.runners}: each game of --game-type {kind} has a runner of its own, "
-            f"{games} of them with --num-games {games}; leave --runners out"
-        )
-    if config.run.deterministic:
-        raise ConfigError(f"--deterministic: a game in real time cannot be repeated (--game-type {kind})")
-    _check_person(config)
-    if config.emulator.outsider is not None:
-        _check_outsider(config, explicit)
-
-
-def _check_person(config: Config) -> None:
-    emulator = config.emulator
-    if emulator.human_port is None:
-        return
-    if emulator.cpu_level is not None:
-        raise ConfigError("--cpu-level and --human-port both want the other seat; give one of them")
-    if emulator.headless:
-        raise ConfigError("--human-port needs a window to play in; leave --headless out")
-    if config.run.num_games != 1:
-        raise ConfigError(f"--human-port: a person plays one game at a time, not {config.run.num_games}: --num-games 1")
-
-
-def _check_outsider(config: Config, explicit: Mapping[str, object]) -> None:
-    """Refuse other opponents where a person or an emulator's own player has the other seat."""
-    flag = "--cpu-level" if config.emulator.human_port is None else "--human-port"
-    taken = f"{flag} has the other seat in every game"
-    if "league.mode" in explicit and config.league.mode != LeagueConfig().mode:
-        raise ConfigError(f"--mode {config.league.mode} chooses opponents, but {taken}")
-    if config.league.opponents:
-        raise ConfigError(f"--opponent names opponents, but {taken}")
 
 
 def check_agreement(config: Config, explicit: Mapping[str, object]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal, TypeVar
 
 from pydantic import BaseModel, Field
 
@@ -11,7 +11,6 @@ from selfplay.games.plugins import is_code
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import NetworkSpec
-    from selfplay.games.kind import GameKind
 
 MOST: Final = 2**53
 """Above it no float holds every whole number, and products of settings would overflow."""
@@ -43,15 +42,6 @@ class Group(BaseModel, extra="forbid", frozen=True, allow_inf_nan=False):
     """Settings that belong together; also the root, whose fields are such groups."""
 
     marks: ClassVar[frozenset[Mark]] = frozenset()  # marks of all fields of the group
-
-
-def applicable(values: dict[str, Any], game: GameKind) -> dict[str, Any]:
-    """The values of a configuration, by group and name, of the settings that the game has."""
-    kept = {
-        group: {name: value for name, value in part.items() if game.has(f"{group}.{name}")}
-        for group, part in values.items()
-    }
-    return {group: part for group, part in kept.items() if part}
 
 
 class RunSettings(Group):

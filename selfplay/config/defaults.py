@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from selfplay.config.ppo import RANDOM, GameConfig
+from selfplay.config.game_settings import game_settings
+from selfplay.config.ppo import Config
 from selfplay.errors import ConfigError, IncompatibleError, boundary
 from selfplay.league.modes import EXPLOITERS, MAIN
 from selfplay.machine import usable_cores
 from selfplay.policy.played_game import body_of, game_of
-from selfplay.seeding import derive
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import PolicyMeta
-    from selfplay.config.ppo import Config
 
 THREADS: Final = 4  # of the update at most: a minibatch cut finer than that only waits
 FIXED_CORES: Final = 4  # for a deterministic run: numbers of blocks and threads change its weights
 
 
-def trained_on(meta: PolicyMeta) -> GameConfig:
+def trained_on(meta: PolicyMeta) -> Any:  # noqa: ANN401
     """Settings of the games that a policy was trained on; errors as of ``body_of``."""
     body = asdict(body_of(meta))
     with boundary(IncompatibleError, f"{meta.id}: its file has settings that games cannot have"):
-        return GameConfig(type=game_of(meta), **body)
+        return Config.model_validate({"game": {"type": game_of(meta), **body}}).game
 
 
 def runners(config: Config) -> int:
@@ -57,7 +56,7 @@ def with_defaults(config: Config) -> Config:
     ConfigError if the blocks cannot be shared out to the learners of a league.
     """
     game = config.game.entry
-    real_time, cast, roles = game.real_time, game.characters, turns(config.league.mode)
+    real_time, roles = game.real_time, turns(config.league.mode)
     each = len(roles)
     host = "process" if real_time and config.run.host == "thread" else config.run.host
     values: dict[str, object] = {"runners": runners(config), "host": host}
@@ -70,17 +69,12 @@ def with_defaults(config: Config) -> Config:
         )
     if config.run.deterministic:
         values["threads"] = config.run.threads or min(FIXED_CORES, THREADS)
-    drawn = {
-        name: sorted(choices)[derive(config.run.seed, name) % len(choices)]
-        for name, choices in (("character", cast), ("opponent_character", cast), ("stage", game.stages))
-        if choices and getattr(config.game, name) == RANDOM
-    }
     update = {
         "run": config.run.model_copy(update=values),
-        "game": config.game.model_copy(update=drawn),
         "league": config.league.model_copy(update={"held_out": held_out(config)}),
     }
-    return config.model_copy(update=update)
+    drawn: Config = game_settings(config.game.type).draw(config.model_copy(update=update))
+    return drawn
 
 
 def update_threads(threads: int) -> int:
@@ -90,17 +84,4 @@ def update_threads(threads: int) -> int:
 
 def game_options(config: Config, num_games: int) -> dict[str, object]:
     """Options of the training games, the same for every host; can be encoded as JSON."""
-    if not config.game.entry.has("game.stage"):
-        return {"num_games": num_games}
-    game = config.game
-    return {
-        "num_games": num_games,
-        "characters": list(game.characters),
-        "stage": game.stage,
-        "frame_skip": game.frame_skip,
-        "delay": game.delay,
-        "max_episode_frames": game.max_episode_frames,
-        "ledge_grab_limit": game.ledge_grab_limit,
-        "stagger": True,
-        "rewards": config.reward.model_dump(),
-    }
+    return game_settings(config.game.type).options(config, num_games)

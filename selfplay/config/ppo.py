@@ -1,11 +1,13 @@
-"""Every setting of self-play in fights and solved games, validated, and the table of its flags."""
+"""The settings of PPO that every game has, validated, with the table of their flags; and those of one game."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_type_hints
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, cast
 
-from pydantic import Field, create_model, field_validator, model_serializer, model_validator
+from pydantic import Field, create_model, field_validator, model_validator
 
 from selfplay.config.base import (
     MOST,
@@ -19,21 +21,25 @@ from selfplay.config.base import (
     Seconds,
     SelfPlaySettings,
     StructureConfig,
-    applicable,
 )
-from selfplay.config.options import FAULT_FLAGS, LENGTH_FLAGS, PLACE_FLAGS, RATING_FLAGS, flags, options
+from selfplay.config.game_settings import game_settings
+from selfplay.config.options import (
+    FAULT_FLAGS,
+    LENGTH_FLAGS,
+    PLACE_FLAGS,
+    RATING_FLAGS,
+    Flag,
+    Option,
+    flags,
+    marked,
+    options,
+)
 from selfplay.games.errors import UnknownNameError
 from selfplay.games.plugins import is_known
-from selfplay.games.rated import LEDGE_GRAB_LIMIT, MAX_DELAY
 from selfplay.games.registry import DEFAULT, find_game, games_of
 from selfplay.runner import PROCESS_MB
-from selfplay_melee.dolphin.install import FIRST_PORT, LAST_PORT, SLIPPI_PORT
-from selfplay_melee.reward_weights import RewardWeights
-from selfplay_melee.short_names import full_name
 
 if TYPE_CHECKING:
-    from pydantic import SerializationInfo, SerializerFunctionWrapHandler
-
     from selfplay.games.kind import GameKind
     from selfplay.games.rated import Body
 
@@ -44,35 +50,12 @@ CHAOS: Final = (
 
 
 class GameConfig(Group):
-    """The game, and the characters, stage and limits of its episodes."""
+    """The game."""
 
     type: str = Field(
         DEFAULT,
-        description="`mock`, `dolphin`, `kuhn` or `module:name`; `mock` is fast physics, `dolphin` the real game, "
-        "`rps`, `pennies`, `kuhn`, `mixup` are solved, your own is `module:name`, one of PettingZoo "
-        "`pettingzoo:MODULE`, one of an installed package has a name of its own",
+        description="An installed game, or your own as `module:name`; one of PettingZoo is `pettingzoo:MODULE`",
     )
-    character: str = Field("mewtwo", description="Character of the learner; `random` draws one for the run")
-    opponent_character: str | None = Field(None, description="Character of the other seat; by default the same")
-    stage: str = Field("final_destination", description="Stage; `random` draws one for the run")
-    max_episode_frames: Positive = Field(3600, description="Cap of an episode in frames; a second has 60")
-    ledge_grab_limit: Natural = Field(
-        LEDGE_GRAB_LIMIT,
-        description="A player with more ledge grabs loses a game that ends by time, unless both have more; 0: no limit",
-    )
-    frame_skip: Annotated[int, Field(ge=1, le=30)] = Field(4, description="Frames between two decisions")
-    delay: Annotated[int, Field(ge=0, le=MAX_DELAY)] = Field(
-        0, description="Frames between an observation and its action"
-    )
-    dolphin: Annotated[str | None, Mark.MAY_CHANGE, Mark.STARTS_PROGRAM] = Field(
-        None, description="Slippi Dolphin: its folder or executable"
-    )
-    iso: Annotated[str | None, Mark.MAY_CHANGE, Mark.STARTS_PROGRAM] = Field(None, description="Melee 1.02 disc image")
-
-    @field_validator("character", "opponent_character", "stage")
-    @classmethod
-    def _full(cls, name: str | None) -> str | None:
-        return None if name is None else full_name(name)
 
     @field_validator("type")
     @classmethod
@@ -83,7 +66,7 @@ class GameConfig(Group):
 
     @property
     def entry(self) -> GameKind:
-        """The game in the registry; imports the module of a game of the user's own."""
+        """The description of the game; imports the module of a game of the user's own."""
         return find_game(self.type)
 
     @property
@@ -93,67 +76,13 @@ class GameConfig(Group):
         return body(**self.model_dump(include={field.name for field in fields(body)}))
 
     @property
-    def characters(self) -> tuple[str, str]:
-        """Characters of seat 0 and seat 1."""
-        return self.character, self.opponent_character or self.character
-
-
-class EmulatorConfig(Group):
-    """The emulators that real games run in, and who else plays in them."""
-
-    cpu_level: Annotated[int, Field(ge=1, le=9)] | None = Field(
-        None, description="Opponent: Melee's computer player, level 1 to 9"
-    )
-    human_port: Annotated[int, Field(ge=1, le=4)] | None = Field(
-        None, description="Opponent: a person at controller port 1 to 4"
-    )
-    headless: Changeable[bool] = Field(False, description="Run without windows")
-    fast_forward: Changeable[bool] = Field(False, description="Play as fast as the machine can; needs an ExiAI build")
-    play_on: bool = Field(
-        False,
-        description="Go on with the same game where an episode is cut short, and skip the menus between two games",
-    )
-    slippi_port: Changeable[Annotated[int, Field(ge=FIRST_PORT, le=LAST_PORT)]] = Field(
-        SLIPPI_PORT, description="First of the network ports on which emulators send their frames"
-    )
-    save_replays: Changeable[bool] = Field(
-        False, description="Keep every game as a .slp file; in `replays` of the run's folder"
-    )
-    start_timeout: Changeable[Seconds] = Field(60.0, description="Seconds until an emulator must be in its first game")
-    frame_timeout: Changeable[Seconds] = Field(30.0, description="Seconds without a frame after which a game is lost")
-    recycle_frames: Changeable[Natural] = Field(
-        1_000_000, description="Frames after which an emulator is replaced by a fresh one; 0 = never"
-    )
-    recycle_mb: Changeable[Natural] = Field(
-        2000, description="MB that its processes may grow by since its first game until it is replaced; 0 = never"
-    )
-
-    @property
-    def outsider(self) -> str | None:
-        """Id of the player of the other seat if it is none of the run's players; else None."""
-        if self.human_port is not None:
-            return "human"
-        return None if self.cpu_level is None else f"cpu_{self.cpu_level}"
-
-
-def _weights() -> dict[str, Any]:
-    """Fields of the settings for ``RewardWeights``."""
-    described = get_type_hints(RewardWeights, include_extras=True)
-    return {
-        name: (Annotated[float, Field(ge=0)], Field(default, description=described[name].__metadata__[0]))
-        for name, default in RewardWeights._field_defaults.items()
-    }
-
-
-RewardConfig = create_model("RewardConfig", __base__=Group, __module__=__name__, **_weights())
+    def cap_frames(self) -> int:
+        """Longest episode in frames, for estimates of memory and time: a guess where a game has no cap."""
+        return 3600
 
 
 class NetConfig(StructureConfig):
-    """The policy network, and how it begins."""
-
-    rest: Annotated[float, Field(ge=0, lt=1)] = Field(
-        0.8, description="Probability that a fresh policy leaves c-stick and shoulder alone; 0 = as any other value"
-    )
+    """The policy network."""
 
 
 class PPOConfig(Group):
@@ -284,8 +213,6 @@ class Config(Group):
     """All settings of a run."""
 
     game: GameConfig = GameConfig()
-    emulator: EmulatorConfig = EmulatorConfig()
-    reward: RewardConfig = RewardConfig()
     net: NetConfig = NetConfig()
     ppo: PPOConfig = PPOConfig()
     league: LeagueConfig = LeagueConfig()
@@ -304,11 +231,12 @@ class Config(Group):
             return None
         return max(1, -(-self.run.timesteps // self.steps_per_iteration))
 
-    @model_serializer(mode="wrap")
-    def _saved(self, dump: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, Any]:
-        """In JSON, as a run and its policies keep it, it has the settings of its game alone."""
-        values: dict[str, Any] = dump(self)
-        return applicable(values, self.game.entry) if info.mode == "json" else values
+    @classmethod
+    def model_validate(cls, obj: Any, **options: Any) -> Self:  # noqa: ANN401
+        """Validate settings by group; those of a game are of its ``config_type``."""
+        if cls is not Config or not is_known(name := _game_in(obj)):
+            return super().model_validate(obj, **options)
+        return cast("Self", config_type(name).model_validate(obj, **options))
 
     @model_validator(mode="after")
     def _agree(self) -> Config:
@@ -320,45 +248,80 @@ class Config(Group):
 SCRIPTED: Final = "scripted"
 """Value of ``run.pretrained``: imitate scripted players first. A folder of that name is given as ``./scripted``."""
 
-RANDOM: Final = "random"
-"""Name of a character or stage that a new run draws by its seed."""
+GAME_FLAGS: Final = "Game"
+FLAGS: Final[dict[str, tuple[Flag, ...]]] = {
+    "Core": (
+        ("--game-type", "game.type", "TYPE"),
+        ("--pretrained", "run.pretrained", "PATH"),
+        *LENGTH_FLAGS,
+    ),
+    "PPO": (
+        *flags("ppo", rollout_length="N", batch_size="N"),
+        ("--ppo-epochs", "ppo.epochs", "N"),
+        ("--ppo-clip", "ppo.clip", "F"),
+        *flags("ppo", learning_rate="F", gamma="F", gae_lambda="F"),
+        ("--entropy", "ppo.entropy_coefficient", "F"),
+        *flags("ppo", teacher_kl="F"),
+        *flags("net", backbone="NAME", hidden="N,N"),
+    ),
+    GAME_FLAGS: (),
+    "Opponents and tracking": (
+        ("--mode", "league.mode", "MODE"),
+        ("--opponent", "league.opponents", "PATH,PATH"),
+        ("--held-out", "league.held_out", "NAME"),
+        *RATING_FLAGS,
+        ("--gate", "league.gate", "TEST"),
+    ),
+    "Run": (
+        *PLACE_FLAGS,
+        *flags("run", collect_timeout="S", deterministic="", verbose=""),
+        *FAULT_FLAGS,
+    ),
+}
+"""Flags by section of the help; a game's own sections stand in place of ``GAME_FLAGS``."""
+OPTIONS: Final = options(Config, FLAGS)
+"""The options that every game has."""
 
-OPTIONS: Final = options(
-    Config,
-    {
-        "Core": (
-            ("--game-type", "game.type", "TYPE"),
-            ("--pretrained", "run.pretrained", "PATH"),
-            *LENGTH_FLAGS,
-        ),
-        "PPO": (
-            *flags("ppo", rollout_length="N", batch_size="N"),
-            ("--ppo-epochs", "ppo.epochs", "N"),
-            ("--ppo-clip", "ppo.clip", "F"),
-            *flags("ppo", learning_rate="F", gamma="F", gae_lambda="F"),
-            ("--entropy", "ppo.entropy_coefficient", "F"),
-            *flags("ppo", teacher_kl="F"),
-            *flags("net", backbone="NAME", hidden="N,N"),
-        ),
-        "Game": (
-            *flags("game", character="NAME", opponent_character="NAME", stage="NAME"),
-            *flags("game", max_episode_frames="N", frame_skip="N", delay="N"),
-        ),
-        "Dolphin": (
-            *flags("game", dolphin="PATH", iso="PATH"),
-            *flags("emulator", cpu_level="N", human_port="N", headless="", fast_forward="", save_replays=""),
-        ),
-        "Opponents and tracking": (
-            ("--mode", "league.mode", "MODE"),
-            ("--opponent", "league.opponents", "PATH,PATH"),
-            ("--held-out", "league.held_out", "NAME"),
-            *RATING_FLAGS,
-            ("--gate", "league.gate", "TEST"),
-        ),
-        "Run": (
-            *PLACE_FLAGS,
-            *flags("run", collect_timeout="S", deterministic="", verbose=""),
-            *FAULT_FLAGS,
-        ),
-    },
-)
+
+GAME_GROUP: Final = "game"
+
+
+@cache
+def config_type(game: str) -> type[Config]:
+    """The configuration of a game: the settings of the trainer and those that the game brings.
+
+    Errors as of ``selfplay.games.registry.find_game``.
+    """
+    groups = dict(game_settings(game).groups)
+    described = GameConfig.model_fields["type"].description
+    base = groups.get(GAME_GROUP, GameConfig)
+    groups[GAME_GROUP] = create_model(base.__name__, __base__=base, type=(str, Field(game, description=described)))
+    fields: dict[str, Any] = {name: (group, group()) for name, group in groups.items()}
+    return create_model(Config.__name__, __base__=Config, **fields)
+
+
+def default_game(game: str) -> Any:  # noqa: ANN401
+    """The settings of a game without a word of the user; errors as of ``config_type``."""
+    return config_type(game)().game
+
+
+@cache
+def options_of(game: str) -> tuple[Option, ...]:
+    """The options of a game, with its own; errors as of ``config_type``."""
+    sections: dict[str, Sequence[Flag]] = {}
+    for name, its in FLAGS.items():
+        sections |= game_settings(game).flags if name == GAME_FLAGS else {name: its}
+    return options(config_type(game), sections)
+
+
+def _game_in(values: object) -> str:
+    match values:
+        case {"game": {"type": str(name)}} | {"game": GameConfig(type=name)}:
+            return name
+    return DEFAULT
+
+
+def programs_of(game: str) -> tuple[Option, ...]:
+    """Options for the programs that a game starts; errors as of ``config_type``."""
+    found = marked(config_type(game), Mark.STARTS_PROGRAM)
+    return tuple(option for option in options_of(game) if option.path in found)

@@ -8,23 +8,6 @@ from typing import Any, Final
 Presets = Mapping[str, Mapping[str, Mapping[str, Any]]]  # values by name of the preset, group and setting
 
 PPO: Final[Presets] = {
-    # The settings that learned best on two cores; figures in docs/trainer/learning.md.
-    "laptop": {
-        "game": {"max_episode_frames": 14400},
-        "run": {"timesteps": 12_000_000, "num_games": 256, "save_interval": 50, "pretrained": "scripted"},
-        "ppo": {
-            "rollout_length": 32,
-            "batch_size": 4096,
-            "learning_rate": 1e-3,
-            "entropy_coefficient": 5e-3,
-            "entropy_floor": 0.5,
-            "anneal": True,
-        },
-        "reward": {"stalling": 1.0, "self_destruct": 10.0, "lingering": 1.0},
-        # A policy that meets only itself follows a player that falls off the stage, and falls with it. Without recent
-        # generations one of three seeds was weaker against a scripted player that it had not met.
-        "league": {"mode": "simple_mix", "current": 0.7, "recent": 0.1, "scripted": 0.2, "any_past": 0.0},
-    },
     # For games of turns. Without a large entropy bonus, also at the end, a policy that meets only itself plays one line
     # and no other: with an annealed one Connect Four became weaker against other players.
     "board": {

@@ -64,6 +64,7 @@ class Program(Generic[Settings]):
     example: tuple[str, str]  # a setting, group.name, and a value of it, for help and messages
     imply: Callable[[dict[str, Any]], None]  # adds what follows from what the user gave, by dotted name
     check: Callable[[Settings], None]  # ConfigError for names that only other packages know
+    elsewhere: Callable[[str], str | None] = lambda _: None  # whose a setting is that is not one of these
 
 
 def invoke(
@@ -110,6 +111,8 @@ def known(program: Program[Any], path: str, where: str) -> str:
     """The dotted name ``path``; ConfigError if there is no such setting, which names ``where`` it stands."""
     valid = paths(program.settings)
     if path not in valid:
+        if whose := program.elsewhere(path):
+            raise ConfigError(f"--set {path} {whose}")
         flags = {option.flag: option.path for option in program.options}
         raise ConfigError(f"{where}: unknown setting {path!r}{setting_meant(path, valid, flags)}")
     return path

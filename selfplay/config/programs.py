@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from functools import cache, partial
+from typing import Any
 
 from selfplay.config import presets, program
-from selfplay.config.options import flag_of
-from selfplay.config.ppo import OPTIONS, RANDOM, Config, RunConfig
+from selfplay.config.game_settings import game_settings
+from selfplay.config.options import flag_of, paths
+from selfplay.config.ppo import Config, RunConfig, config_type, options_of
 from selfplay.config.program import Invocation, Program
 from selfplay.config.words import check_name
 from selfplay.errors import ConfigError
-from selfplay.games.errors import GameError, UnknownNameError
 from selfplay.games.plugins import PETTINGZOO, allow, is_known, meant_environment, meant_module
-from selfplay.games.registry import DEFAULT, find_game, find_kind, known_games
+from selfplay.games.registry import DEFAULT, find_game, find_kind, games_called, games_of, known_games
 from selfplay.games.spelling import nearest
 from selfplay.league.modes import MODES
-from selfplay_melee.kinds import find_character
-from selfplay_melee.tables import check_readable
-
-if TYPE_CHECKING:
-    from selfplay.games.kind import GameKind
-
-FIGHTS_PRESET: Final = "laptop"
-MELEE: Final = "--game-type mock, or dolphin for the real game"
 
 
 def check_game(name: str) -> None:
@@ -38,8 +30,8 @@ def check_game(name: str) -> None:
         allow(name)
         find_kind(name)
         return
-    if "melee" in name.lower():
-        raise ConfigError(f"--game-type {name}: did you mean {MELEE}?")
+    if meant := games_called(name):
+        raise ConfigError(f"--game-type {name}: did you mean {' or '.join(meant)}?")
     if name.startswith("pettingzoo."):
         raise ConfigError(f"--game-type {name}: did you mean '{PETTINGZOO}{name}'?")
     valid = known_games()
@@ -70,68 +62,59 @@ def _end_ppo(explicit: dict[str, Any]) -> None:
 
 
 def _check_ppo(config: Config) -> None:
-    game = config.game.entry
-    if game.stages:
-        names = (config.game.character, config.game.opponent_character, config.game.stage)
-        check_readable(*{*names} - {*game.characters, *game.stages})  # whose files were read
-        _check_character("--character", config.game.character, game)
-        _check_character("--opponent-character", config.game.opponent_character, game)
-        check_name("--stage", config.game.stage, [*sorted(game.stages), RANDOM])
+    game_settings(config.game.type).check(config)
     check_name("--mode", config.league.mode, sorted(MODES))
     for name in config.league.held_out or ():
-        check_name("--held-out", name, tuple(game.rated.players))
+        check_name("--held-out", name, tuple(config.game.entry.rated.players))
 
 
-def _check_character(flag: str, name: str | None, game: GameKind) -> None:
-    if name in (None, RANDOM):
-        return
-    try:
-        find_character(game, name)
-    except UnknownNameError:
-        check_name(flag, name, [*sorted(game.characters), RANDOM])
-    except GameError as error:
-        raise ConfigError(f"{flag} {name}: {error}") from error
+@cache
+def ppo_program(game: str) -> Program[Config]:
+    """The settings of a game, with its own."""
+    return Program(
+        settings=config_type(game),
+        options=options_of(game),
+        presets={**game_settings(game).presets, **presets.PPO},
+        example=("ppo.gamma", "0.98"),
+        imply=_end_ppo,
+        check=_check_ppo,
+        elsewhere=partial(games_with, game),
+    )
 
 
-PPO: Final = Program(
-    settings=Config,
-    options=OPTIONS,
-    presets=presets.PPO,
-    example=("ppo.gamma", "0.98"),
-    imply=_end_ppo,
-    check=_check_ppo,
-)
+def games_with(game: str, path: str) -> str | None:
+    """End of the message for a setting that only other games have; None if none has it."""
+    games = [other for other in games_of("ppo") if path in paths(config_type(other))]
+    return f"goes with --game-type {' or '.join(games)}; --game-type {game} has no use for it" if games else None
 
 
-def invoke_ppo(explicit: dict[str, Any], preset: str | None = None, resume: bool = False) -> Invocation[Config]:
+def invoke_ppo(
+    explicit: dict[str, Any], preset: str | None = None, resume: bool = False, game: str | None = None
+) -> Invocation[Config]:
     """The call with the values that the user gave, see ``program.invoke``. A bare call gets the preset of its game.
 
     A call is bare if it gives neither a preset nor a setting that the preset has, except what the run starts from. A
     call with some of these settings keeps the plain defaults: it would mix them with values that were not asked for.
-    Its notice names them.
+    Its notice names them. ``game`` is that of the run to resume.
     """
     check_own_code(explicit)
-    implied = None if preset or resume else _preset_of(explicit)
-    if implied is None:
-        return program.invoke(PPO, explicit, preset, resume)
-    settings = program.preset_values(PPO, implied).keys() - {"run.pretrained"}
-    if given := [flag_of(OPTIONS, path) for path in explicit if path in settings]:
-        rated = " --track-elo" if implied == FIGHTS_PRESET and "league.track_elo" not in explicit else ""
-        why = f"Plain defaults, not preset {implied}, because of {', '.join(given)}"
-        call = program.invoke(PPO, explicit, preset)
-        return replace(call, notice=f"{why}. With the preset: --preset {implied}{rated}")
-    if implied == FIGHTS_PRESET:
-        explicit.setdefault("league.track_elo", True)
-    call = program.invoke(PPO, explicit, implied)
-    return replace(call, notice=_limits(call))
-
-
-def _preset_of(explicit: Mapping[str, Any]) -> str | None:
-    """The preset of a game; None also for names that the checks of the settings refuse."""
-    name = explicit.get("game.type", DEFAULT)
+    name = explicit.get("game.type", game or DEFAULT)
     if not (isinstance(name, str) and is_known(name)):
-        return None
-    return find_game(name).preset
+        return program.invoke(ppo_program(DEFAULT), explicit)  # refuses the name
+    made, implied = ppo_program(name), None if preset or resume else find_game(name).preset
+    if implied is None:
+        return program.invoke(made, explicit, preset, resume)
+    own = implied in game_settings(name).presets  # a preset of the game's own is meant to be rated
+    settings = program.preset_values(made, implied).keys() - {"run.pretrained"}
+    if given := [flag_of(made.options, path) for path in explicit if path in settings]:
+        rated = " --track-elo" if own and "league.track_elo" not in explicit else ""
+        why = f"Plain defaults, not preset {implied}, because of {', '.join(given)}"
+        call = program.invoke(made, explicit, preset)
+        return replace(call, notice=f"{why}. With the preset: --preset {implied}{rated}")
+    if own:
+        explicit.setdefault("league.track_elo", True)
+    call = program.invoke(made, explicit, implied)
+    return replace(call, notice=_limits(call))
 
 
 def _limits(call: Invocation[Config]) -> str:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from selfplay.checkpoint import resolve_policy
 from selfplay.config.applicable import check_agreement, check_applicable
 from selfplay.config.defaults import with_defaults
+from selfplay.config.game_settings import game_settings
 from selfplay.config.ppo import SCRIPTED
 from selfplay.config.resume import resumed_ppo
 from selfplay.machine import check_device
-from selfplay_melee.dolphin.paths import with_dolphin_paths
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import LearnerState
@@ -46,7 +46,7 @@ def resolve_ppo(
     check_device(config.run.device)
     check_applicable(config, explicit)
     check_agreement(config, explicit)
-    config = with_dolphin_paths(config, notice)
+    config = game_settings(config.game.type).complete(config, notice)
     if resumed is not None:
         return config
     for policy in (*config.league.opponents, config.run.pretrained):

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from selfplay.config.base import Group, Mark
 from selfplay.config.options import changed, flag_of, marked, shown, value_of
-from selfplay.config.ppo import OPTIONS, Config
+from selfplay.config.ppo import Config, options_of
 from selfplay.errors import ConfigError, IncompatibleError, boundary
 from selfplay.games.plugins import is_code
+from selfplay.games.registry import DEFAULT
 from selfplay.policy.played_game import check_known
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def resumed_ppo(state: LearnerState, explicit: Mapping[str, Any]) -> Config:
     limits = {"run.timesteps", "run.max_minutes"}
     if limits & explicit.keys():  # a new limit stands for both: the old one may have been reached
         explicit = dict.fromkeys(limits) | dict(explicit)
-    return with_changes(config, explicit, OPTIONS)
+    return with_changes(config, explicit, options_of(config.game.type))
 
 
 def change(
@@ -118,3 +119,16 @@ def own_code(config: Group, options: Sequence[Option]) -> str:
 
 def _flags(found: Mapping[str, object], options: Sequence[Option]) -> str:
     return "".join(f" {flag_of(options, path)}={shlex.quote(shown(value))}" for path, value in found.items())
+
+
+def game_of_run(run: RunDir) -> str:
+    """Name of the game that a run was started with; the default game if none is recorded."""
+    return type_in(run.read_run().get("config")) or DEFAULT
+
+
+def type_in(document: object) -> str | None:
+    """The game that a configuration names; None where it names none, or is no configuration."""
+    match document:
+        case {"game": {"type": str(name)}}:
+            return name
+    return None

@@ -10,19 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from selfplay.evaluation.named_players import check_games
-from selfplay.games.rated import FINISHED
 from selfplay.league.ratings import elo_of_score, interval_text
 from selfplay.league.rewards import BY_WINS, PaidByScore
 from selfplay.league.schedule import Matchup
 from selfplay.league.sprt import SprtBounds, sprt
 from selfplay.league.statistics import mean_error, score_interval
-from selfplay.runner.match import Contender, MatchResult, ResultRule, Rules, fight_scores, play, stats_of
+from selfplay.runner.match import Contender, MatchResult, Rules, play, stats_of
 from selfplay.seeding import derive
 
 BLOCK = 100  # games side by side
-# Fields that only fights have, and those that only games with a sum of rewards have.
-COUNTERS = ("finished", "seconds", "damage", "self_destructs", "stocks_per_minute", "damage_per_minute")
-REWARDS = ("reward", "reward_error", "by_wins")
+REWARDS = ("reward", "reward_error", "by_wins")  # fields that only games with a sum of rewards have
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +34,8 @@ class Evaluation:
     score: float
     low: float
     high: float
-    finished: float | None  # share of the games that ended because a player was out of stocks; None: not a fight
-    seconds: float | None  # of game time, mean; None: not a fight, as below
-    damage: tuple[float, float] | None  # dealt by A and by B, percent a game
-    self_destructs: tuple[float, float] | None  # stocks a game
-    stocks_per_minute: tuple[float, float] | None  # taken by A and by B, self-destructs of the other included
-    damage_per_minute: tuple[float, float] | None  # dealt by A and by B, in percent
-    reward: float | None  # mean sum of rewards of A; None: a fight or a game that does not count them, as below
+    figures: Mapping[str, Any]  # the game's own, such as means of both players; see ``Conditions.figures``
+    reward: float | None  # mean sum of rewards of A; None: the game does not count them, as below
     reward_error: float | None  # half width of its 95% interval
     by_wins: bool | None  # games of one score paid differently: the score does not tell the rewards
     elo: float | None  # Elo difference of A to B; None where the score is too high or too low for one
@@ -58,9 +50,11 @@ class Evaluation:
     games_needed: int | None  # more games that would settle an open test if they went like these
 
     def document(self) -> dict[str, Any]:
-        """As JSON, without the counters that the game does not have."""
-        absent = (*(COUNTERS if self.damage is None else ()), *(REWARDS if self.reward is None else ()))
-        return {name: value for name, value in asdict(self).items() if name not in absent}
+        """As JSON, with the game's own figures among the others, and without rewards that it does not count."""
+        found: dict[str, Any] = {}
+        for name, value in asdict(self).items():
+            found |= value if name == "figures" else {name: value}
+        return {name: value for name, value in found.items() if self.reward is not None or name not in REWARDS}
 
     def rewards(self) -> str | None:
         """The mean reward of A in words, and that it does not count; None where the score says as much."""
@@ -108,7 +102,7 @@ def _played(
     for start in range(0, len(matchups), BLOCK):
         results += play(matchups[start : start + BLOCK], players, rules, traced=repeats)
         if repeats:
-            different |= {(game.matchup.players, game.matchup.characters, game.trace) for game in results[start:]}
+            different |= {(game.matchup.players, game.matchup.roles, game.trace) for game in results[start:]}
             repeats = len(different) <= each
         progress(len(results), len(matchups))
     return results, repeats
@@ -118,42 +112,39 @@ def evaluate(
     a: Contender,
     b: Contender,
     games: int,
-    characters: tuple[str, str],
     rules: Rules,
     seed: int = 0,
-    rule: ResultRule = "stocks_percent",
     bounds: SprtBounds | None = None,
     progress: Callable[[int, int], object] = lambda done, total: None,
 ) -> Evaluation:
-    """Play ``games`` games, every seed from both seats (and with two characters, both ways round). Blocks.
+    """Play ``games`` games, every seed from both seats and with all assignments of roles. Blocks.
 
     A number that does not allow that is rounded up; below two it is a ConfigError.
 
     ``progress`` is called with the games played and ``games``, now and then.
     """
     check_games(games)
-    mine, other = characters
-    each = len(Matchup(("A", "B")).games(mine, other))
+    roles = rules.conditions.roles
+    each = 2 * len(roles)
     rounds = -(-games // each)
     games = rounds * each
     matchups = [
-        game for i in range(rounds) for game in Matchup(("A", "B"), seed=derive(seed, "evaluate", i)).games(mine, other)
+        game for i in range(rounds) for game in Matchup(("A", "B"), seed=derive(seed, "evaluate", i)).games(roles)
     ]
     players = {"A": a, "B": b}
     results, repeats = _played(matchups, players, rules, each, progress)
     counted = each if repeats and games >= 2 * each else games
     flipped = np.array([(0, 1) if matchup.players[0] == "A" else (1, 0) for matchup in matchups])  # seats of A and B
     ordered = np.take_along_axis(stats_of(results), flipped, 1)
-    points = _points(results, ordered, flipped, rule)
+    scores = np.array([result.score[seats[0]] for result, seats in zip(results, flipped.tolist(), strict=True)])
+    points = rules.conditions.scores(ordered, scores)
     seeds = np.array([matchup.seed for matchup in matchups])
     bounds = bounds or SprtBounds()
     share, test = score_interval(points[:counted], seeds[:counted]), sprt(points[:counted], seeds[:counted], bounds)
     needed = test.pairs_needed if counted == games else None
-    counters: dict[str, Any] = dict.fromkeys((*COUNTERS, *REWARDS))
-    if _is_fight(ordered):
-        counters |= _counters(ordered)
-    elif "reward_payoff" in (ordered.dtype.names or ()):
-        counters |= _rewards(ordered["reward_payoff"], points, seeds, counted)
+    rewards: dict[str, Any] = dict.fromkeys(REWARDS)
+    if "reward_payoff" in (ordered.dtype.names or ()):
+        rewards = _rewards(ordered["reward_payoff"], points, seeds, counted)
     return Evaluation(
         games=games,
         counted=counted,
@@ -163,7 +154,8 @@ def evaluate(
         score=float(points.mean()),
         low=share.low,
         high=share.high,
-        **counters,
+        figures=rules.conditions.figures(ordered),
+        **rewards,
         elo=elo_of_score(share.score),
         elo_low=elo_of_score(share.low),
         elo_high=elo_of_score(share.high),
@@ -175,15 +167,6 @@ def evaluate(
         sprt_elo=(bounds.elo0, bounds.elo1),
         games_needed=None if needed is None else needed * each,
     )
-
-
-def _points(
-    results: Sequence[MatchResult], ordered: NDArray[np.void], flipped: NDArray[np.int64], rule: ResultRule
-) -> NDArray[np.float64]:
-    """Scores of A in all games [G]: of fights by the result rule, of other games as the game says."""
-    if _is_fight(ordered):
-        return fight_scores(ordered, rule)
-    return np.array([result.score[seats[0]] for result, seats in zip(results, flipped.tolist(), strict=True)])
 
 
 def _rewards(
@@ -199,21 +182,4 @@ def _rewards(
         "reward": float(mine.mean()),
         "reward_error": mean_error(mine, seeds[:counted]),
         "by_wins": by_score.differ,
-    }
-
-
-def _is_fight(ordered: NDArray[np.void]) -> bool:
-    return "stocks" in (ordered.dtype.names or ())
-
-
-def _counters(ordered: NDArray[np.void]) -> dict[str, Any]:
-    """The ``COUNTERS`` of A and B in all games [G, 2]."""
-    seconds = float(ordered["frames"][:, 0].mean()) / 60.0
-    return {
-        "finished": float((ordered["ended"][:, 0] == FINISHED).mean()),
-        "seconds": seconds,
-        "damage": tuple(ordered["damage"].mean(0).tolist()),
-        "self_destructs": tuple(ordered["self_destructs"].mean(0).tolist()),
-        "stocks_per_minute": tuple((ordered["stocks_taken"].mean(0) * 60.0 / seconds).tolist()),
-        "damage_per_minute": tuple((ordered["damage"].mean(0) * 60.0 / seconds).tolist()),
     }

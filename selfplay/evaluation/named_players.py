@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -17,25 +17,20 @@ from selfplay.checkpoint import (
 )
 from selfplay.checkpoint.documents import GENERATION_ID
 from selfplay.checkpoint.policies import generations_of
-from selfplay.config.applicable import check_settings
-from selfplay.config.ppo import OPTIONS, GameConfig
-from selfplay.errors import ConfigError
-from selfplay.games.errors import UnknownNameError
-from selfplay.games.registry import find_game, games_of, shares_policies
+from selfplay.errors import ConfigError, SelfPlayError
+from selfplay.games.errors import GameError, UnknownNameError
+from selfplay.games.registry import DEFAULT, find_game, games_of, shares_policies
 from selfplay.policy.onnx_extra import check_onnx
 from selfplay.policy.played_game import can_play, game_of
-from selfplay_melee.kinds import find_character, find_stage
-from selfplay_melee.show.saving import check_writable
+from selfplay.report.saving import check_writable
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import PolicyMeta
 
-MOCK = GameConfig().type
-"""Game of scripted players for which no game is named, and of policies that were trained in real time."""
 STARTS: Final = ("scratch", "victim")  # of exploiters
 
 
-def policy_folder(name: str, run: RunDir | None = None, game: str = MOCK) -> Path | None:
+def policy_folder(name: str, run: RunDir | None = None, game: str = DEFAULT) -> Path | None:
     """The policy folder of ``gen_N`` of ``run``, a folder or a shipped policy; None for a scripted player of ``game``.
 
     The name of a shipped policy is that policy, as that of a scripted player is that player.
@@ -64,37 +59,45 @@ def policy_folder(name: str, run: RunDir | None = None, game: str = MOCK) -> Pat
 
 
 def game_for(names: Sequence[str], game: str | None = None) -> str:
-    """The game of these players: ``game``, by default that of the first policy, else the mock. Each is checked.
+    """The game of these players: ``game``, by default that of the first policy, else ``DEFAULT``. Each is checked.
 
-    Errors as of ``policy_folder``; GameError for an unknown ``game``, ConfigError for one in real time.
+    Errors as of ``policy_folder``; GameError for an unknown ``game``, ConfigError for one that is compared in another.
     """
-    scripted = {player for name in games_of("ppo") for player in find_game(name).rated.players}
-    folders = [folder for name in names if name not in scripted and (folder := _folder(name)) is not None]
+    folders = [folder for name in names if name not in _scripted() and (folder := _folder(name)) is not None]
     if game is None:
-        game = home_game(read_policy_meta(resolve_policy(folders[0]))) if folders else MOCK
-    elif find_game(game).real_time:
-        raise ConfigError(f"--game-type {game}: its policies are compared in the {MOCK}, not in real time")
+        game = home_game(read_policy_meta(resolve_policy(folders[0]))) if folders else DEFAULT
+    elif other := find_game(game).compared_in:
+        raise ConfigError(f"--game-type {game}: its policies are compared in the {other}, not in real time")
     for name in names:
         policy_folder(name, game=game)
     return game
 
 
+def game_among(arguments: Sequence[str]) -> str | None:
+    """The game of the first argument of a command line that names a policy; None where none does."""
+    for word in arguments:
+        with suppress(SelfPlayError, GameError, OSError):
+            if word not in _scripted() and (folder := _folder(word)) is not None:
+                return home_game(read_policy_meta(resolve_policy(folder)))
+    return None
+
+
 def check_game_type(name: str, own: str, given: str | None) -> None:
     """Refuse a ``--game-type`` that is not the game of a run, policy or file, or unknown (GameError).
 
-    The mock is valid for policies of any fight.
+    A game that shares its policies is valid, too, but not one that is compared in another.
     """
     if given is None or given == own:
         return
-    if find_game(given).real_time or not shares_policies(own, given):
+    if find_game(given).compared_in or not shares_policies(own, given):
         raise ConfigError(f"{name} plays {own}, not {given}")
 
 
 def game_in(folder: Path) -> str:
-    """The game of a policy or of the newest generation of a run, by folder; the mock for a run without generations."""
+    """The game of a policy or of the newest generation of a run, by folder; ``DEFAULT`` if there is none."""
     generations = [] if is_policy(folder) else list_generations(RunDir(folder))
     policies = [folder] if is_policy(folder) else [generation.path for generation in generations]
-    return game_of(read_policy_meta(policies[-1])) if policies else MOCK
+    return game_of(read_policy_meta(policies[-1])) if policies else DEFAULT
 
 
 def check_games(games: int) -> None:
@@ -103,17 +106,15 @@ def check_games(games: int) -> None:
         raise ConfigError(f"--games {games}: at least 2 are needed, one from each seat")
 
 
-def check_scripted(name: str) -> None:
-    """Refuse a name that is no scripted player of the mock; lists all."""
-    players = find_game(MOCK).rated.players
-    if name not in players:
-        raise ConfigError(f"--bot {name}: {UnknownNameError('scripted player', name, players)}")
-
-
 def home_game(meta: PolicyMeta) -> str:
-    """The game in which a policy is compared with others: its own, or the mock where its own runs in real time."""
+    """The game in which a policy is compared with others: its own, or the one that stands for it."""
     game = game_of(meta)
-    return MOCK if find_game(game).real_time else game
+    return find_game(game).compared_in or game
+
+
+def _scripted() -> set[str]:
+    """Scripted players of all games of this project."""
+    return {player for name in games_of("ppo") for player in find_game(name).rated.players}
 
 
 def _folder(name: str, run: RunDir | None = None) -> Path | None:
@@ -122,61 +123,6 @@ def _folder(name: str, run: RunDir | None = None) -> Path | None:
         return run.generations / name
     path = shipped_policies().get(name, Path(name))
     return path if path.exists() or "/" in name or path.suffix else None
-
-
-@dataclass(frozen=True, slots=True)
-class Choices:
-    """Characters, stage and length that a person chose for a fight, by full names; None: as in training."""
-
-    character: str | None
-    opponent_character: str | None
-    stage: str | None
-    max_episode_frames: int | None
-
-
-def choices(
-    character: str | None = None,
-    opponent_character: str | None = None,
-    stage: str | None = None,
-    max_episode_frames: int | None = None,
-    *,
-    game: str = MOCK,
-) -> Choices:
-    """Check what was chosen; short names of characters and stages are valid.
-
-    Raises:
-        ConfigError: a cap of no frame, or a setting of fights for another game.
-        GameError: an unknown character or stage.
-    """
-    given = {
-        "character": character,
-        "opponent_character": opponent_character,
-        "stage": stage,
-        "max_episode_frames": max_episode_frames,
-    }
-    check_settings(game, [f"game.{name}" for name, value in given.items() if value is not None], OPTIONS)
-    entry = find_game(game)
-    if max_episode_frames is not None and max_episode_frames < 1:
-        raise ConfigError(f"--max-episode-frames {max_episode_frames}: at least 1 is needed")
-    return Choices(
-        character and find_character(entry, character),
-        opponent_character and find_character(entry, opponent_character),
-        stage and find_stage(entry, stage),
-        max_episode_frames,
-    )
-
-
-def check_fight(folder: Path, named: Sequence[str]) -> None:
-    """Refuse too many players, of a run or a policy, and unknown ones; arguments as of ``watch.fixture``.
-
-    Errors as of ``policy_folder``.
-    """
-    if len(named) > 2:
-        raise ConfigError(f"two players fight, {len(named)} are named")
-    if len(named) == 2 and is_policy(folder):
-        raise ConfigError(f"two players fight, of which {folder.name} is one; {len(named)} others are named")
-    for name in named:
-        policy_folder(name, RunDir(folder))
 
 
 def check_exploit(

@@ -2,12 +2,8 @@
 
 GameError            a game was used or fed wrongly; the message names what, where and what is valid
 ├── ActionError      an action has the wrong shape or type, or a value out of range (names seat and field)
-├── UnknownNameError a character, stage, bot or game that does not exist (names the nearest valid ones)
-├── ContractError    a game does not keep what ``VectorGame`` promises (names the promise and where it broke)
-├── DolphinError     an emulator does not start, hangs, has died, or plays something else than it was told (says what)
-├── ReplayError      a replay file cannot be read or written (names file, offset and reason)
-├── TableError       a data table of a game is inconsistent (names file, row and field)
-└── WasmError        rules cannot be compiled for browsers, or would not be sure to compute what Python does (says why)
+├── UnknownNameError a game, player or value that does not exist (names the nearest valid ones)
+└── ContractError    a game does not keep what ``VectorGame`` promises (names the promise and where it broke)
 """
 
 from __future__ import annotations
@@ -92,25 +88,3 @@ class UnknownNameError(GameError):
 
 class ContractError(GameError):
     """A game that breaks the contract of its interface."""
-
-
-class DolphinError(GameError):
-    """Dolphin, its disc image or a game in it that cannot be used; the message is one line."""
-
-
-class TableError(GameError):
-    """A table that was read from the package is inconsistent."""
-
-
-class WasmError(GameError):
-    """A WebAssembly module that cannot be made."""
-
-
-class ReplayError(GameError):
-    """A replay file that cannot be read: what file, at which byte (None: it cannot be opened), and why."""
-
-    def __init__(self, file: str, offset: int | None, reason: str) -> None:
-        super().__init__(f"{file}: byte {offset}: {reason}" if offset is not None else f"{file}: {reason}")
-        self.file = file
-        self.offset = offset
-        self.reason = reason

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from selfplay.games.rated import Body, NoBody, RatedGame
+from selfplay.games.rated import Body, MatchFlags, NoBody, NoFlags, RatedGame
 
 if TYPE_CHECKING:
     from selfplay.games.api import ActionSpec, ScriptedGame
@@ -38,16 +38,20 @@ class GameKind(AnyKind):
     actions: ActionSpec
     encoder_version: int  # of the observations: another number, another meaning
     ladder: tuple[str, ...]  # scripted players that are rated; ``random`` fixes the scale
-    rated: RatedGame  # all scripted players, and how matches are played
+    rated: RatedGame  # all scripted players, and what makes rated games comparable
     fighter: bool = False  # characters fight on a stage, frame by frame: what can be watched
     body: type[Body] = NoBody  # what policies keep of the settings that they were trained with, of the group ``game``
     agreed: tuple[str, ...] = ()  # names in the body of which all policies of a run have the same values
-    settings: frozenset[str] = frozenset()  # those that not every game has: ``group.name``, or a whole group
+    settings: Callable[[], Any] | None = None  # makes a ``selfplay.config.game_settings.GameSettings``
+    aliases: tuple[str, ...] = ()  # what people may call it that is no name of a game
     preset: str | None = "board"  # of a call of the trainer without settings
     health: tuple[str, ...] = ()  # checks of a run's health that not every game has
     starts_at_once: Callable[[], bool] = lambda: True  # returns True if no step compiles rules
     prepare: Callable[[], None] | None = None  # compiles the rules, for all processes of this machine
-    real_time: bool = False  # in emulators of their own: one game a process, nothing is kept, a slow one is left behind
+    host: Callable[[], Any] | None = None  # of a game in real time: makes a ``selfplay.ppo.host.RealTimeHost``
+    match_flags: Callable[[], MatchFlags] = NoFlags  # of the conditions of matches, for ``selfplay evaluate``
+    compared_in: str = ""  # game in which its policies are evaluated; "": this one
+    sample: Callable[[Any, int], ScriptedGame] | None = None  # as the policy of a body sees them, with scripted players
     training_players: tuple[str, ...] | None = None  # scripted players met in training; None: those of the ladder
     held_out: tuple[str, ...] = ()  # those of them that training does not meet by default
     start: Callable[[], Any] | None = None  # ``ppo.pretrained.Start``: the policy of --pretrained scripted; None: none
@@ -62,12 +66,10 @@ class GameKind(AnyKind):
     shares: str = ""  # games of equal names here share policies
     repeats: bool = True  # equal seeds and actions give equal games, so that games can be continued
 
-    def has(self, setting: str) -> bool:
-        """Return True if a setting ``group.name`` has an effect in this game."""
-        from selfplay.games.registry import own_settings
-
-        names = {setting, setting.partition(".")[0]}
-        return not names & own_settings() or bool(names & self.settings)
+    @property
+    def real_time(self) -> bool:
+        """Whether it runs in processes of its own: one game each, nothing is kept, a slow one is left behind."""
+        return self.host is not None
 
     @property
     def part_names(self) -> tuple[str, ...]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
-MAX_DELAY: Final = 60  # frames from seeing to acting, in fights
-LEDGE_GRAB_LIMIT: Final = 60  # of fights, see ``MeleeGame``
-ENDED_BY: Final = ("stocks", "timer", "cap")
-"""Endings of a fight, by their number in its stats."""
+if TYPE_CHECKING:
+    import argparse
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+MAX_DELAY: Final = 60  # these three are of fights, see ``selfplay_melee.limits``
+LEDGE_GRAB_LIMIT: Final = 60
 FINISHED: Final = 0
-"""Number, in the stats of a fight, of the ending in which a player is out of stocks: the fight was finished."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,109 @@ class Body(Protocol):
     def delay(self) -> int:
         """Frames between an observation and its action."""
 
+    @property
+    def conditions(self) -> Conditions:
+        """The conditions of matches as the policy was trained for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """G matches that share a block of games."""
+
+    roles: list[tuple[str, ...]]  # of the seats of each, see ``Conditions.roles``
+    delays: list[list[int]]  # [G][2] frames from seeing to acting
+    frame_skip: int  # the longest step that suits all players; 0: any
+
+
+class Conditions(Protocol):
+    """What matches of a game are played under, beside their players. A frozen dataclass, opaque to the trainer.
+
+    Counters are those of a game's ``stats``, of both players [..., 2].
+    """
+
+    @property
+    def roles(self) -> Sequence[tuple[str, ...]]:
+        """Roles of the first and the other player, such as characters, in the games of one meeting; none is empty."""
+
+    def described(self) -> dict[str, Any]:
+        """What ledgers keep of them, JSON-able: only games with equal ones are rated together."""
+
+    def options(self, matches: Matches) -> dict[str, Any]:
+        """Arguments of the constructor of a block of games, JSON-able."""
+
+    def scores(self, stats: NDArray[np.void], scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Scores of the first player [...], where ``scores`` are those that the game gave."""
+
+    def facts(self, roles: tuple[str, ...], stats: NDArray[np.void]) -> dict[str, Any]:
+        """The game's own figures in the record of a game, JSON-able."""
+
+    def figures(self, stats: NDArray[np.void]) -> dict[str, Any]:
+        """Its own figures of an evaluation, JSON-able, from the counters [G, 2] of all games."""
+
+    def words(self, figures: Mapping[str, Any]) -> Sequence[str]:
+        """These figures in words: a part of the line on games won, then lines of their own."""
+
+    def __str__(self) -> str:
+        """In a few words; empty for a game that has only one kind of matches."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoConditions:
+    """The conditions of matches of a plain game."""
+
+    @property
+    def roles(self) -> Sequence[tuple[str, ...]]:
+        return ((),)
+
+    def described(self) -> dict[str, Any]:
+        return {}
+
+    def options(self, matches: Matches) -> dict[str, Any]:
+        return {}
+
+    def scores(self, stats: NDArray[np.void], scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        return scores
+
+    def facts(self, roles: tuple[str, ...], stats: NDArray[np.void]) -> dict[str, Any]:
+        return {}
+
+    def figures(self, stats: NDArray[np.void]) -> dict[str, Any]:
+        return {}
+
+    def words(self, figures: Mapping[str, Any]) -> Sequence[str]:
+        return ()
+
+    def __str__(self) -> str:
+        return ""
+
+
+NO_CONDITIONS: Final = NoConditions()
+
+
+class MatchFlags(Protocol):
+    """Flags by which a person chooses the conditions of matches."""
+
+    def add(self, parser: argparse.ArgumentParser) -> None:
+        """Add them to the parser of a verb."""
+
+    def chosen(self, options: argparse.Namespace) -> Callable[[Conditions], Conditions]:
+        """Check what was given; returns what puts it in the place of the conditions of training.
+
+        Raises:
+            ConfigError: a value that cannot be.
+            GameError: an unknown name.
+        """
+
+
+class NoFlags:
+    """Those of a plain game."""
+
+    def add(self, parser: argparse.ArgumentParser) -> None:
+        pass
+
+    def chosen(self, options: argparse.Namespace) -> Callable[[Conditions], Conditions]:
+        return lambda trained: trained
+
 
 @dataclass(frozen=True, slots=True)
 class NoBody:
@@ -58,25 +164,14 @@ class NoBody:
     def delay(self) -> int:
         return 0
 
-
-@dataclass(frozen=True, slots=True)
-class Matches:
-    """G matches that share a block of games."""
-
-    characters: list[list[str]]  # [G][2]
-    delays: list[list[int]]  # [G][2] frames from seeing to acting
-    frame_skip: int  # the longest step that suits all players; 0: any
-    stage: str
-    max_episode_frames: int
-    ledge_grab_limit: int
+    @property
+    def conditions(self) -> Conditions:
+        return NO_CONDITIONS
 
 
 @dataclass(frozen=True, slots=True)
 class RatedGame:
-    """How matches of a game are played and recorded. Who wins is told by ``StepBatch.score``."""
+    """The scripted players of a game, and what makes its rated games comparable beside their conditions."""
 
     players: Mapping[str, ScriptedPlayer]  # by their names in ``ScriptedGame.bot_names``
     described: Mapping[str, Any]  # versions of rules and players: only games with equal ones are rated together
-    options: Callable[[Matches], dict[str, Any]] = lambda _: {}  # of the game's constructor, JSON-able
-    compared: tuple[str, ...] = ()  # settings of matches that must be equal, too
-    endings: tuple[str, ...] = ()  # of a fight, by the number in its stats

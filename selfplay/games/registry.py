@@ -69,7 +69,7 @@ def find_kind(name: str) -> AnyKind:
         GameError: it cannot be used, see ``selfplay.games.plugins``.
     """
     if not plugins.is_known(name):
-        raise UnknownNameError("game", name, known_games(), DEFAULT if "melee" in name.lower() else None)
+        raise UnknownNameError("game", name, known_games(), next(iter(games_called(name)), None))
     return _described(name)
 
 
@@ -97,10 +97,9 @@ def games_of(training: str) -> tuple[str, ...]:
     return tuple(name for name in own if find_kind(name).training == training)
 
 
-@cache
-def own_settings() -> frozenset[str]:
-    """Settings that not every game has."""
-    return frozenset().union(*(find_game(name).settings for name in games_of("ppo")))
+def games_called(word: str) -> tuple[str, ...]:
+    """Names of the games that a word means that is no name of a game, see ``GameKind.aliases``."""
+    return tuple(name for name in games_of("ppo") if any(each in word.lower() for each in find_game(name).aliases))
 
 
 def shares_policies(one: str, other: str) -> bool:

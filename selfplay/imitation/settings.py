@@ -87,6 +87,13 @@ class ImitationRunConfig(RunSettings):
     threads: Changeable[Natural] = Field(0, description="Threads of the update; 0 = by cores")
 
 
+FIGHTS = (
+    "data.character", "data.frame_skip", "data.delay", "data.cache", "data.cache_gb", "data.no_cache",
+    "learn.button_power", "learn.button_limit",
+)  # fmt: skip
+"""Settings of fights."""
+
+
 class ImitationConfig(Group):
     """All settings of a training."""
 

@@ -33,7 +33,7 @@ class AnchorTable(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):
 
     format: Literal[1] = 1
     settings: Annotated[str, Field(pattern=r"^[0-9a-f]{12}$")]  # hash of ``described``
-    described: dict[str, JsonValue]  # characters, stage, cap, versions of rules and bots
+    described: dict[str, JsonValue]  # conditions of the games, versions of rules and players
     elo: dict[str, float]
     se: dict[str, Annotated[float, Field(ge=0)]]  # standard errors in Elo, against ``random``
     games: Annotated[int, Field(ge=1)]  # all that were played

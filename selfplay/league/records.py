@@ -113,7 +113,7 @@ class GameRecord(LeagueRecord):
     round: Count = 0  # distinguishes games of one pair on one seed
     score: Annotated[float, BeforeValidator(check_score)]  # of the first player: 1 a win, 0.5 a draw, 0 a loss
     rewards: tuple[float, float] | None = None  # sums of each player; None: not counted
-    steps: Count | None = None  # of the game, frames of a fight; None: not counted
+    steps: Count | None = None  # of the game, such as frames; None: not counted
     facts: Facts = {}  # the game's own figures
     settings: Name  # see settings_hash
     sampling: Sampling
@@ -149,9 +149,9 @@ class GameRecord(LeagueRecord):
 def match_id(seats: tuple[Seat, Seat], seed: int, settings: str, place: Iterable[object] = (), round: int = 0) -> str:
     """The id of a game: ``<pair>-<seating>``, two hashes that are the same on every machine.
 
-    All games of two players on one seed (seats or characters swapped) have the same first part. The ratings count them
+    All games of two players on one seed (seats or roles swapped) have the same first part. The ratings count them
     as one observation, since they are correlated. ``place`` tells apart the games of these seats on one seed, such as
-    their characters; for ``settings`` see ``settings_hash``.
+    their roles; for ``settings`` see ``settings_hash``.
     """
     seating = "|".join(map(str, (*seats, *place)))
     return f"{pair_id([(seat.player, seat.version) for seat in seats], seed, settings, round)}-{digest(seating, 4)}"

@@ -46,21 +46,18 @@ GAMES_PER_RESULT: Final = 16  # games of a result that is shown
 @final
 @dataclass(frozen=True, slots=True)
 class Matchup:
-    """Two players who meet on one seed, in the order of their seats, and the characters that they have."""
+    """Two players who meet on one seed, in the order of their seats, and the roles that they have, if any."""
 
     players: tuple[str, str]
-    characters: tuple[str, str] = ("", "")
+    roles: tuple[str, ...] = ()
     seed: int = 0
 
-    def games(self, character: str, other: str | None = None) -> tuple[Matchup, ...]:
-        """Its games: two, seats swapped; with two characters four, each player having each once."""
+    def games(self, roles: Sequence[tuple[str, ...]] = ((),)) -> tuple[Matchup, ...]:
+        """Its games: two for each assignment of roles to the first and the second player, seats swapped."""
         a, b = self.players
-        bodies = [(character, other or character)]
-        if other is not None and other != character:
-            bodies.append((other, character))
         games = []
-        for body_a, body_b in bodies:
-            games += [Matchup((a, b), (body_a, body_b), self.seed), Matchup((b, a), (body_b, body_a), self.seed)]
+        for seated in roles:
+            games += [Matchup((a, b), seated, self.seed), Matchup((b, a), seated[::-1], self.seed)]
         return tuple(games)
 
 
@@ -79,7 +76,7 @@ def plan(
         players: saved generations and scripted players; unrated players are skipped.
         budget: number of games; a remainder smaller than one matchup is not used.
         rng: breaks ties and draws the seeds.
-        games_each: games per matchup: 2, or 4 with two characters.
+        games_each: games per matchup, two for each assignment of roles.
         newest_weight: share of the newest generation in the sum of variances.
 
     Raises:
@@ -132,7 +129,7 @@ def repeat(a: str, b: str, budget: int, rng: np.random.Generator, games_each: in
 
 
 def pairings_of(
-    players: Sequence[str], opponents: Sequence[str], games: int, characters: tuple[str, str], seed: int
+    players: Sequence[str], opponents: Sequence[str], games: int, characters: tuple[str, ...], seed: int
 ) -> list[Matchup]:
     """Games to record: all pairs in turn, then the same pairs with seats swapped, and again.
 
@@ -141,7 +138,7 @@ def pairings_of(
             single player plays itself.
         opponents: Ids of the players with the second character.
         games: Number of games.
-        characters: Of players and of opponents.
+        characters: Of players and of opponents; none in a game without.
         seed: Of all games; a game's own seed depends on it and the number of the game.
 
     Raises:
@@ -158,10 +155,10 @@ def pairings_of(
         meetings = list(itertools.permutations(players, 2)) or [(players[0], players[0])]
     matchups = []
     for number in range(games):
-        (a, b), (mine, other) = meetings[number % len(meetings)], characters
+        (a, b), bodies = meetings[number % len(meetings)], characters
         if number // len(meetings) % 2:
-            a, b, mine, other = b, a, other, mine
-        matchups.append(Matchup((a, b), (mine, other), derive(seed, "record", number)))
+            a, b, bodies = b, a, characters[::-1]
+        matchups.append(Matchup((a, b), bodies, derive(seed, "record", number)))
     return matchups
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from selfplay.checkpoint import PolicyMeta, load_generation, resolve_policy
-from selfplay.errors import ConfigError, IncompatibleError, boundary
+from selfplay.errors import IncompatibleError, boundary
 from selfplay.games.registry import find_game
 from selfplay.policy.heads import masked, probabilities, sample
 from selfplay.policy.network import ActorCritic, build_network, check_weights
@@ -157,17 +157,3 @@ def load_policy(path: str | Path, device: str = "cpu") -> Policy:
     set_parameters(network, params)
     network.requires_grad_(requires_grad=False)
     return Policy(meta, network.eval().to(device))
-
-
-def load_fighter(path: str | Path) -> Policy:
-    """``load_policy`` for commands that only work with fights, such as watching and recording.
-
-    Raises:
-        ConfigError: it plays another game.
-        CheckpointError: see ``load_policy``.
-    """
-    policy = load_policy(path)
-    game = game_of(policy.meta)
-    if find_game(game).show != "film":
-        raise ConfigError(f"{path} plays {game}; a policy of a fighting game is needed here")
-    return policy

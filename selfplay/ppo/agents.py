@@ -55,7 +55,7 @@ def make_matchmaker(session: Session, role: str, has_external_opponents: bool) -
     league, seed = session.config.league, session.config.run.seed
     if role != MAIN:
         return Matchmaker(role, np.random.default_rng(derive(seed, "matchmaker", role)), (), None, league.max_frozen)
-    if outsider := session.config.emulator.outsider:
+    if outsider := session.outsider:
         rng = np.random.default_rng(derive(seed, "matchmaker"))
         return Matchmaker(league.mode, rng, (), {OUTSIDER: 1.0}, league.max_frozen, (outsider,))
     shares = MODES[league.mode]

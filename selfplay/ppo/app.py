@@ -14,8 +14,8 @@ from selfplay.checkpoint import (
 )
 from selfplay.compilation.progress import compile_rules
 from selfplay.config.defaults import runners
-from selfplay.config.options import listed, paths
-from selfplay.config.ppo import SCRIPTED, Config
+from selfplay.config.options import listed
+from selfplay.config.ppo import SCRIPTED
 from selfplay.errors import CheckpointError, ConfigError, IncompatibleError
 from selfplay.machine import be_deterministic, pick_device, processor, usable_cores
 from selfplay.policy.network import check_network
@@ -37,10 +37,11 @@ from selfplay.run.saved_state import check_ratings
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import LearnerState, RunDir
+    from selfplay.config.ppo import Config
     from selfplay.config.program import Invocation
     from selfplay.policy.policy import Policy
 
-HIDDEN: Final = (
+HIDDEN: Final[tuple[str, ...]] = (
     "game.type", "league.mode", "run.num_games", "run.seed", "run.device", "run.host", "run.runners", "run.checkpoint",
 )  # fmt: skip
 """Settings that have a line of their own in the header."""
@@ -135,7 +136,7 @@ def _check_encoder(run: RunDir, config: Config) -> None:
 
 
 def _start(session: Session, preset: str | None, stream: TextIO, notices: Sequence[str] = ()) -> int:
-    resumed, outsider = session.resumed, session.config.emulator.outsider
+    resumed, outsider = session.resumed, session.outsider
     if session.hooks.opponents is not None and outsider is not None:
         raise ConfigError(f"opponents: {outsider} has the other seat in every game")
     session.hooks.opened(session.run)
@@ -151,10 +152,10 @@ def _start(session: Session, preset: str | None, stream: TextIO, notices: Sequen
 
 def _header(session: Session, preset: str | None, at: str | None) -> list[tuple[str, object]]:
     config = session.config
-    hidden = (*HIDDEN, *(path for path in paths(Config) if not session.game.has(path)))
+    hidden = HIDDEN
     if not config.ppo.teacher_kl_reverse:  # without an effect, as by default
         hidden = (*hidden, "ppo.teacher_kl_reverse")
-    outsider = config.emulator.outsider or (session.hooks.opponents and "chosen by a function")
+    outsider = session.outsider or (session.hooks.opponents and "chosen by a function")
     return [
         ("Mode", None if outsider else config.league.mode),
         ("Opponents", outsider),

@@ -13,7 +13,6 @@ from selfplay.checkpoint import group
 from selfplay.machine import usable_cores
 from selfplay.policy.inference_batcher import InferenceBatcher
 from selfplay.policy.recurrent_state import Infer, infer_directly
-from selfplay.ppo.realtime import opens_within_s
 from selfplay.runner.block import Block
 from selfplay.runner.block_client import BlockClient, WeightStore
 from selfplay.runner.block_server import BlockServer, Opening, open_block
@@ -43,14 +42,14 @@ class Blocks:
     _reached: Counter[str] = field(default_factory=Counter)  # actors of each runner that were there
 
     def __post_init__(self) -> None:
-        session, real_time = self.session, self.session.game.real_time
-        begins_s = opens_within_s(session.config.emulator) if real_time else 0.0
-        self.infer: Infer = InferenceBatcher() if real_time else infer_directly
+        session, host = self.session, self.session.host
+        begins_s = host.opens_within_s(session.config) if host else 0.0
+        self.infer: Infer = InferenceBatcher() if host else infer_directly
         self._weights = None if session.cluster is None else WeightStore(session.cluster.put)
         turns = Turns(OPENING, TURN_S)
         if session.cluster is not None:  # an actor begins slowly
             self.opening = SlowOpening(turns, methodcaller("open"), FIRST_TIMEOUT_S + begins_s)
-        elif real_time:
+        elif host:
             self.opening = SlowOpening(turns, Block.begin, begins_s)
 
     def open(self, runner: str, incarnation: int) -> GameBlock:
@@ -77,7 +76,7 @@ class Blocks:
 
     def _opening_of(self, runner: str, incarnation: int) -> Opening:
         session = self.session
-        config, real_time = session.config, session.game.real_time
+        config, host = session.config, session.host
         snapshot: Any = {}, {}
         if session.resumed is not None and incarnation == 1 and runner not in self.unplayable():
             document = session.resumed.meta.opponents.get(runner, {})
@@ -86,9 +85,9 @@ class Blocks:
             game=config.game.type,
             options=session.block_options(runner),
             seed=derive(config.run.seed, runner, incarnation),
-            process=real_time or config.run.host == "process",
-            start_timeout_s=config.emulator.start_timeout if real_time else None,
-            real_time=real_time,
+            process=host is not None or config.run.host == "process",
+            start_timeout_s=host.start_timeout_s(config) if host else None,
+            real_time=host is not None,
             snapshot=snapshot,
             process_mb=config.run.process_mb,
         )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from selfplay.checkpoint import RunDir, load_generation, resolve_policy, save_policy
 from selfplay.config.options import flag_of
-from selfplay.config.ppo import OPTIONS
+from selfplay.config.ppo import options_of
 from selfplay.errors import ConfigError
 from selfplay.policy.played_game import can_play, game_of
 from selfplay.policy.policy import load_policy
@@ -45,7 +45,7 @@ def load_opponents(paths: Sequence[str], game: GameConfig, pretrained: str | Non
         if not can_play(meta, game.type):
             raise ConfigError(f"--opponent {path} plays {game_of(meta)}, not {game.type}")
         for name in game.entry.agreed:
-            flag, theirs, ours = flag_of(OPTIONS, f"game.{name}"), meta.body[name], getattr(game, name)
+            flag, theirs, ours = flag_of(options_of(game.type), f"game.{name}"), meta.body[name], getattr(game, name)
             if theirs != ours:
                 here = f"this run has {ours}; give {flag}"
                 if pretrained is not None:  # the flag must have its value

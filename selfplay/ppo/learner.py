@@ -39,8 +39,9 @@ class Learner:
         self.parent = session.start.meta.id if session.start is not None else None
         if session.start is None:
             generator = torch.Generator().manual_seed(derive(config.run.seed, "network"))
-            rest = session.game.actions.rest if config.net.rest else ()
-            network = build_network(session.network, session.heads, generator, rest, config.net.rest)
+            share = getattr(config.net, "rest", 0.0)  # a setting of games whose actions can rest
+            rest = session.game.actions.rest if share else ()
+            network = build_network(session.network, session.heads, generator, rest, share)
         else:
             network = copy.deepcopy(session.start.network).requires_grad_(requires_grad=True).train()
         labels = ("minibatches",) if role == MAIN else ("minibatches", role)

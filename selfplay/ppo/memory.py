@@ -109,8 +109,7 @@ def estimate(config: Config, limit: float = math.inf) -> Need:
     Activations are left out if the copies of the weights alone exceed ``limit`` bytes.
     """
     game, run, ppo = config.game.entry, config.run, config.ppo
-    # Observations and actions of real games have the same shapes in the mock.
-    one = make_game("mock", num_games=1) if game.real_time else make_game(config.game.type, **game_options(config, 1))
+    one = make_game(game.compared_in, num_games=1) if game.compared_in else game.make(**game_options(config, 1))
     spec, width, seats = one.actions, one.obs_width, one.num_seats
     network = config.net.spec(width)
     heads = ActionHeads(binary=spec.binary, sizes=spec.sizes)
@@ -203,12 +202,12 @@ def _activations(network: NetworkSpec, heads: ActionHeads) -> float:
 
 
 def _episode_steps(config: Config) -> float:
-    """Mean steps of an episode: under random play, or in fights the cap."""
+    """Mean steps of an episode: under random play, or the cap."""
     game = config.game.entry
     if game.table is not None:
         table = game.table()
         return mean_length(table, table.players["random"])
-    return max(1.0, config.game.max_episode_frames / config.game.body.frame_skip)
+    return max(1.0, config.game.cap_frames / config.game.body.frame_skip)
 
 
 def _episode_bytes(names: Collection[str]) -> int:

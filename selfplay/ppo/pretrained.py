@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from selfplay.config.defaults import trained_on
+from selfplay.config.game_settings import game_settings
 from selfplay.config.options import flag_of, shown
-from selfplay.config.ppo import OPTIONS, SCRIPTED, Config, NetConfig
+from selfplay.config.ppo import OPTIONS, SCRIPTED, NetConfig, options_of
 from selfplay.errors import ConfigError, IncompatibleError, boundary
 from selfplay.policy.played_game import can_play, game_of
 from selfplay.policy.policy import load_policy
@@ -17,10 +17,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from selfplay.checkpoint import NetworkSpec, PolicyMeta
+    from selfplay.config.ppo import Config
     from selfplay.policy.policy import Policy
 
 BESIDE_A_TEACHER: Final = {"teacher_kl": 0.01, "teacher_kl_reverse": 0.0, "critic_burn_in": 20}
 """Settings of ``[ppo]`` that only a pretrained policy gives a meaning to; defaults where it was made by imitation."""
+REST: Final = "net.rest"
+"""How a fresh network begins, in games whose actions can rest."""
 BURN_IN_SHARE: Final = 4  # by default the critic learns alone in a quarter of the run at most
 
 
@@ -28,9 +31,9 @@ BURN_IN_SHARE: Final = 4  # by default the critic learns alone in a quarter of t
 class Start:
     """The policy of a game that imitates its scripted players, see ``GameKind.start``."""
 
-    lack: Callable[[Config], str | None]  # why a run cannot start from it
+    lack: Callable[[Any], str | None]  # why a run cannot start from it
     prepare: Callable[[Callable[[str], object]], None]  # compiles the rules that it needs; with a function for notices
-    make: Callable[[Config, Path, Callable[[str], object], Callable[[], bool]], Policy | None]
+    make: Callable[[Any, Path, Callable[[str], object], Callable[[], bool]], Policy | None]
     """For a run in a folder of the path, with a function for notices, and one that returns True to end the work."""
 
 
@@ -67,10 +70,8 @@ def with_pretrained(
             if f"ppo.{name}" in explicit:
                 raise ConfigError(f"{flag_of(OPTIONS, f'ppo.{name}')} needs a policy to start from: --pretrained PATH")
         return config
-    if "net.rest" in explicit:
-        raise ConfigError(
-            f"{flag_of(OPTIONS, 'net.rest')} applies to new networks only; leave it out with --pretrained {path}"
-        )
+    if REST in explicit:
+        raise ConfigError(f"--set {REST} applies to new networks only; leave it out with --pretrained {path}")
     if path == SCRIPTED:
         return _with_teacher_defaults(config, imitated=True, notice=notice)
     meta = load_policy(path).meta
@@ -88,14 +89,13 @@ def with_pretrained(
         group, _, field = name.partition(".")
         if name in explicit and explicit[name] != value:
             raise ConfigError(
-                f"{flag_of(OPTIONS, name)} is {shown(explicit[name])}, "
+                f"{flag_of(options_of(config.game.type), name)} is {shown(explicit[name])}, "
                 f"but --pretrained {path} was made with {shown(value)}"
             )
         values[group][field] = value
-    config = _with_teacher_defaults(Config.model_validate(values), imitated=by_imitation(meta), notice=notice)
-    learned = learned_characters(meta)
-    if config.game.entry.characters and config.game.character not in learned:
-        notice(f"--pretrained {path} has learned {', '.join(learned)}; this run plays {config.game.character}")
+    config = _with_teacher_defaults(type(config).model_validate(values), imitated=by_imitation(meta), notice=notice)
+    if told := game_settings(config.game.type).unlike(config, meta):
+        notice(f"--pretrained {path} {told}")
     return config
 
 
@@ -138,14 +138,6 @@ def by_imitation(meta: PolicyMeta) -> bool:
     return "imitation" in meta.config
 
 
-def learned_characters(meta: PolicyMeta) -> tuple[str, ...]:
-    """The characters that a policy learned: those of its replays, the most frequent first, or those of its run."""
-    match meta.config.get("imitation"):
-        case {"replays": {"rows_by_character": dict(rows)}}:
-            return tuple(rows)
-    return tuple(dict.fromkeys(trained_on(meta).characters))
-
-
 def net_of(spec: NetworkSpec, base: NetConfig, what: str) -> NetConfig:
     """The settings of a policy's network, with ``base`` for what it does not define.
 
@@ -155,4 +147,4 @@ def net_of(spec: NetworkSpec, base: NetConfig, what: str) -> NetConfig:
     values: dict[str, Any] = {"backbone": spec.kind, "hidden": spec.hidden, "activation": spec.activation}
     values |= {k: v for k, v in spec.options.items() if k == "window"}
     with boundary(IncompatibleError, f"{what}: self-play has no settings for its network"):
-        return NetConfig.model_validate(base.model_dump() | values)
+        return type(base).model_validate(base.model_dump() | values)

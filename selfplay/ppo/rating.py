@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from selfplay.config.ppo import Config
 from selfplay.config.resume import started_with
-from selfplay.games.rated import FINISHED
-from selfplay.games.registry import find_game
 from selfplay.league.anchors import find_table
-from selfplay.league.records import Facts, GameRecord, Sampling, Seat, settings_hash
+from selfplay.league.records import GameRecord, Sampling, Seat, settings_hash
 from selfplay.league.schedule import Matchup
-from selfplay.runner.match import Contender, MatchResult, Rules, Stats, fight_scores, play
+from selfplay.runner.match import Contender, MatchResult, Rules, Stats, payoffs, play
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -29,30 +29,21 @@ PlayMatches = Callable[
 
 @dataclass(frozen=True, slots=True)
 class RatingSettings:
-    """Rules, anchors and seed of a run's rating games; in fights also the characters."""
+    """Rules, anchors and seed of a run's rating games."""
 
     rules: Rules
     anchors: tuple[str, ...] = ()  # scripted players and shipped policies, the weakest first
     seed: int = 0
-    characters: tuple[str, str] = ("", "")
-
-    @property
-    def bodies(self) -> tuple[str, str | None]:
-        """Character of the learner, and the other one where there are two."""
-        mine, other = self.characters
-        return mine, None if other == mine else other
 
     @property
     def games_each(self) -> int:
-        """Games of a fixture: both seats, and with two characters both assignments."""
-        return 2 if self.bodies[1] is None else 4
+        """Games of a fixture: both seats, with all assignments of roles."""
+        return 2 * len(self.rules.conditions.roles)
 
     @property
     def described(self) -> dict[str, JsonValue]:
         """Everything that makes games comparable."""
-        rated = self.rules.rated
-        matches = {"characters": sorted(self.characters), **asdict(self.rules)}
-        return {name: matches[name] for name in rated.compared} | dict(rated.described)
+        return self.rules.conditions.described() | dict(self.rules.rated.described)
 
     @property
     def settings(self) -> str:
@@ -74,8 +65,8 @@ def config_of(run: RunDir) -> Config:
 
 def settings_of(config: Config) -> RatingSettings:
     game = config.game
-    rules = Rules(game.stage, game.max_episode_frames, game=game.type, ledge_grab_limit=game.ledge_grab_limit)
-    scripted = RatingSettings(rules, game.entry.ladder, config.run.seed, game.characters)
+    rules = Rules(game.type, game.body.conditions)
+    scripted = RatingSettings(rules, game.entry.ladder, config.run.seed)
     found = find_table(scripted.settings)
     return scripted if found is None else replace(scripted, anchors=found[0].by_strength())
 
@@ -89,7 +80,7 @@ def play_matchups(
     play: PlayMatches = play,
 ) -> list[GameRecord]:
     """Play all games of matchups and record those that ``play`` did not give up. Blocks."""
-    games = [game for matchup in matchups for game in matchup.games(*settings.bodies)]
+    games = [game for matchup in matchups for game in matchup.games(settings.rules.conditions.roles)]
     results = play(games, contenders, settings.rules, stop)
     return [_record(result, contenders, settings, iteration) for result in results if result is not None]
 
@@ -97,57 +88,36 @@ def play_matchups(
 def _record(
     result: MatchResult, contenders: Mapping[str, Contender], settings: RatingSettings, iteration: int
 ) -> GameRecord:
-    matchup, rules = result.matchup, settings.rules
-    one, other = (Seat(player=name, version=rules.traits(contenders[name]).version) for name in matchup.players)
-    if find_game(rules.game).fighter:
-        return fight_record((one, other), matchup.characters, result.stats, settings, matchup.seed, iteration)
-    return GameRecord.played(
-        seats=(one, other),
-        seed=matchup.seed,
-        settings=settings.settings,
-        score=result.score[0],
-        rewards=result.payoffs,
-        **_common(settings, result.stats, iteration),
-    )
+    matchup, traits = result.matchup, settings.rules.traits
+    one, other = (Seat(player=name, version=traits(contenders[name]).version) for name in matchup.players)
+    ended = (result.stats, result.score[0])
+    return record_of((one, other), matchup.roles, *ended, settings, matchup.seed, iteration)
 
 
-def _common(settings: RatingSettings, stats: Stats, iteration: int) -> dict[str, Any]:
-    """Fields that the records of all games have."""
-    return {
-        "game": settings.rules.game,
-        "steps": int(stats["frames"][0]),
-        "sampling": settings.sampling,
-        "iteration": iteration,
-        "wall": time.time(),
-    }
-
-
-def fight_record(
+def record_of(
     seats: tuple[Seat, Seat],
-    characters: tuple[str, str],
+    roles: tuple[str, ...],
     stats: Stats,
+    score: float,
     settings: RatingSettings,
     seed: int,
     iteration: int,
     round: int = 0,
 ) -> GameRecord:
-    """The record of a fight that has just ended, from the counters of both seats [2]; see ``FightFacts``."""
-    facts: Facts = {
-        "stage": settings.rules.stage,
-        "characters": [*characters],
-        "stocks": stats["stocks"].tolist(),
-        "percents": stats["percent"].tolist(),
-        "damage": stats["damage"].tolist(),
-        "self_destructs": stats["self_destructs"].tolist(),
-        "finished": bool(stats["ended"][0] == FINISHED),
-    }
+    """The record of a game that has just ended, from the counters of both seats [2] and the score of seat 0."""
+    conditions = settings.rules.conditions
     return GameRecord.played(
         seats=seats,
-        place=characters,
+        place=roles,
         seed=seed,
         round=round,
         settings=settings.settings,
-        score=float(fight_scores(stats)),
-        facts=facts,
-        **_common(settings, stats, iteration),
+        game=settings.rules.game,
+        score=float(conditions.scores(stats, np.asarray(score))),
+        rewards=payoffs(stats),
+        facts=conditions.facts(roles, stats),
+        steps=int(stats["frames"][0]),
+        sampling=settings.sampling,
+        iteration=iteration,
+        wall=time.time(),
     )

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from selfplay.checkpoint import ActionHeads, LearnerState, NetworkSpec, RunDir
 from selfplay.config.defaults import game_options, held_out, runners, turns
+from selfplay.config.game_settings import game_settings
+from selfplay.ppo.host import RealTimeHost, host_of
 from selfplay.ppo.rating import RatingSettings, settings_of
-from selfplay.ppo.realtime import emulator_options
 
 if TYPE_CHECKING:
     from selfplay.config.ppo import Config
@@ -56,6 +57,16 @@ class Session:
         return self.config.game.entry
 
     @property
+    def outsider(self) -> str | None:
+        """Id of the player of the other seat if it is none of the run's players."""
+        return game_settings(self.config.game.type).outsider(self.config)
+
+    @property
+    def host(self) -> RealTimeHost | None:
+        """What plays games in real time; None for other games."""
+        return host_of(self.game)
+
+    @property
     def network(self) -> NetworkSpec:
         return self.config.net.spec(self.game.obs_width)
 
@@ -85,8 +96,8 @@ class Session:
     def block_options(self, runner: str) -> dict[str, object]:
         """Arguments of the games of a runner, JSON-able."""
         options = self.game_options(self.blocks[runner])
-        if self.game.real_time:
-            options |= emulator_options(self.config, self.run, list(self.blocks).index(runner))
+        if self.host is not None:
+            options |= self.host.options(self.config, self.run, list(self.blocks).index(runner))
         return options
 
     def game_options(self, num_games: int) -> dict[str, object]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from selfplay.checkpoint import shipped_policies
 from selfplay.config.defaults import update_threads
-from selfplay.config.ppo import OPTIONS
+from selfplay.config.ppo import options_of
 from selfplay.config.resume import own_code, spelled
 from selfplay.league.gate import Gate
 from selfplay.league.modes import MAIN
@@ -23,7 +23,6 @@ from selfplay.ppo.batch import iteration_report, scores_against
 from selfplay.ppo.blocks import Blocks
 from selfplay.ppo.population import Population
 from selfplay.ppo.rating import play_matchups
-from selfplay.ppo.realtime import arena, limits, park_policy, rating_cost_s
 from selfplay.report.health import Health
 from selfplay.run.lifecycle import flags_to_continue
 from selfplay.run.progress import Progress, chaos_of
@@ -53,12 +52,12 @@ class PPOTraining(Training[Segments, "UpdateMetrics"]):
     """The iterations of PPO on segments of games; see ``Training``."""
 
     def __init__(self, session: Session, feed: Feed, stop: Stop) -> None:
-        config, real_time = session.config, session.game.real_time
+        config, host = session.config, session.host
         elsewhere = session.cluster is not None
-        park = park_policy(config.emulator) if real_time else PARK_ELSEWHERE if elsewhere else PARK
+        park = host.park_policy(config) if host else PARK_ELSEWHERE if elsewhere else PARK
         queue: WorkQueue[GameBlock] = WorkQueue(
-            session.blocks, config.run.collect_timeout, limits(config) if real_time else None, leave_behind=real_time,
-            patience=patience(park, config.run.ray_address),
+            session.blocks, config.run.collect_timeout, host.limits(config) if host else None,
+            leave_behind=host is not None, patience=patience(park, config.run.ray_address),
         )  # fmt: skip
         progress = Progress(chaos_of(config.run, session.resumed), Health(session.game.health))
         self.session: Session = session
@@ -191,12 +190,15 @@ class PPOTraining(Training[Segments, "UpdateMetrics"]):
 
     def next_steps(self) -> list[str]:
         config = self.session.config
-        started = spelled(config, OPTIONS)
+        started = spelled(config, options_of(config.game.type))
         game = self.session.game
         playable = not game.real_time and game.show is not None
         served = "" if config.net.backbone in PLAYED or game.show != "film" else " --serve"
         resume = f"  selfplay train --resume --checkpoint {quoted(self.run.path)}"
-        newest, own = quoted(self.run.generations / self.progress.newest), own_code(config, OPTIONS)
+        newest, own = (
+            quoted(self.run.generations / self.progress.newest),
+            own_code(config, options_of(config.game.type)),
+        )
         return [
             f"  selfplay evaluate {newest} {ANCHOR} --games 100{own}",
             *([f"  selfplay watch {quoted(self.run.path)}{own}"] if game.show == "film" else []),
@@ -208,7 +210,7 @@ class PPOTraining(Training[Segments, "UpdateMetrics"]):
 
 def _rating(session: Session, feed: Feed, blocks: Blocks) -> RatingPlan | None:
     """The rating games of a run; None where nothing is rated."""
-    config, run, real_time = session.config, session.run, session.game.real_time
+    config, run, host = session.config, session.run, session.host
     if not config.league.track_elo:
         return None
 
@@ -218,7 +220,7 @@ def _rating(session: Session, feed: Feed, blocks: Blocks) -> RatingPlan | None:
         return Contender(name, load_policy(shipped_policies().get(name, run.generations / name)))
 
     def open_games() -> RatingBlock:
-        emulators = arena(config, run, feed.notice, blocks.infer) if real_time else None
+        emulators = host.arena(config, run, feed.notice, blocks.infer) if host else None
         play = partial(play_in_threads, update_threads(config.run.threads)) if emulators is None else emulators.play
 
         def rate(matchups: Sequence[Matchup], iteration: int, stop: Any) -> list[GameRecord]:  # noqa: ANN401
@@ -238,12 +240,12 @@ def _rating(session: Session, feed: Feed, blocks: Blocks) -> RatingPlan | None:
         session.rating,
         open_games,
         config.league.rating_share,
-        cost_s=rating_cost_s(config.game.max_episode_frames, config.run.num_games) if real_time else COST_S,
-        limits=Limits(math.inf, math.inf) if real_time else None,  # games in emulators have deadlines of their own
+        cost_s=host.rating_cost_s(config) if host else COST_S,
+        limits=Limits(math.inf, math.inf) if host else None,  # games in real time have deadlines of their own
         frames_per_step=config.game.body.frame_skip,
-        cap_frames=config.game.max_episode_frames,
+        cap_frames=config.game.cap_frames,
         deterministic=config.run.deterministic,
-        real_time=real_time,
+        real_time=host is not None,
         gate=Gate(SprtBounds(*config.league.gate_bounds)) if config.league.gate == "sprt" else None,
     )
 

@@ -35,11 +35,11 @@ def find_training(name: str) -> TrainingVerbs:
 
 
 def flags_elsewhere(name: str) -> dict[str, str]:
-    """Flags of all other trainings: whose they are, for messages about unknown flags."""
+    """Flags of all other trainings, each with the end of the message about it."""
     found: dict[str, str] = {}
     for other in entry_points(GROUP):
         if other != name:
             training = find_training(other)
-            whose = f"{training.about}: --game-type {' or '.join(games_of(other))}"
+            whose = f"is a flag of {training.about}: --game-type {' or '.join(games_of(other))}"
             found |= {option.flag: whose for option in training.options()}
     return found

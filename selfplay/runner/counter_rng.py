@@ -5,7 +5,7 @@ alone. Here each number is a function of the game, the seat, the decision and th
 the SplitMix64 generator (Steele, Lea and Flood 2014), whose n-th number can be had without those before it.
 ``policy/browser/uniforms.js`` gives pages the same numbers.
 
-A game is its seed, its players, their characters, and who sits where. Two games of a seat-swapped pair therefore share
+A game is its seed, its players, their roles, and who sits where. Two games of a seat-swapped pair therefore share
 the start's seed but no random number of their policies. If numbers went with the seat, the same seat would win both
 games of two equal players; if they went with the player, the same player would.
 """
@@ -24,13 +24,15 @@ from selfplay.seeding import derive
 if TYPE_CHECKING:
     from selfplay.league.schedule import Matchup
 
+_WITHOUT_ROLES: Final = ("mewtwo", "mewtwo")  # in place of roles; other words would change all games of such matchups
 _WIDEST: Final = 1 << 16  # numbers that are kept for one decision; an action has far fewer parts
 
 
 def keys_of(matchups: Sequence[Matchup]) -> NDArray[np.uint64]:
     """Keys that distinguish the seats of all games, [G, 2]."""
     keys = [
-        [derive(game.seed, "decisions", *game.players, *game.characters, seat) for seat in (0, 1)] for game in matchups
+        [derive(game.seed, "decisions", *game.players, *(game.roles or _WITHOUT_ROLES), seat) for seat in (0, 1)]
+        for game in matchups
     ]
     return np.array(keys, np.uint64).reshape(-1, 2)
 

@@ -11,7 +11,7 @@ import math
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import torch
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from selfplay.compilation.progress import compile_rules
 from selfplay.errors import RunnerError
-from selfplay.games.rated import LEDGE_GRAB_LIMIT, Matches, RatedGame
+from selfplay.games.rated import NO_CONDITIONS, Conditions, Matches, RatedGame
 from selfplay.games.registry import find_game, make_game
 from selfplay.policy.recurrent_state import Infer, infer_directly
 from selfplay.runner.counter_rng import keys_of
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from selfplay.policy.policy import Policy
 
 Stats = NDArray[np.void]
-ResultRule = Literal["stocks_percent", "stocks"]
 THREAD_GAMES: Final = 32  # at least, of each of two or more threads
 
 
@@ -63,25 +62,13 @@ class MatchResult:
     stats: Stats  # the game's counters of both seats, [2]
     trace: int = 0  # hash of what the seats saw and did, and of the result; 0 if ``play`` was not told to trace
 
-    @property
-    def payoffs(self) -> tuple[float, float] | None:
-        """Sums of rewards of the seats; None where the game has no such counter, as a fight."""
-        if "reward_payoff" not in (self.stats.dtype.names or ()):
-            return None
-        one, other = self.stats["reward_payoff"].tolist()
-        return one, other
 
-
-def fight_scores(stats: Stats, rule: ResultRule = "stocks_percent") -> NDArray[np.float64]:
-    """Score of seat 0 in fights, from their counters [..., 2]: 1 a win, 0.5 a draw, 0 a loss.
-
-    More stocks win. On equal stocks the lower percent wins under ``stocks_percent``; under ``stocks`` it is a draw.
-    """
-    stocks, percents = stats["stocks"].astype(np.int64), stats["percent"].astype(np.float64)
-    lead: NDArray[np.float64] = np.sign(stocks[..., 0] - stocks[..., 1]).astype(np.float64)
-    if rule == "stocks_percent":
-        lead = np.where(lead == 0, np.sign(percents[..., 1] - percents[..., 0]), lead)
-    return np.asarray((lead + 1.0) / 2.0)
+def payoffs(stats: Stats) -> tuple[float, float] | None:
+    """Sums of rewards of the seats, from their counters [2]; None where the game has no such counter."""
+    if "reward_payoff" not in (stats.dtype.names or ()):
+        return None
+    one, other = stats["reward_payoff"].tolist()
+    return one, other
 
 
 def stats_of(results: Sequence[MatchResult]) -> Stats:
@@ -93,11 +80,9 @@ def stats_of(results: Sequence[MatchResult]) -> Stats:
 class Rules:
     """Rules shared by all games of a call."""
 
-    stage: str = "final_destination"
-    max_episode_frames: int = 3600
+    game: str  # by its name in the registry
+    conditions: Conditions = NO_CONDITIONS
     greedy: bool = False
-    game: str = "mock"  # by its name in the registry
-    ledge_grab_limit: int = LEDGE_GRAB_LIMIT  # of fights; 0: none
 
     @property
     def rated(self) -> RatedGame:
@@ -163,14 +148,11 @@ def play_in_threads(
 def game_options(matchups: Sequence[Matchup], contenders: Mapping[str, Contender], rules: Rules) -> dict[str, Any]:
     """Arguments of the game that matchups are played in, JSON-able."""
     seats = [[rules.traits(contenders[name]) for name in matchup.players] for matchup in matchups]
-    return rules.rated.options(
+    return rules.conditions.options(
         Matches(
-            characters=[list(matchup.characters) for matchup in matchups],
+            roles=[matchup.roles for matchup in matchups],
             delays=[[player.delay for player in pair] for pair in seats],
             frame_skip=math.gcd(*(p.frame_skip for pair in seats for p in pair if not p.any_frame_skip)),
-            stage=rules.stage,
-            max_episode_frames=rules.max_episode_frames,
-            ledge_grab_limit=rules.ledge_grab_limit,
         )
     )
 

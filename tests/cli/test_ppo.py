@@ -1,12 +1,11 @@
-from importlib import import_module
-
 import pytest
 
 from selfplay.cli.flags import make_parser
 from selfplay.cli.imitation import command_of
-from selfplay.cli.ppo import parse
-from selfplay.config import presets
+from selfplay.cli.ppo import command_line, parse
 from selfplay.config.ppo import OPTIONS, Config
+from selfplay.config.programs import ppo_program
+from selfplay.dialogue.cli import flags
 from selfplay.errors import ConfigError
 from selfplay.games.registry import find_game
 from selfplay.league.modes import MODES
@@ -43,7 +42,7 @@ def test_every_flag_sets_its_setting_and_nothing_else(option):
 
 
 def test_the_guides_defaults():
-    config = Config()
+    config = Config.model_validate({})
     assert config.run.timesteps == 100_000
     assert (config.run.num_games, config.run.save_interval) == (4, 10)
     assert config.run.checkpoint == "checkpoints/self_play"
@@ -105,7 +104,7 @@ def test_time_alone_ends_a_run_unless_both_are_given():
 def test_a_bare_call_has_the_preset_of_its_game(arguments, preset):
     call = parse(arguments)
     assert call.preset == preset
-    of_preset = presets.PPO[preset]["run"]["num_games"] if preset else 64 if "64" in arguments else 4
+    of_preset = ppo_program("mock").presets[preset]["run"]["num_games"] if preset else 64 if "64" in arguments else 4
     assert call.config.run.num_games == of_preset
     assert call.config.league.track_elo == (preset == "laptop")
     assert (call.notice or "").startswith("Preset ") == (preset is not None and "--preset" not in arguments)
@@ -150,12 +149,12 @@ def test_who_wins(tmp_path):
     ppo, run = invocation.config.ppo, invocation.config.run
     assert (ppo.gamma, ppo.clip, ppo.epochs) == (0.5, 0.15, 1)  # file, --set, flag
     assert run.num_games == 8  # file over preset
-    assert run.timesteps == presets.PPO["laptop"]["run"]["timesteps"]
+    assert run.timesteps == ppo_program("mock").presets["laptop"]["run"]["timesteps"]
     assert set(invocation.explicit) == {"ppo.gamma", "ppo.clip", "ppo.epochs", "run.num_games"}
 
 
 def test_the_laptop_preset_leaves_the_strongest_scripted_player_unknown():
-    preset = presets.PPO["laptop"]
+    preset = ppo_program("mock").presets["laptop"]
     assert preset["run"]["timesteps"] == 12_000_000
     assert not {"opponents", "held_out"} & set(preset["league"])
     game = find_game("mock")
@@ -217,7 +216,7 @@ def test_help_shows_defaults_and_examples(capsys):
         (["--opponent-character", "mewto"], ["--opponent-character mewto", "did you mean mewtwo?"]),
         (["--stage", "battlefeld"], ["--stage battlefeld", "did you mean battlefield?", "final_destination"]),
         (["--held-out", "rusher,randm"], ["--held-out randm", "did you mean random?"]),
-        (["--game-type", "melee"], ["--game-type melee", "did you mean --game-type mock", "dolphin"]),
+        (["--game-type", "melee"], ["--game-type melee", "did you mean mock or dolphin?"]),
         (
             ["--game-type", "connect_four"],
             ["unknown, did you mean 'pettingzoo:pettingzoo.classic.connect_four_v3'? (val"],
@@ -321,9 +320,10 @@ def test_a_file_of_settings_may_have_a_byte_order_mark(tmp_path):
     assert parse(["--config", str(path)]).config.ppo.gamma == 0.9
 
 
-@pytest.mark.parametrize("name", ["cli.ppo", "dialogue.cli.flags", "mock", "kuhn"])
-def test_no_help_tells_a_default_that_is_empty(name):
-    command = import_module(f"selfplay.{name}").COMMAND if "." in name else command_of(name)
+@pytest.mark.parametrize(
+    "command", [command_line("mock"), command_line("dolphin"), flags.COMMAND, command_of("mock"), command_of("kuhn")]
+)
+def test_no_help_tells_a_default_that_is_empty(command):
     assert "(default )" not in make_parser(command).format_help()
 
 

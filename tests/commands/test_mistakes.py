@@ -84,7 +84,7 @@ MISTAKES = [
     ("leaderboard --games lr.toml --game-type kuhn", "without RUN, --settings and --game-type"),
     ("selfcheck kuhn", "did you mean --games kuhn?"),
     # values of flags
-    ("train --game-type melee", "did you mean --game-type mock, or dolphin for the real game?"),
+    ("train --game-type melee", "did you mean mock or dolphin?"),
     ("train --game-type pettingzoo.classic.go_v5", "did you mean 'pettingzoo:pettingzoo.classic.go_v5'?"),
     ("check-game pettingzoo.classic.go_v5", "did you mean 'pettingzoo:pettingzoo.classic.go_v5'?"),
     ("train --game-type mok", "--game-type mok: unknown, did you mean mock? (valid: mock, "),

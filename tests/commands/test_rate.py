@@ -17,10 +17,9 @@ from selfplay.ppo.rating import RatingSettings, config_of, settings_of
 from selfplay.runner.match import Contender, Rules, play
 from selfplay_melee import bots
 from tests.run.runs import CAP, train
+from tests.support.fight_rules import fight_rules
 
-SETTINGS = RatingSettings(
-    Rules(max_episode_frames=300), ("random", "walker", "rusher"), characters=("mewtwo", "mewtwo")
-)
+SETTINGS = RatingSettings(fight_rules(max_episode_frames=300), ("random", "walker", "rusher"))
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +74,7 @@ def run(tmp_path):
 
 def test_settings_of_a_run_are_those_it_was_trained_with(run):
     settings = settings_of(config_of(run))
-    assert settings.rules.max_episode_frames == CAP
+    assert settings.rules.conditions.max_episode_frames == CAP
     assert settings.anchors == bots.LADDER == tuple(name for name in bots.NAMES if name not in OUTSIDE)
     assert "idle" not in settings.anchors
 

@@ -9,10 +9,11 @@ from selfplay.cli import imitation, ppo
 from selfplay.cli.flags import make_parser
 from selfplay.config.options import field_of, paths, shown
 from selfplay.dialogue.cli import flags as dialogue
+from selfplay.games.registry import DEFAULT
 
 DOCS = Path(__file__).parents[2] / "docs"
 GUIDE = DOCS / "trainer/guide.md"
-PAGES = {"trainer/guide.md": ppo.COMMAND, "melee/imitation.md": imitation.command_of("mock")}
+PAGES = {"trainer/guide.md": ppo.command_line("dolphin"), "melee/imitation.md": imitation.command_of("mock")}
 ALL = {**PAGES, "dialogue/dialogue.md": dialogue.COMMAND, "trainer/imitation.md": imitation.command_of("kuhn")}
 WITHOUT = "settings without a flag"
 MARKED = re.compile(r"<!-- options: (?P<section>.+?) -->\n(?P<table>.*?)<!-- end -->", re.DOTALL)
@@ -36,7 +37,7 @@ def table(page, section):
     for action in sections(page)[section]:
         option = options.get(action.dest)
         metavar = f" {action.metavar}" if action.metavar else ""
-        default = value(None if option is None else option.default)
+        default = value(None if option is None else DEFAULT if option.path == "game.type" else option.default)
         description = action.help if option is None else option.field.description
         rows.append(f"| `{action.option_strings[0]}{metavar}` | {default} | {description} |")
     return "\n".join(rows) + "\n"
@@ -84,10 +85,10 @@ def test_pages_name_flags_and_settings_that_exist(page):
         r"`(--[a-z][^`]*)`", text
     )
     flags = {flag for part in ours for flag in re.findall(r"(?<![\w-])--[a-z][a-z-]*", part)}
-    known = set(make_parser(ppo.COMMAND)._option_string_actions)
+    known = set(make_parser(ppo.command_line("dolphin"))._option_string_actions)
     assert flags - known == set()
     settings = {name for part in ours for name in re.findall(r"--set ([a-z]+\.[a-z_]+)=", part)}
-    assert settings - set(paths(ppo.COMMAND.program.settings)) == set()
+    assert settings - set(paths(ppo.command_line("dolphin").program.settings)) == set()
 
 
 if __name__ == "__main__":

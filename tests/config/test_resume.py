@@ -8,7 +8,7 @@ from selfplay.checkpoint import LearnerMeta, LearnerState
 from selfplay.cli.ppo import parse
 from selfplay.config.base import Mark
 from selfplay.config.options import marked, shown
-from selfplay.config.ppo import OPTIONS, Config
+from selfplay.config.ppo import OPTIONS, Config, config_type
 from selfplay.config.resume import refuse_unnamed, resumed_ppo, usable, with_changes
 from selfplay.dialogue.settings import OPTIONS as DIALOGUE_OPTIONS
 from selfplay.dialogue.settings import DialogueConfig, ModelConfig, ServerConfig
@@ -16,7 +16,8 @@ from selfplay.errors import ConfigError, IncompatibleError
 from selfplay.imitation.settings import ImitationConfig
 from tests.config.samples import OTHER
 
-MAY_CHANGE = set(marked(Config, Mark.MAY_CHANGE))
+REAL = config_type("dolphin")
+MAY_CHANGE = set(marked(REAL, Mark.MAY_CHANGE))
 STARTED = marked(DialogueConfig, Mark.STARTS_PROGRAM, Mark.JOINS_CLUSTER)
 
 
@@ -50,12 +51,13 @@ def test_each_setting_may_change_or_names_both_values(option):
 def test_what_a_run_would_start_is_named_again_by_the_user():
     """The folder of a run may be a stranger's, and with it the path of what is called Dolphin there."""
     real = state_of("--game-type", "dolphin", "--dolphin", "it's here", "--iso", "melee.iso")
+    again = ("--game-type", "dolphin")
     with pytest.raises(ConfigError, match=r"what you want, add --dolphin=.*here' --iso=melee\.iso$") as caught:
         resumed(real, "--timesteps", "5")
     assert shlex.split(str(caught.value).partition(", add ")[2])[0] == "--dolphin=it's here"
     with pytest.raises(ConfigError, match="folders can be anybody's"):
-        resumed(real, "--dolphin", "mine")
-    assert resumed(real, "--dolphin", "mine", "--iso", "melee.iso").game.dolphin == "mine"
+        resumed(real, *again, "--dolphin", "mine")
+    assert resumed(real, *again, "--dolphin", "mine", "--iso", "melee.iso").game.dolphin == "mine"
     words = DialogueConfig(
         server=ServerConfig(program="vllm", arguments="--trust-remote-code"), model=ModelConfig(name="somebody/model")
     )
@@ -118,8 +120,8 @@ def test_values_of_a_dialogue_run_that_contradict_each_other_are_one_line():
 
 def test_marks_stand_beside_settings_or_whole_groups():
     assert {"run.checkpoint", "guard.loop_timeout", "emulator.headless"} <= MAY_CHANGE
-    assert set(marked(Config, Mark.STARTS_PROGRAM)) == {"game.dolphin", "game.iso"}
-    assert marked(Config, Mark.JOINS_CLUSTER) == marked(DialogueConfig, Mark.JOINS_CLUSTER) == ("run.ray_address",)
+    assert set(marked(REAL, Mark.STARTS_PROGRAM)) == {"game.dolphin", "game.iso"}
+    assert marked(REAL, Mark.JOINS_CLUSTER) == marked(DialogueConfig, Mark.JOINS_CLUSTER) == ("run.ray_address",)
 
 
 @pytest.mark.parametrize(

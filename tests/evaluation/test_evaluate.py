@@ -12,9 +12,10 @@ from selfplay.policy.policy import load_policy
 from selfplay.runner.match import Contender, MatchResult, Rules
 from selfplay_melee.mock import ENDED_BY, STATS
 from tests.run.policies import save_other
+from tests.support.fight_rules import fight_rules
 
-MEWTWO = ("mewtwo", "mewtwo")
-SHORT = Rules(max_episode_frames=1200)
+SHORT = fight_rules(max_episode_frames=1200)
+PLAIN = Rules("kuhn")
 STRONG, WEAK = Contender("rusher"), Contender("idle")
 
 
@@ -40,28 +41,28 @@ def played(monkeypatch):
 
 
 def test_every_seed_is_played_from_both_seats(played):
-    result = evaluate(STRONG, WEAK, 10, MEWTWO, SHORT)
+    result = evaluate(STRONG, WEAK, 10, SHORT)
     (pairings,) = played
     assert [p.players for p in pairings] == [("A", "B"), ("B", "A")] * 5
     assert [p.seed for p in pairings[::2]] == [p.seed for p in pairings[1::2]]
     assert len({p.seed for p in pairings}) == 5
     assert (result.games, result.wins, result.losses, result.draws) == (10, 10, 0, 0)
-    assert (result.score, result.finished) == (1.0, 1.0)
-    assert result.damage == (80.0, 20.0)  # A's first, whatever the seat
-    assert result.seconds == 10.0
-    assert result.stocks_per_minute == (18.0, 12.0)
-    assert result.damage_per_minute == (480.0, 120.0)
+    assert (result.score, result.figures["finished"]) == (1.0, 1.0)
+    assert result.figures["damage"] == (80.0, 20.0)  # A's first, whatever the seat
+    assert result.figures["seconds"] == 10.0
+    assert result.figures["stocks_per_minute"] == (18.0, 12.0)
+    assert result.figures["damage_per_minute"] == (480.0, 120.0)
 
 
 def test_games_that_the_cap_ended_are_not_finished(played):
-    result = evaluate(STRONG, WEAK, 4, MEWTWO, SHORT)
-    assert (result.score, result.finished) == (1.0, 0.0)  # with unequal stocks
+    result = evaluate(STRONG, WEAK, 4, SHORT)
+    assert (result.score, result.figures["finished"]) == (1.0, 0.0)  # with unequal stocks
 
 
 def test_with_two_characters_both_ways_round(played):
-    evaluate(STRONG, WEAK, 8, ("mewtwo", "fox"), SHORT)
+    evaluate(STRONG, WEAK, 8, fight_rules(characters=("mewtwo", "fox"), max_episode_frames=1200))
     (pairings,) = played
-    assert {(p.players, p.characters) for p in pairings[:4]} == {
+    assert {(p.players, p.roles) for p in pairings[:4]} == {
         (players, characters)
         for players in (("A", "B"), ("B", "A"))
         for characters in (("mewtwo", "fox"), ("fox", "mewtwo"))
@@ -71,50 +72,50 @@ def test_with_two_characters_both_ways_round(played):
 
 @pytest.mark.parametrize("games", [2, 8, 250])
 def test_as_many_games_as_asked_for_in_blocks(played, games):
-    assert evaluate(STRONG, WEAK, games, MEWTWO, SHORT).games == games
+    assert evaluate(STRONG, WEAK, games, SHORT).games == games
     assert sum(map(len, played)) == games
     assert max(map(len, played)) <= evaluation.BLOCK
 
 
 def test_another_seed_gives_other_games(played):
-    evaluate(STRONG, WEAK, 2, MEWTWO, SHORT, seed=0)
-    evaluate(STRONG, WEAK, 2, MEWTWO, SHORT, seed=1)
+    evaluate(STRONG, WEAK, 2, SHORT, seed=0)
+    evaluate(STRONG, WEAK, 2, SHORT, seed=1)
     assert played[0][0].seed != played[1][0].seed
 
 
 def test_real_games_agree_from_both_sides():
-    ours = evaluate(STRONG, WEAK, 8, MEWTWO, SHORT)
-    theirs = evaluate(WEAK, STRONG, 8, MEWTWO, SHORT)
-    assert ours == evaluate(STRONG, WEAK, 8, MEWTWO, SHORT)
+    ours = evaluate(STRONG, WEAK, 8, SHORT)
+    theirs = evaluate(WEAK, STRONG, 8, SHORT)
+    assert ours == evaluate(STRONG, WEAK, 8, SHORT)
     assert ours.score > 0.5
     assert ours.score == pytest.approx(1 - theirs.score)
     assert (ours.wins, ours.losses, ours.draws) == (theirs.losses, theirs.wins, theirs.draws)
     assert ours.low <= ours.score <= ours.high
-    assert ours.damage == theirs.damage[::-1]
-    assert ours.damage[0] > ours.damage[1] == 0.0
+    assert ours.figures["damage"] == theirs.figures["damage"][::-1]
+    assert ours.figures["damage"][0] > ours.figures["damage"][1] == 0.0
 
 
 def test_rules_decide_who_won():
-    by_percent = evaluate(STRONG, WEAK, 4, MEWTWO, SHORT)
-    by_stocks = evaluate(STRONG, WEAK, 4, MEWTWO, SHORT, rule="stocks")
+    by_percent = evaluate(STRONG, WEAK, 4, SHORT)
+    by_stocks = evaluate(STRONG, WEAK, 4, fight_rules(max_episode_frames=1200, result_rule="stocks"))
     assert by_percent.wins == 4
     assert by_stocks.wins + by_stocks.draws == 4
 
 
 def test_real_games_are_finished_when_a_player_is_out_of_stocks():
-    long = evaluate(STRONG, WEAK, 4, MEWTWO, Rules(max_episode_frames=28_800))
-    assert long.finished == 1.0
-    assert long.stocks_per_minute == pytest.approx((4 * 60 / long.seconds, 0.0))
-    assert evaluate(STRONG, WEAK, 4, MEWTWO, Rules(max_episode_frames=60)).finished == 0.0
+    long = evaluate(STRONG, WEAK, 4, fight_rules(max_episode_frames=28_800))
+    assert long.figures["finished"] == 1.0
+    assert long.figures["stocks_per_minute"] == pytest.approx((4 * 60 / long.figures["seconds"], 0.0))
+    assert evaluate(STRONG, WEAK, 4, fight_rules(max_episode_frames=60)).figures["finished"] == 0.0
 
 
 def test_one_game_is_not_fair():
     with pytest.raises(ConfigError, match="--games 1: at least 2"):
-        evaluate(STRONG, WEAK, 1, MEWTWO, SHORT)
+        evaluate(STRONG, WEAK, 1, SHORT)
 
 
 def test_the_verdict_of_a_perfect_score(played):
-    result = evaluate(STRONG, WEAK, 100, MEWTWO, SHORT)
+    result = evaluate(STRONG, WEAK, 100, SHORT)
     assert (result.elo, result.elo_high) == (None, None)
     assert result.elo_low > 200
     assert (result.sprt, result.games_needed) == ("accepted", None)
@@ -133,7 +134,7 @@ def test_the_verdict_of_a_perfect_score(played):
     ],
 )
 def test_verdicts_of_real_games(a, b, games, sprt, words):
-    result = evaluate(Contender(a), Contender(b), games, MEWTWO, SHORT)
+    result = evaluate(Contender(a), Contender(b), games, SHORT)
     assert result.sprt == sprt
     assert f"; sequential test of 0 against 30 Elo: {words}" in result.verdict(a, b)
     assert (result.llr_low, result.llr_high) == pytest.approx((-2.944, 2.944), abs=1e-3)
@@ -152,7 +153,7 @@ def test_the_figures_of_a_verdict_agree(monkeypatch):
         return [MatchResult(each, (w, 1.0 - w), stats, each.seed) for each, w in zip(pairings, won, strict=True)]
 
     monkeypatch.setattr(evaluation, "play", play)
-    found = [evaluate(STRONG, WEAK, 40, ("", ""), SHORT, seed) for seed in range(40)]
+    found = [evaluate(STRONG, WEAK, 40, PLAIN, seed) for seed in range(40)]
     assert [each.elo_low > 0 for each in found] == [each.superiority > 0.975 for each in found]
     assert 10 < sum(each.elo_low > 0 for each in found) < 40
 
@@ -173,7 +174,7 @@ def test_games_that_repeat_count_once(tmp_path, game, other, greedy, repeats):
     policy = load_policy(save_other(tmp_path / "run", game) / "generations" / "gen_3")
     players = Contender("a", policy), Contender("b", policy) if other is None else Contender(other)
     rules = Rules(game=game, greedy=greedy)
-    few, many = (evaluate(*players, games, ("none", "none"), rules) for games in (2, 120))
+    few, many = (evaluate(*players, games, rules) for games in (2, 120))
     assert (many.games, many.counted) == (120, 2 if repeats else 120)
     assert many.wins + many.losses + many.draws == 120
     assert (many.repeats() is not None) == repeats
@@ -184,7 +185,7 @@ def test_games_that_repeat_count_once(tmp_path, game, other, greedy, repeats):
 
 def test_wins_alone_are_no_repetition(played):
     """A wins all games by the same score, but they went different ways."""
-    assert evaluate(STRONG, WEAK, 100, MEWTWO, SHORT).counted == 100
+    assert evaluate(STRONG, WEAK, 100, SHORT).counted == 100
 
 
 def test_policies_that_draw_do_not_repeat_games(monkeypatch):
@@ -193,14 +194,14 @@ def test_policies_that_draw_do_not_repeat_games(monkeypatch):
 
     monkeypatch.setattr(evaluation, "play", play)
     drawing = Contender("policy", object())
-    assert evaluate(drawing, WEAK, 100, MEWTWO, SHORT).counted == 100
-    assert evaluate(drawing, WEAK, 100, MEWTWO, replace(SHORT, greedy=True)).counted == 2
+    assert evaluate(drawing, WEAK, 100, PLAIN).counted == 100
+    assert evaluate(drawing, WEAK, 100, replace(PLAIN, greedy=True)).counted == 2
 
 
 def test_every_player_has_each_seat_equally_often(played):
-    for games, made, bodies in ((3, 4, MEWTWO), (4, 4, MEWTWO), (5, 8, ("fox", "marth"))):
+    for games, made, other in ((3, 4, "fox"), (4, 4, "fox"), (5, 8, "marth")):
         played.clear()
-        assert evaluate(STRONG, WEAK, games, bodies, SHORT).games == made
+        assert evaluate(STRONG, WEAK, games, fight_rules(characters=("fox", other))).games == made
         assert [pairing.players for pairing in played[0]].count(("A", "B")) == made / 2
 
 
@@ -220,7 +221,7 @@ def test_rewards_are_told_where_wins_do_not_tell_them(monkeypatch, stakes, diffe
         return found
 
     monkeypatch.setattr(evaluation, "play", play)
-    result = evaluate(STRONG, WEAK, 40, ("", ""), SHORT)
+    result = evaluate(STRONG, WEAK, 40, PLAIN)
     assert (result.score, result.reward, result.by_wins) == (0.75, -0.5 if differ else 0.5, differ)
     assert 0.0 < result.reward_error < 2.0
     assert {"reward", "by_wins"} < result.document().keys()
@@ -231,7 +232,7 @@ def test_rewards_are_told_where_wins_do_not_tell_them(monkeypatch, stakes, diffe
 
 
 def test_games_without_stocks_are_judged_by_the_game():
-    result = evaluate(Contender("always_bet"), Contender("random"), 200, ("none", "none"), Rules(game="kuhn"))
+    result = evaluate(Contender("always_bet"), Contender("random"), 200, PLAIN)
     assert result.games == result.wins + result.losses + result.draws == 200
     assert 0.4 < result.low <= result.score <= result.high
-    assert [getattr(result, name) for name in evaluation.COUNTERS] == [None] * 6
+    assert result.figures == {}

@@ -1,11 +1,18 @@
+import sys
+from dataclasses import replace
+
 import pytest
 
+from selfplay.commands.cli import evaluate as evaluate_cli
 from selfplay.errors import ConfigError, IncompatibleError, NotARunError
-from selfplay.evaluation.named_players import choices
-from selfplay.evaluation.players import chosen_rules, contender, contenders, home_rules
+from selfplay.evaluation.players import contender, contenders, home_rules
 from selfplay.runner.match import Contender, Rules
 from selfplay_melee import bots
+from selfplay_melee.choices import choices
 from tests.run.policies import save
+from tests.support.fight_rules import fight_rules
+
+HOME = fight_rules(characters=("fox", "fox"), stage="battlefield", max_episode_frames=120)
 
 
 @pytest.fixture
@@ -56,20 +63,20 @@ def test_games_are_played_where_the_first_policy_is_at_home(run, tmp_path):
         max_episode_frames=3600,
     )
     ours, theirs, scripted = contender(str(run.path)), contender(str(other.path)), contender("random")
-    assert home_rules((ours, theirs)) == (("fox", "fox"), Rules("battlefield", 120))
-    assert home_rules((theirs, ours)) == (("mewtwo", "fox"), Rules())
-    assert home_rules((scripted, ours), greedy=True) == (("fox", "fox"), Rules("battlefield", 120, greedy=True))
-    assert home_rules((scripted, scripted)) == (("mewtwo", "mewtwo"), Rules())
+    assert home_rules((ours, theirs)) == HOME
+    assert home_rules((theirs, ours)) == fight_rules(characters=("mewtwo", "fox"))
+    assert home_rules((scripted, ours), greedy=True) == replace(HOME, greedy=True)
+    assert home_rules((scripted, scripted)) == fight_rules()
 
 
-def test_what_a_person_chooses_goes_before_what_a_policy_is_used_to(run):
-    ours = (contender(str(run.path)), contender("random"))
-    assert chosen_rules(ours, choices()) == home_rules(ours)
-    assert chosen_rules(ours, choices("mewtwo"))[0] == ("mewtwo", "mewtwo")
-    assert chosen_rules(ours, choices("mewtwo", "fox"))[0] == ("mewtwo", "fox")
-    assert chosen_rules(ours, choices(None, "mewtwo"))[0] == ("fox", "mewtwo")
-    chosen = choices(None, None, "dreamland", 7)
-    assert chosen_rules(ours, chosen, greedy=True)[1] == Rules("dreamland", 7, greedy=True)
+def test_what_a_person_chooses_goes_before_what_a_policy_is_used_to():
+    home = HOME.conditions
+    assert choices()(home) == home
+    assert choices("mewtwo")(home).characters == ("mewtwo", "mewtwo")
+    assert choices("mewtwo", "fox")(home).characters == ("mewtwo", "fox")
+    assert choices(None, "mewtwo")(home).characters == ("fox", "mewtwo")
+    chosen = choices(None, None, "dreamland", 7, "stocks")(home)
+    assert chosen == replace(home, stage="dreamland", max_episode_frames=7, result_rule="stocks")
 
 
 def test_the_first_policy_says_which_game_is_played(run, tmp_path):
@@ -91,17 +98,15 @@ def test_the_first_policy_says_which_game_is_played(run, tmp_path):
         contenders(["random", "cpu_1"], "dolphin")
 
 
+def test_other_games_are_played_without_conditions():
+    assert home_rules((Contender("random"), Contender("equilibrium")), "kuhn") == Rules("kuhn")
+
+
 @pytest.mark.parametrize(
-    ("flag", "given"),
-    [
-        ("--character", {"character": "fox"}),
-        ("--opponent-character", {"opponent_character": "fox"}),
-        ("--stage", {"stage": "battlefield"}),
-        ("--max-episode-frames", {"max_episode_frames": 60}),
-    ],
+    "flag", ["--character fox", "--opponent-character fox", "--stage battlefield", "--result-rule stocks"]
 )
-def test_settings_of_fights_are_refused_elsewhere(flag, given):
-    players = (Contender("random"), Contender("equilibrium"))
-    assert home_rules(players, "kuhn") == (("mewtwo", "mewtwo"), Rules(game="kuhn"))
-    with pytest.raises(ConfigError, match=f"^{flag} goes with .* mock or dolphin; --game-type kuhn has"):
-        choices(**given, game="kuhn")
+def test_conditions_of_fights_are_refused_elsewhere(flag, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["evaluate", "random", "equilibrium", "--game-type", "kuhn", *flag.split()])
+    with pytest.raises(SystemExit):
+        evaluate_cli.main()
+    assert f"{flag.split()[0]} is a flag of --game-type mock" in capsys.readouterr().err

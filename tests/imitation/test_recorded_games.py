@@ -55,8 +55,7 @@ def write(path, records):
 
 def score(policy, game, opponent, games=100):
     pair, game = contenders((str(policy), opponent), game)
-    characters, rules = home_rules(pair, game, greedy=True)
-    return evaluate(*pair, games, characters, rules).score
+    return evaluate(*pair, games, home_rules(pair, game, greedy=True)).score
 
 
 def test_a_perfect_player_is_imitated(nim, tmp_path):

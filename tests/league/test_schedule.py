@@ -234,24 +234,23 @@ def test_a_fixture_without_games_is_refused():
 
 
 def test_seats_are_swapped():
-    first, second = Matchup(("gen_1", "random"), seed=5).games("mewtwo")
+    first, second = Matchup(("gen_1", "random"), seed=5).games([("mewtwo", "mewtwo")])
     assert first.players == ("gen_1", "random")
     assert second.players == ("random", "gen_1")
-    assert first.characters == second.characters == ("mewtwo", "mewtwo")
-    assert Matchup(("gen_1", "random"), seed=5).games("mewtwo", "mewtwo") == (first, second)
+    assert first.roles == second.roles == ("mewtwo", "mewtwo")
 
 
 def test_with_two_characters_each_player_has_each_in_each_seat_once():
-    seatings = Matchup(("gen_1", "random"), seed=5).games("mewtwo", "fox")
+    seatings = Matchup(("gen_1", "random"), seed=5).games([("mewtwo", "fox"), ("fox", "mewtwo")])
     seen = Counter(
         (player, character, seat)
         for game in seatings
-        for seat, (player, character) in enumerate(zip(game.players, game.characters, strict=True))
+        for seat, (player, character) in enumerate(zip(game.players, game.roles, strict=True))
     )
     assert len(seatings) == 4
     assert set(seen.values()) == {1}
     assert len(seen) == 8
-    assert all(set(game.characters) == {"mewtwo", "fox"} for game in seatings)
+    assert all(set(game.roles) == {"mewtwo", "fox"} for game in seatings)
     records = [record(*game.players, seed=5) for game in seatings[:2]]
     assert records[0].match.split("-")[0] == records[1].match.split("-")[0]
 

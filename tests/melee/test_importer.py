@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from scripts.studies.import_character import main
-from selfplay.games.errors import TableError
 from selfplay_melee import actions as a
+from selfplay_melee.errors import TableError
 from selfplay_melee.tables import importer
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 
 from selfplay.games.errors import ActionError, GameError, UnknownNameError
-from selfplay.games.rated import FINISHED
 from selfplay.games.registry import make_game
 from selfplay_melee import bots
 from selfplay_melee.actions import REBIRTH_WAIT
 from selfplay_melee.controller import CENTRE, MAIN_X, NEUTRAL
+from selfplay_melee.limits import FINISHED
 from selfplay_melee.mock import ENDED_BY, MockMelee, neutral_actions
 from selfplay_melee.observation import encode
 from selfplay_melee.physics.actions.death import TIMER

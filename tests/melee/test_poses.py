@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from selfplay.games.errors import TableError
 from selfplay_melee import actions as a
+from selfplay_melee.errors import TableError
 from selfplay_melee.tables import CHARACTERS, load_tables
 from selfplay_melee.tables.poses import FILE, GROUPS, read_poses
 

@@ -5,7 +5,7 @@ import struct
 import numpy as np
 import pytest
 
-from selfplay.games.errors import ReplayError
+from selfplay_melee.errors import ReplayError
 from selfplay_melee.replay import read_replay
 from selfplay_melee.slp import container, layout
 from tests.melee.slp_files import Parts, assert_same, file_bytes, synthetic

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from scripts.studies.bench.replays import frames_per_second
-from selfplay.games.errors import ReplayError
+from selfplay_melee.errors import ReplayError
 from selfplay_melee.replay import End, read_replay, save_replay
 from tests.melee.slp_files import REAL, assert_same, needs_real_files
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from selfplay.games.errors import ReplayError
+from selfplay_melee.errors import ReplayError
 from selfplay_melee.replay import read_replay
 from selfplay_melee.slp import scan
 from selfplay_melee.slp.encode import encode

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from selfplay.games.errors import GameError, ReplayError
+from selfplay.games.errors import GameError
+from selfplay_melee.errors import ReplayError
 from selfplay_melee.mock import MockMelee, neutral_actions
 from selfplay_melee.replay import End, Recording, end_of, read_replay, replay_of, save_replay, seat_of, write_replay
 from selfplay_melee.slp.container import read_metadata

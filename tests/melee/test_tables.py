@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from selfplay.games.errors import TableError
 from selfplay_melee import actions, tables
 from selfplay_melee.dolphin import roster
+from selfplay_melee.errors import TableError
 from selfplay_melee.physics.memory import MEMORY
 from selfplay_melee.state import CONTROLLER, GAME, PLAYER
 from selfplay_melee.tables import CHARACTERS, STAGES, layout, load_tables

@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 import torch
 
-from selfplay.games.rated import FINISHED
 from selfplay.league.modes import Opponent
 from selfplay.learner.gae import gae
 from selfplay.ppo.batch import common_gain, make_batch, met, summarise
 from selfplay.report.metrics import Pace, Play
 from selfplay.runner.block import MIRROR, Block
 from selfplay.runner.segment import Collected, Episode, SegmentOrder
+from selfplay_melee.limits import FINISHED
 from tests.policy.networks import network
 from tests.support.fakes import CountingGame
 

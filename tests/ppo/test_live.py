@@ -17,16 +17,16 @@ from selfplay.errors import ConfigError, IncompatibleError, SelfPlayError
 from selfplay.games.errors import GameError
 from selfplay.league.ledger import read_records
 from selfplay.policy.inference_batcher import InferenceBatcher
-from selfplay.policy.policy import load_fighter
 from selfplay.ppo.learner import Learner
 from selfplay.ppo.rating import config_of, settings_of
-from selfplay.ppo.realtime import limits, opens_within_s, park_policy, rating_cost_s, rating_slots
 from selfplay.ppo.session import Session
 from selfplay.run.rating_games import RatingBudget
 from selfplay.runner.block import Block
 from selfplay.runner.work_queue import FIRST_TIMEOUT_S, LEAST_TIMEOUT_S, WorkQueue
 from selfplay_melee import bots
+from selfplay_melee.commands.policies import load_fighter
 from selfplay_melee.commands.replay import Replayer
+from selfplay_melee.dolphin.host import DolphinHost, _rating_slots
 from selfplay_melee.dolphin.roster import CPU
 from selfplay_melee.rated import MELEE
 from selfplay_melee.tables import CHARACTERS
@@ -36,6 +36,8 @@ from tests.run.runs import GAMES, ITERATION, STEPS, TINY, rows, train
 from tests.support.processes import LIMIT_S
 
 LIVE = (*TINY, "--game-type", "dolphin")
+
+HOST = DolphinHost()
 
 
 @pytest.fixture
@@ -161,20 +163,20 @@ def test_a_run_of_the_mock_keeps_no_settings_of_emulators_and_loads():
 
 
 def test_rating_games_have_the_slots_behind_those_of_training():
-    assert rating_slots(3) == range(3, 6)
+    assert _rating_slots(live("--num-games", 3)) == range(3, 6)
 
 
 def test_deadlines_leave_time_for_a_new_emulator_and_for_real_time():
     patient = live("--set", "emulator.start_timeout=90", "--set", "emulator.frame_timeout=7")
-    assert limits(patient).least_s == 2 * 90 + 7 + LEAST_TIMEOUT_S
-    assert limits(patient).first_s == FIRST_TIMEOUT_S
-    long = limits(live("--rollout-length", 6000))
+    assert HOST.limits(patient).least_s == 2 * 90 + 7 + LEAST_TIMEOUT_S
+    assert HOST.limits(patient).first_s == FIRST_TIMEOUT_S
+    long = HOST.limits(live("--rollout-length", 6000))
     assert long.first_s > 10 * 6000 * 4 / 60
     # Otherwise four emulators that hang would never be too many.
-    assert park_policy(patient.emulator).period_s > 4 * opens_within_s(patient.emulator)
+    assert HOST.park_policy(patient).period_s > 4 * HOST.opens_within_s(patient)
     person = live("--human-port", 1)
-    assert limits(person).least_s == opens_within_s(person.emulator) == math.inf  # who takes all the time in the menus
-    assert park_policy(person.emulator).period_s < math.inf
+    assert HOST.limits(person).least_s == HOST.opens_within_s(person) == math.inf  # who takes all the time in the menus
+    assert HOST.park_policy(person).period_s < math.inf
 
 
 def test_a_resumed_run_begins_new_games(emulators, tmp_path, monkeypatch):
@@ -253,14 +255,13 @@ def test_ratings_of_real_games_are_no_ratings_of_the_mock(emulators):
 
 
 def test_a_rating_game_is_thought_to_take_its_whole_time(emulators):
-    cost_s = rating_cost_s(3600, 2)
+    cost_s = HOST.rating_cost_s(live("--num-games", 2, "--max-episode-frames", 3600))
     assert cost_s == 30
     budget = RatingBudget(0.5, 3600, by_frames=False, cost_s=cost_s)
     assert budget.games(120.0, 0) == 2
 
 
 def test_rating_games_outside_training_are_real_ones_too(emulators, tmp_path, monkeypatch):
-    monkeypatch.setattr("selfplay.commands.rate.with_dolphin_paths", lambda config, notice: config)
     folder = RunDir(tmp_path / "run")
     assert train(folder.path, "--timesteps", ITERATION, size=LIVE)[0] == 0
     config = config_of(folder)

@@ -20,9 +20,10 @@ from selfplay.games.solved import SOLVED
 from selfplay.games.splitmix import words
 from selfplay.league.ledger import read_games
 from selfplay.policy.played_game import game_of
-from selfplay.policy.policy import load_fighter, load_policy
+from selfplay.policy.policy import load_policy
 from selfplay.ppo.rating import config_of
 from selfplay.report.health import MIN_ITERATIONS, Health
+from selfplay_melee.commands.policies import load_fighter
 from selfplay_melee.commands.watch import fixture
 from selfplay_melee.policy_opponent import load_opponent
 from tests.report.make import report

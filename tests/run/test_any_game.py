@@ -59,8 +59,7 @@ def test_a_game_is_trained_resumed_rated_shown_evaluated_exploited_and_played(tm
     assert '"steps"' in (tmp_path / "page.html").read_text()
 
     pair, named = contenders((str(whole), "random"), game)
-    characters, rules = home_rules(pair, named)
-    assert evaluate(*pair, 10, characters, rules).games == 10
+    assert evaluate(*pair, 10, home_rules(pair, named)).games == 10
     assert 0 <= exploit(whole, STEPS, tmp_path / "exploiters", ("scratch",), (0,), 4).score <= 1
 
     capsys.readouterr()

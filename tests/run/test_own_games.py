@@ -82,7 +82,7 @@ def test_seats_of_a_vector_environment_are_trained_rated_and_evaluated(tmp_path,
     assert code == 0
     assert "random (bot)" in shown
     pair, named = contenders((str(tmp_path / "run"), "random"), game)
-    found = evaluate(*pair, 200, *home_rules(pair, named))
+    found = evaluate(*pair, 200, home_rules(pair, named))
     assert found.games == 200
     assert found.score > least
 
@@ -117,11 +117,10 @@ def test_generations_are_rated_evaluated_and_exploited(tmp_path):
     assert meta.encoder_version == 1
     allow(NIM)
     pair, game = contenders((str(run), "random"), NIM)
-    characters, rules = home_rules(pair, game)
-    found = evaluate(*pair, 60, characters, rules)
+    found = evaluate(*pair, 60, home_rules(pair, game))
     assert found.games == 60
     assert found.wins + found.losses == 60
-    assert found.damage is None
+    assert found.figures == {}
     best = exploit(run, 4 * ITERATION, tmp_path / "exploiters", ("scratch",), (0,), 10)
     assert 0 <= best.score <= 1
 

@@ -10,8 +10,9 @@ from selfplay.cli.ppo import parse
 from selfplay.errors import ConfigError, IncompatibleError
 from selfplay.policy.backbones import LAYERS
 from selfplay.policy.recurrent_state import RecurrentState
-from selfplay.ppo.pretrained import learned_characters, with_pretrained
+from selfplay.ppo.pretrained import with_pretrained
 from selfplay_melee.observation import ENCODER_VERSION, OBS_WIDTH
+from selfplay_melee.settings import learned_characters
 from tests.run.policies import save_imitation
 from tests.run.runs import CAP, GAMES, ITERATION, STEPS, assert_equal_runs, rows, train
 from tests.support.cases import first_alone

@@ -19,14 +19,15 @@ from selfplay.ppo.rating import RatingSettings, play_matchups
 from selfplay.run import rating_games
 from selfplay.run.ledger import RunLedger
 from selfplay.run.rating_games import RatingBlock, RatingBudget, RatingGames, RatingPlan
-from selfplay.runner.match import Contender, Rules
+from selfplay.runner.match import Contender
 from selfplay.supervision import ChildSpec, Pool, PoolSpec, running
 from tests.league.pools import series
 from tests.run.policies import save
+from tests.support.fight_rules import fight_rules
 
-RULES = Rules(max_episode_frames=120)
-SETTINGS = RatingSettings(RULES, ("random", "rusher"), characters=("mewtwo", "mewtwo"))
-BOTH = RatingSettings(RULES, ("random", "rusher"), characters=("mewtwo", "fox"))
+RULES = fight_rules(max_episode_frames=120)
+SETTINGS = RatingSettings(RULES, ("random", "rusher"))
+BOTH = RatingSettings(fight_rules(characters=("mewtwo", "fox"), max_episode_frames=120), ("random", "rusher"))
 PLAYERS = ("gen_0", "gen_5", "random", "rusher")
 
 
@@ -87,7 +88,11 @@ def test_fixtures_become_records(contenders):
         assert first.seed == second.seed
         assert [s.player for s in first.seats] == [s.player for s in reversed(second.seats)]
     for record in records:
-        assert (record.iteration, record.settings, record.facts["stage"]) == (7, SETTINGS.settings, RULES.stage)
+        assert (record.iteration, record.settings, record.facts["stage"]) == (
+            7,
+            SETTINGS.settings,
+            RULES.conditions.stage,
+        )
         assert (record.sampling, record.steps, record.facts["finished"]) == ("stochastic", 120, False)
         assert record.seats[0].player != record.seats[1].player
         assert {s.version for s in record.seats if s.player == "gen_5"} <= {
@@ -141,8 +146,8 @@ def test_a_stop_ends_rating_games(contenders):
 
 
 def test_settings_name_the_bodies():
-    assert (SETTINGS.bodies, SETTINGS.games_each) == (("mewtwo", None), 2)
-    assert (BOTH.bodies, BOTH.games_each) == (("mewtwo", "fox"), 4)
+    assert SETTINGS.games_each == 2
+    assert BOTH.games_each == 4
     assert SETTINGS.rules.traits(Contender("random")).version.startswith("bots-")
 
 

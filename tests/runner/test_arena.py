@@ -11,16 +11,17 @@ from selfplay.errors import RunnerError
 from selfplay.games.errors import GameError
 from selfplay.league.schedule import Matchup
 from selfplay.runner.arena import TRIES, Arena
-from selfplay.runner.match import Contender, Rules, Traits, game_options, play, stats_of
+from selfplay.runner.match import Contender, Traits, game_options, play, stats_of
 from selfplay_melee import bots
 from selfplay_melee.dolphin.roster import PLAYERS as EVERYBODY
 from selfplay_melee.mock import MockMelee
 from selfplay_melee.rated import MELEE
 from tests.runner.test_match import PLAYERS, policy
+from tests.support.fight_rules import fight_rules
 from tests.support.processes import LIMIT_S
 
-RULES = Rules(max_episode_frames=120)
-REAL = Rules(max_episode_frames=120, game="dolphin")
+RULES = fight_rules(max_episode_frames=120)
+REAL = fight_rules("dolphin", max_episode_frames=120)
 MEWTWO, FOXES = ("mewtwo", "mewtwo"), ("fox", "fox")
 ALL = PLAYERS | {"gen_0": Contender("gen_0", policy()), "gen_5": Contender("gen_5", policy(6, delay=2, seed=5))}
 

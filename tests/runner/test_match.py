@@ -12,14 +12,16 @@ from selfplay.league.schedule import Matchup
 from selfplay.policy.network import build_network
 from selfplay.policy.policy import Policy
 from selfplay.runner import match
-from selfplay.runner.match import Contender, Rules, Traits, fight_scores, play, play_in_threads, stats_of
+from selfplay.runner.match import Contender, Rules, Traits, play, play_in_threads, stats_of
 from selfplay_melee import bots
+from selfplay_melee.conditions import fight_scores
 from selfplay_melee.controller import ACTION_SPEC, NEUTRAL
 from selfplay_melee.mock import STATS
 from selfplay_melee.observation import ENCODER_VERSION, OBS_WIDTH
 from tests.support.fight_policies import meta_fields
+from tests.support.fight_rules import fight_rules
 
-RULES = Rules(max_episode_frames=240)
+RULES = fight_rules(max_episode_frames=240)
 MEWTWO = ("mewtwo", "mewtwo")
 
 
@@ -74,7 +76,7 @@ def test_a_stop_reaches_all_threads(monkeypatch):
 
 
 def test_a_game_depends_on_its_seed_and_not_on_its_neighbours():
-    rules = Rules(max_episode_frames=900)  # long enough for blows, of which each seed has its own
+    rules = fight_rules(max_episode_frames=900)  # long enough for blows, of which each seed has its own
     together = stats_of(play([*pairings(1, 2), *pairings(3, players=("idle", "random"))], PLAYERS, rules))
     alone = [stats_of(play(pairings(seed), PLAYERS, rules)) for seed in (1, 2)]
     np.testing.assert_array_equal(together[:2], np.concatenate(alone))
@@ -101,7 +103,7 @@ def test_a_game_of_policies_is_the_same_alone_as_among_many():
             ("gen_0", "gen_2"),
         )
     ]
-    rules = Rules(max_episode_frames=1200)
+    rules = fight_rules(max_episode_frames=1200)
     together = stats_of(play(games, players, rules))
     for i in (1, 7, 12, 19):
         np.testing.assert_array_equal(stats_of(play(games[i : i + 1], players, rules))[0], together[i])
@@ -119,7 +121,7 @@ def test_each_policy_decides_at_its_own_frame_skip():
     players = {"slow": Contender("slow", slow), "fast": Contender("fast", fast)}
     steps = []
     games = [Matchup(("slow", "fast"), MEWTWO, 1), Matchup(("fast", "slow"), MEWTWO, 2)]
-    stats = stats_of(play(games, players, Rules(max_episode_frames=60), stop=lambda: bool(steps.append(1))))
+    stats = stats_of(play(games, players, fight_rules(max_episode_frames=60), stop=lambda: bool(steps.append(1))))
     assert len(steps) == 30  # of two frames: the largest step that suits both
     assert (stats["frames"] == 60).all()
     assert len(slow_calls) == 10
@@ -152,7 +154,9 @@ def standing(player):
 def test_greedy_and_sampled_play_differ():
     players = {"gen_0": Contender("gen_0", policy()), "all_rounder": Contender("all_rounder")}
     games = pairings(3, players=("gen_0", "all_rounder"))
-    sampled, greedy = (stats_of(play(games, players, Rules(max_episode_frames=600, greedy=g))) for g in (False, True))
+    sampled, greedy = (
+        stats_of(play(games, players, fight_rules(max_episode_frames=600, greedy=g))) for g in (False, True)
+    )
     assert sampled.tobytes() != greedy.tobytes()
 
 
@@ -183,7 +187,7 @@ def test_who_watches_sees_every_frame_and_changes_nothing():
 
 
 def test_who_won_is_told_by_the_game():
-    for result in play(pairings(*range(6)), PLAYERS, Rules(max_episode_frames=1200)):
+    for result in play(pairings(*range(6)), PLAYERS, fight_rules(max_episode_frames=1200)):
         assert result.score == (score := float(fight_scores(result.stats)), 1.0 - score)
 
 

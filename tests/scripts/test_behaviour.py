@@ -6,14 +6,15 @@ import sys
 import pytest
 
 from selfplay.league.schedule import pairings_of
-from selfplay.runner.match import Contender, Rules
+from selfplay.runner.match import Contender
 from selfplay_melee.commands.behaviour import RATES
 from selfplay_melee.commands.cli import behaviour
 from selfplay_melee.commands.record import orders_of, record
 from tests.run.policies import save
 from tests.scripts.commands import mistake, run_process
+from tests.support.fight_rules import fight_rules
 
-RULES = Rules("battlefield", 300)
+RULES = fight_rules(stage="battlefield", max_episode_frames=300)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from selfplay.checkpoint import RunDir
 from selfplay.policy.policy import load_policy
 from selfplay.runner.match import Contender
 from selfplay_melee import bots
+from tests.support.fight_rules import fight_rules
 
 MIRROR = {
     "finished": 1.0, "stocks_a_minute": 1.2, "damage_a_minute": 130.0, "kill_percent": 110.0, "hits_an_opening": 2.3,
@@ -30,12 +31,12 @@ def cell(score=1.0, last=1.0, **figures):
 
 @pytest.mark.full
 def test_a_scripted_player_that_fights_is_measured():
-    found = mirror(Contender("rusher"), ("mewtwo", "mewtwo"), 2, 0, "final_destination")
+    found = mirror(Contender("rusher"), fight_rules(), 2, 0)
     assert found["finished"] == 1.0
     assert 0.2 < found["stocks_a_minute"] < 5.0
     assert 20.0 < found["kill_percent"] < 300.0
     assert found["hits_an_opening"] >= 1.0
-    waiting = mirror(Contender("walker"), ("mewtwo", "mewtwo"), 2, 0, "final_destination")
+    waiting = mirror(Contender("walker"), fight_rules(), 2, 0)
     assert waiting["damage_a_minute"] < found["damage_a_minute"]
 
 

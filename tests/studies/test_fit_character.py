@@ -8,8 +8,8 @@ from scripts.studies.fit_character.bounds import BOUND, NONE, bounds
 from scripts.studies.fit_character.loops import fit_loops
 from scripts.studies.fit_character.published import read_published
 from scripts.studies.fit_character.write import text
-from selfplay.games.errors import TableError
 from selfplay_melee import actions as a
+from selfplay_melee.errors import TableError
 from selfplay_melee.tables import CHARACTERS, load_tables
 from selfplay_melee.tables.layout import HULL_FRAMES
 from tests.studies.test_fidelity import recorded

@@ -6,10 +6,10 @@ from typing import Final
 
 import numpy as np
 
-from selfplay.games.rated import MAX_DELAY
 from selfplay_melee.arrays import StepOptions, new_games, new_step_arrays
 from selfplay_melee.controller import ACTION_SPEC
 from selfplay_melee.episodes import hold_actions, observe_game, start_episode, step_games
+from selfplay_melee.limits import MAX_DELAY
 from selfplay_melee.observation import OBS_WIDTH
 from selfplay_melee.state import NUM_SEATS, GameState
 from selfplay_melee.tables import load_tables

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from selfplay.games.rated import ENDED_BY
 from selfplay_melee.actions import CATEGORIES, CATEGORY_OF, FIRST_SPECIAL, NUM_ACTIONS
 from selfplay_melee.browser.game import CHECKED, FORMAT
 from selfplay_melee.controller import AXES, BUTTONS, C_X, CENTRE, HIGHEST, MAIN_X, NEUTRAL, SHOULDER
@@ -16,6 +15,7 @@ from selfplay_melee.drawing.looks import SHIELD_FULL, look_of
 from selfplay_melee.drawing.poses import period_of
 from selfplay_melee.drawing.scenery import scenery_of
 from selfplay_melee.drawing.story import action_name
+from selfplay_melee.limits import ENDED_BY
 from selfplay_melee.physics.actions.death import TIMER
 from selfplay_melee.physics.stages.platforms import RANDALL_LOOP, RANDALL_PATH
 

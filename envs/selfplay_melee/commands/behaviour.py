@@ -12,10 +12,12 @@ from numpy.lib.recfunctions import structured_to_unstructured
 from numpy.typing import NDArray
 
 from selfplay.errors import ConfigError
-from selfplay.games.errors import ReplayError, UnknownNameError
+from selfplay.games.errors import UnknownNameError
 from selfplay.league.schedule import pairings_of
 from selfplay.seeding import derive
 from selfplay_melee.behaviour import COUNTS, behaviour
+from selfplay_melee.conditions import as_fight
+from selfplay_melee.errors import ReplayError
 from selfplay_melee.imitation.recording import blocks, recorded
 from selfplay_melee.replay import read_replay
 from selfplay_melee.replays.folder import replay_files
@@ -132,13 +134,12 @@ def mock_games(
     player: Contender,
     opponent: Contender,
     games: int,
-    characters: tuple[str, str],
     rules: Rules,
     seed: int,
     count: Counter = behaviour,
 ) -> Iterator[NDArray[np.void]]:
     """Count what a player does in games of the mock in both seats; in both at once if it plays itself. Blocks."""
-    pairings = pairings_of([player.id], [opponent.id], games, characters, seed)
+    pairings = pairings_of([player.id], [opponent.id], games, as_fight(rules.conditions).characters, seed)
     for block in blocks(pairings, rules):
         replays = recorded(block, {player.id: player, opponent.id: opponent}, rules)
         for pairing, replay in zip(block, replays, strict=True):

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Final
 
 from selfplay.commands.doctor.finding import Check, Level, PlannedRun
-from selfplay.games.errors import DolphinError
 from selfplay_melee.dolphin.disc import judge_disc
 from selfplay_melee.dolphin.install import DolphinVersion, find_executable, free_port, launcher_folder, version_of
+from selfplay_melee.errors import DolphinError
 
 DEV_FUSE: Final = Path("/dev/fuse")
 _APP_IMAGE: Final = b"AI\x02"  # from byte 8 on

@@ -13,9 +13,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from selfplay.commands.record import named, player
-from selfplay.evaluation.named_players import MOCK, check_scripted
-from selfplay.policy.policy import load_fighter
 from selfplay.runner.match import Contender, Rules
+from selfplay_melee.choices import MOCK, check_scripted
+from selfplay_melee.commands.policies import load_fighter
+from selfplay_melee.conditions import as_fight
 from selfplay_melee.imitation.recording import blocks, recorded
 from selfplay_melee.replay import save_replay
 
@@ -53,10 +54,10 @@ def opponent(name: str) -> Contender:
 
 def orders_of(matchups: Sequence[Matchup], rules: Rules, seed: int, folder: Path) -> list[Order]:
     """The files of these games; a file name contains everything that its game depends on."""
-    orders = []
+    orders, conditions = [], as_fight(rules.conditions)
     for number, matchup in enumerate(matchups):
-        first, second = (f"{name}.{body}" for name, body in zip(matchup.players, matchup.characters, strict=True))
-        name = f"{first}-vs-{second}-{rules.stage}-{rules.max_episode_frames}-seed{seed}-{number:05d}.slp"
+        first, second = (f"{name}.{body}" for name, body in zip(matchup.players, matchup.roles, strict=True))
+        name = f"{first}-vs-{second}-{conditions.stage}-{conditions.max_episode_frames}-seed{seed}-{number:05d}.slp"
         orders.append(Order(matchup, folder / name))
     return orders
 

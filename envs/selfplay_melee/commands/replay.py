@@ -115,7 +115,7 @@ class StepReplayer(Replayer):
     def steps(self, game: GameRecord) -> dict[str, Any]:
         """A game that was rated, step by step, for ``view/stepper.js``; blocks and raises as ``film``."""
         players, (first, second) = self.players_of(game), (seat.player for seat in game.seats)
-        matchup = Matchup((first, second), seed=game.seed).games(*self.settings.bodies)[0]
+        matchup = Matchup((first, second), seed=game.seed).games(self.settings.rules.conditions.roles)[0]
         with boundary(IncompatibleError, "played again it fails"):
             recorder = Recorder(self._single(True))
             try:

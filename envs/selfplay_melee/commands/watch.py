@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from selfplay.checkpoint import RunDir, is_policy, list_generations
 from selfplay.errors import NotARunError
-from selfplay.evaluation.named_players import MOCK
 from selfplay.evaluation.players import contender, home_rules
 from selfplay.games.registry import find_game
 from selfplay.league.leaderboard import analyse
@@ -20,9 +19,11 @@ from selfplay.league.ledger import read_games
 from selfplay.league.ratings import interval_text
 from selfplay.league.records import generation_number
 from selfplay.league.schedule import Matchup
-from selfplay.policy.policy import load_fighter
 from selfplay.policy.recurrent_state import RecurrentState
 from selfplay.runner.match import Contender, Rules, play
+from selfplay_melee.choices import MOCK
+from selfplay_melee.commands.policies import load_fighter
+from selfplay_melee.conditions import as_fight
 from selfplay_melee.drawing.film import Film, Recorder
 from selfplay_melee.drawing.items import lasers_of
 from selfplay_melee.drawing.story import Moment, best_moment, clock
@@ -45,14 +46,15 @@ class Fixture:
     home: str  # the run's newest generation, or the policy
     seats: tuple[str, str]
     players: Mapping[str, Contender]
-    characters: tuple[str, str]
     rules: Rules
     why: str = ""  # a sentence on the choice of the second player; empty: both are named
 
     def film(self, seed: int, seconds: float | None = None) -> Film:
         """Play one game, at most ``seconds`` long (None: as in training), and record each frame."""
-        rules = self.rules if seconds is None else replace(self.rules, max_episode_frames=round(seconds * FPS))
-        matchup = Matchup(self.seats, self.characters, seed)
+        conditions, rules = as_fight(self.rules.conditions), self.rules
+        if seconds is not None:
+            rules = replace(rules, conditions=replace(conditions, max_episode_frames=round(seconds * FPS)))
+        matchup = Matchup(self.seats, conditions.characters, seed)
         names = Path(self.seats[0]).name, Path(self.seats[1]).name
         return recorded(matchup, self.players, rules, f"{self.run}, seed {seed}", names)[0]
 
@@ -86,7 +88,7 @@ def fixture(folder: Path, named: Sequence[str]) -> Fixture:
         opponent, why = strongest if is_policy(run.path) else opponent_of(run, home.id)
     first, second = (home.id, *(named or (opponent,)))[-2:]
     players = {home.id: home} | {name: contender(name, run) for name in (first, second) if name != home.id}
-    return Fixture(run.path.name, home.id, (first, second), players, *home_rules((home,)), why)
+    return Fixture(run.path.name, home.id, (first, second), players, home_rules((home,)), why)
 
 
 def opponent_of(run: RunDir, newest: str) -> tuple[str, str]:

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import melee
 
-from selfplay.games.errors import DolphinError
 from selfplay_melee.dolphin.install import SLIPPI_PORT
+from selfplay_melee.errors import DolphinError
 
 QUIET: Final = """\
 [Analytics]

@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-from selfplay.games.errors import DolphinError
 from selfplay.games.files import parse_json
 from selfplay_melee.dolphin.install import check_disc
+from selfplay_melee.errors import DolphinError
 
 if TYPE_CHECKING:
     from io import BufferedReader

@@ -15,7 +15,6 @@ from typing import Any, Final
 import melee
 import psutil
 
-from selfplay.games.errors import DolphinError
 from selfplay.games.files import last_line
 from selfplay_melee.dolphin.console import LOADING, Setup, make_console
 from selfplay_melee.dolphin.frames import FrameReader
@@ -24,6 +23,7 @@ from selfplay_melee.dolphin.launch import LOG, guarded
 from selfplay_melee.dolphin.leftovers import MARK, end_marked, holds_port
 from selfplay_melee.dolphin.pad import Pad
 from selfplay_melee.dolphin.stream import LOOK_S, Stream
+from selfplay_melee.errors import DolphinError
 
 MEGABYTE: Final = 1 << 20
 PROMPT_AFTER_S: Final = 0.5  # of silence between two games until the first prompt

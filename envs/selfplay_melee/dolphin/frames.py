@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from selfplay.games.errors import DolphinError
+from selfplay_melee.errors import DolphinError
 from selfplay_melee.slp import columns, layout
 from selfplay_melee.slp.layout import FRAME_HEAD, PLAYER_HEAD, Field, Version
 from selfplay_melee.slp.start import STAGES as INTERNAL_STAGES

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from selfplay.games.errors import DolphinError, GameError
+from selfplay.games.errors import GameError
 from selfplay_melee.dolphin.console import Setup
 from selfplay_melee.dolphin.install import check_disc, find_executable
 from selfplay_melee.dolphin.match import Dolphin
 from selfplay_melee.dolphin.roster import CHARACTERS, PLAYERS, Seat, level_of
+from selfplay_melee.errors import DolphinError
 from selfplay_melee.external_frames import ExternalFramesGame
 from selfplay_melee.slp.record import GAME_SET, TIME
 from selfplay_melee.tables import STAGES

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from selfplay.games.errors import DolphinError
+from selfplay_melee.errors import DolphinError
 
 # File names of the launcher's two builds, of the ExiAI build as published, and of an extracted AppImage.
 _LINUX: Final = (

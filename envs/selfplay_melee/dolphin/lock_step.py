@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from selfplay.games.errors import DolphinError
+from selfplay_melee.errors import DolphinError
 from selfplay_melee.state import CONTROLLER, records
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from melee import Button
 
-from selfplay.games.errors import DolphinError
 from selfplay_melee.dolphin.conversions import differences
 from selfplay_melee.dolphin.emulator import Emulator
 from selfplay_melee.dolphin.lock_step import count_down
 from selfplay_melee.dolphin.menus import Menus, Plan
 from selfplay_melee.dolphin.roster import CHARACTERS
+from selfplay_melee.errors import DolphinError
 from selfplay_melee.physics.actions.death import TIMER
 from selfplay_melee.slp.layout import FIRST_FRAME
 from selfplay_melee.slp.start import CPU, STAGES, TIMER_S

@@ -9,27 +9,25 @@ from typing import TYPE_CHECKING, Final
 
 from selfplay.distribution import install_command
 from selfplay.errors import ConfigError
-from selfplay.games.errors import DolphinError
 from selfplay_melee.dolphin.disc import judge_disc
 from selfplay_melee.dolphin.install import check_build, check_disc, find_executable, version_of
+from selfplay_melee.errors import DolphinError
 
 if TYPE_CHECKING:
-    from selfplay.config.ppo import Config
     from selfplay_melee.dolphin.disc import Verdict
     from selfplay_melee.dolphin.install import DolphinVersion
+    from selfplay_melee.settings import RealRun
 
 DRIVER: Final = "melee"  # the module of libmelee
 
 
-def with_dolphin_paths(config: Config, notice: Callable[[str], object]) -> Config:
-    """The configuration with absolute paths of Dolphin and the disc, where the game needs them. Blocks.
+def with_dolphin_paths(config: RealRun, notice: Callable[[str], object]) -> RealRun:
+    """The configuration with absolute paths of Dolphin and the disc. Blocks.
 
     ``notice`` is called with what may be wrong with the disc. ConfigError if one of them, or libmelee, is missing or
     cannot do what is asked of it.
     """
     game = config.game
-    if not game.entry.real_time:
-        return config
     if game.dolphin is None or game.iso is None:
         missing = "--dolphin PATH (Slippi Dolphin)" if game.dolphin is None else "--iso PATH (your Melee 1.02 disc)"
         raise ConfigError(f"--game-type {game.type} needs {missing}; selfplay doctor helps, and docs/melee/dolphin.md")

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from melee.slippstream import EnetDisconnected, SlippstreamClient
 
-from selfplay.games.errors import DolphinError
 from selfplay_melee.dolphin.frames import MENU
+from selfplay_melee.errors import DolphinError
 
 LOOK_S: Final = 0.25  # between two checks of the process without messages
 ADDRESS: Final = "127.0.0.1"

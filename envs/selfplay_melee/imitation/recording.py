@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import numpy as np
 
 from selfplay.runner.match import Contender, Rules, play
-from selfplay_melee.mock import ENDED_BY
+from selfplay_melee.conditions import as_fight
+from selfplay_melee.limits import ENDED_BY
 from selfplay_melee.physics.actions.death import TIMER
 from selfplay_melee.replay import Replay, end_of, replay_of, seat_of
 from selfplay_melee.state import CONTROLLER, GAME, NUM_SEATS, PLAYER, GameState
@@ -35,7 +36,7 @@ def blocks(games: Sequence[_Game], rules: Rules) -> Iterator[Sequence[_Game]]:
 
 
 def _longest(rules: Rules) -> int:
-    return min(max(rules.max_episode_frames, 1), TIMER)
+    return min(max(as_fight(rules.conditions).max_episode_frames, 1), TIMER)
 
 
 def recorded(
@@ -88,7 +89,7 @@ class _Keeper:
 def _replay(matchup: Matchup, state: GameState, stats: NDArray[np.void], rules: Rules) -> Replay:
     first, second = (
         seat_of(port, CHARACTERS[character], name=name)
-        for port, (name, character) in enumerate(zip(matchup.players, matchup.characters, strict=True))
+        for port, (name, character) in enumerate(zip(matchup.players, matchup.roles, strict=True))
     )
     end = end_of(stats["stocks"], stats["percent"], timer=ENDED_BY[stats["ended"][0]] == "timer")
-    return replay_of(state, (first, second), STAGES[rules.stage], end=end)
+    return replay_of(state, (first, second), STAGES[as_fight(rules.conditions).stage], end=end)

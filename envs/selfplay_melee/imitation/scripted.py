@@ -41,6 +41,7 @@ from selfplay.policy.heads import Heads
 from selfplay.policy.policy import Policy, load_policy, parameters_of
 from selfplay.ppo.pretrained import Start
 from selfplay.runner.match import Contender, Rules
+from selfplay_melee.conditions import FightConditions
 from selfplay_melee.examples import examples
 from selfplay_melee.imitation.recording import blocks, recorded
 from selfplay_melee.imitation.settings import FightDataConfig, FightImitationConfig, FightLearnConfig
@@ -51,8 +52,8 @@ from selfplay_melee.tables import load_tables
 
 if TYPE_CHECKING:
     from selfplay.config.base import StructureConfig
-    from selfplay.config.ppo import Config
     from selfplay.imitation.batches import Examples
+    from selfplay_melee.settings import FightRun
 
 GAME: Final = "mock"  # of the games that are recorded, whatever the run plays
 PLAYERS: Final = ("edge_guarder", "counter_hitter", "rusher")  # never all_rounder: it stays unknown to training
@@ -106,7 +107,7 @@ class _Recording(recordings.Recordings):
 
     def scan(self, progress: recordings.Progress = lambda done, total: None) -> list[Game]:
         recipe, tables = self._recipe, load_tables()
-        rules = Rules(recipe.stage, recipe.frames)
+        rules = Rules(GAME, FightConditions(recipe.characters, recipe.stage, recipe.frames))
         players = {name: Contender(name) for name in recipe.players}
         matchups = pairings_of(recipe.players, (), recipe.games, recipe.characters, recipe.seed)
         games: list[Game] = []
@@ -125,12 +126,12 @@ class _Recording(recordings.Recordings):
         return self._examples[game.hash]
 
 
-def _lack(config: Config) -> str | None:
+def _lack(config: FightRun) -> str | None:
     strangers = [name for name in config.game.characters if name not in find_game(GAME).characters]
     return f"the mock, where games of scripted players are recorded, has no {strangers[0]}" if strangers else None
 
 
-def _make(config: Config, parent: Path, notice: Callable[[str], object], stop: Callable[[], bool]) -> Policy | None:
+def _make(config: FightRun, parent: Path, notice: Callable[[str], object], stop: Callable[[], bool]) -> Policy | None:
     return imitate_scripted(recipe_of(config), parent / CACHE, notice, stop)
 
 
@@ -156,7 +157,7 @@ class _Progress:
             self._notice(f"Imitating scripted players: {self.seconds:.0f} s so far, {what}")
 
 
-def recipe_of(config: Config) -> Recipe:
+def recipe_of(config: FightRun) -> Recipe:
     """What a run imitates that starts as scripted players play."""
     game, network = config.game, NetworkConfig(**config.net.model_dump(exclude={"rest"}))
     return Recipe(

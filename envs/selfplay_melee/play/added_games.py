@@ -21,9 +21,10 @@ from selfplay.league.people_ledger import VERSION, person_id, record_game, run_g
 from selfplay.league.records import OUTSIDE, GameRecord, Seat, generation_number
 from selfplay.league.render import interval
 from selfplay.policy.played_game import body_of
-from selfplay.ppo.rating import RatingSettings, config_of, fight_record, settings_of
+from selfplay.ppo.rating import RatingSettings, config_of, record_of, settings_of
 from selfplay.report.tree import counted
 from selfplay_melee.bot_names import FRAME_SKIP
+from selfplay_melee.conditions import as_fight, fight_scores
 from selfplay_melee.play.games import Bot, Person, PlayedGame, PolicySeat, replay
 from selfplay_melee.show.show import write_slp
 from selfplay_melee.tables import CHARACTERS, STAGES
@@ -109,6 +110,7 @@ def why_not_rated(run: RunDir, settings: RatingSettings, game: PlayedGame) -> st
     ``settings`` are those of the run's rating games.
     """
     rules, options = settings.rules, game.options
+    rated = as_fight(rules.conditions)
     stage, characters = _STAGE_NAMES[game.stage], [_CHARACTER_NAMES[number] for number in game.characters]
     seat = game.people.index(False)
     opponent, delay = game.seats[seat], game.delay[seat]
@@ -116,16 +118,14 @@ def why_not_rated(run: RunDir, settings: RatingSettings, game: PlayedGame) -> st
         return "it was stopped before its end."
     if rules.game != game.game:
         return f"the run is rated in {rules.game}, this was the {game.game}."
-    if sorted(characters) != sorted(settings.characters):
-        return (
-            f"the run is rated with {' against '.join(settings.characters)}, this was {' against '.join(characters)}."
-        )
-    if stage != rules.stage:
-        return f"the run is rated on {rules.stage}, this was on {stage}."
-    if options.cap != rules.max_episode_frames:
-        return f"the run's games have at most {rules.max_episode_frames:,} frames, this one had {options.cap:,}."
-    if options.ledge_grab_limit != rules.ledge_grab_limit:
-        return f"the run's limit of ledge grabs is {rules.ledge_grab_limit}, here it was {options.ledge_grab_limit}."
+    if sorted(characters) != sorted(rated.characters):
+        return f"the run is rated with {' against '.join(rated.characters)}, this was {' against '.join(characters)}."
+    if stage != rated.stage:
+        return f"the run is rated on {rated.stage}, this was on {stage}."
+    if options.cap != rated.max_episode_frames:
+        return f"the run's games have at most {rated.max_episode_frames:,} frames, this one had {options.cap:,}."
+    if options.ledge_grab_limit != rated.ledge_grab_limit:
+        return f"the run's limit of ledge grabs is {rated.ledge_grab_limit}, here it was {options.ledge_grab_limit}."
     if isinstance(opponent, PolicySeat):
         return _policy_differs(run, settings, opponent, game, seat)
     if isinstance(opponent, Bot) and opponent.name in OUTSIDE:
@@ -190,10 +190,11 @@ def _record(game: PlayedGame, settings: RatingSettings, player: str, stats: NDAr
             who, version = played.id, str(played.weights_hash)
         seats.append(Seat(player=who, version=version))
     one, other = (_CHARACTER_NAMES[number] for number in game.characters)
-    return fight_record(
+    return record_of(
         (seats[0], seats[1]),
         (one, other),
         stats,
+        float(fight_scores(stats)),
         settings,
         int(game.seed),
         iteration=max(generation_number(one.player) or 0 for one in seats),

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from selfplay.config.defaults import trained_on
-from selfplay.evaluation.named_players import MOCK
 from selfplay.evaluation.players import home_rules
 from selfplay.games.registry import find_game
 from selfplay.league.anchors import find_table
@@ -17,18 +16,21 @@ from selfplay.league.people_ledger import run_games
 from selfplay.league.records import generation_number
 from selfplay.league.statistics import Z95
 from selfplay.policy.browser.weights import PLAYED, SCRIPTS, browser_policy, policy_description
-from selfplay.policy.policy import Policy, load_fighter
 from selfplay.ppo.rating import RatingSettings
+from selfplay.report.saving import check_writable, save_text
 from selfplay.report.standalone_page import read_modules
 from selfplay.runner.match import Contender, Rules
+from selfplay_melee.choices import MOCK
+from selfplay_melee.commands.policies import load_fighter
+from selfplay_melee.conditions import as_fight
 from selfplay_melee.kinds import find_character
 from selfplay_melee.play.home import LONGEST, Home, check_choices
 from selfplay_melee.play_page.page import Opponent, PlayContent, play_page
-from selfplay_melee.show.saving import check_writable, save_text
 from selfplay_melee.tables import STAGES
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import RunDir
+    from selfplay.policy.policy import Policy
 
 OTHERS: Final = ("fox", "marth", "mewtwo", "falco", "sheik")  # beside the characters that a policy was trained with
 CHARACTERS: Final = 3  # on a page, if no more are asked for
@@ -71,15 +73,17 @@ def play_content(
     """
     policies = {name: load_fighter(path) for name, path in home.policies.items()}
     newest = policies[home.newest]
-    (mine, other), rules = home_rules([Contender(home.newest, newest)])
-    cap = min(rules.max_episode_frames, LONGEST) if max_episode_frames is None else max_episode_frames
+    rules = home_rules([Contender(home.newest, newest)])
+    conditions = as_fight(rules.conditions)
+    mine, other = conditions.characters
+    cap = min(conditions.max_episode_frames, LONGEST) if max_episode_frames is None else max_episode_frames
     check_choices(characters, cap)
     entry = find_game(MOCK)
     cast = {mine, other, *(find_character(entry, name) for name in characters)}
     for name in OTHERS:
         cast |= {name} if len(cast) < least else set()
-    elo = _ratings(home, (mine, other), rules)
-    as_rated = home.run is not None and cap == rules.max_episode_frames
+    elo = _ratings(home, rules)
+    as_rated = home.run is not None and cap == conditions.max_episode_frames
     scripted = [_scripted(number, name, elo) for number, name in enumerate(entry.rated.players)]
     trained = [_policy(name, policy, elo, served) for name, policy in reversed(policies.items())]
     return PlayContent(
@@ -88,10 +92,10 @@ def play_content(
         characters=sorted(cast),
         stages=sorted(STAGES),
         opponents=[*sorted(trained, key=lambda one: one.generation is None), *reversed(scripted)],
-        options=step_options(cap, rules.ledge_grab_limit),
+        options=step_options(cap, conditions.ledge_grab_limit),
         policy_script=read_modules(resources.files("selfplay.policy.browser"), *SCRIPTS),
-        defaults={"opponent": home.newest, "characters": [other, mine], "stage": rules.stage},
-        rated={"characters": [other, mine], "stage": rules.stage} if as_rated else None,
+        defaults={"opponent": home.newest, "characters": [other, mine], "stage": conditions.stage},
+        rated={"characters": [other, mine], "stage": conditions.stage} if as_rated else None,
     )
 
 
@@ -124,12 +128,12 @@ def step_options(cap: int, ledge_grab_limit: int) -> dict[str, int]:
 Ratings = Mapping[str, tuple[float, tuple[float | None, float | None]]]
 
 
-def _ratings(home: Home, characters: tuple[str, str], rules: Rules) -> Ratings:
+def _ratings(home: Home, rules: Rules) -> Ratings:
     """Elo with its 95% interval: of all players of a run, or of those that the settings of a policy pin."""
     if home.run is not None and len(games := run_games(home.run.path)):
         board = analyse(games, run=home.run.path).board
         return {row.policy: (row.elo, row.ends or (None, None)) for row in board.rows}
-    settings = RatingSettings(rules, characters=characters).settings
+    settings = RatingSettings(rules).settings
     found = find_table(settings, None if home.run is None else home.run.path)
     if found is None:
         return {}

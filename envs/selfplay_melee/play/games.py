@@ -21,13 +21,13 @@ from selfplay.compilation.code_cache import sources_hash
 from selfplay.compilation.progress import compile_rules
 from selfplay.errors import CorruptError, IncompatibleError
 from selfplay.files import read_file
-from selfplay.games.rated import ENDED_BY, MAX_DELAY
 from selfplay.games.registry import find_game
 from selfplay_melee.arrays import StepOptions
 from selfplay_melee.bots import NAMES as BOTS
 from selfplay_melee.browser.game import CHECKED, FORMAT, PageGame
 from selfplay_melee.controller import ACTION_SPEC, HIGHEST
 from selfplay_melee.drawing.film import Recorder
+from selfplay_melee.limits import ENDED_BY, MAX_DELAY
 from selfplay_melee.physics.actions.death import TIMER
 from selfplay_melee.tables import CHARACTERS, STAGES
 

@@ -12,8 +12,9 @@ from selfplay.checkpoint.generations import POLICY_FILE
 from selfplay.checkpoint.policies import NO_RUN_YET, SHIPPED
 from selfplay.checkpoint.run_dir import RUN_FILE, named_run, runs_under
 from selfplay.errors import ConfigError, NotARunError
-from selfplay.evaluation.named_players import MOCK, policy_folder
+from selfplay.evaluation.named_players import policy_folder
 from selfplay.games.registry import find_game
+from selfplay_melee.choices import MOCK
 from selfplay_melee.kinds import find_character
 from selfplay_melee.state import FPS
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from PIL import Image
 
+from selfplay.report.saving import saved
 from selfplay_melee.drawing.picture import Painter
 from selfplay_melee.drawing.scene import scene_of
-from selfplay_melee.show.saving import saved
 
 if TYPE_CHECKING:
     from selfplay_melee.drawing.film import Film

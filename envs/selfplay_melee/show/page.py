@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from selfplay.report.saving import save_text
 from selfplay.report.standalone_page import read, read_modules, standalone_page
 from selfplay_melee.drawing.burst import burst_facts
 from selfplay_melee.drawing.columns import columns_of, film_facts, look_facts, stage_facts
@@ -24,7 +25,6 @@ from selfplay_melee.drawing.events import MOVE_NAMES
 from selfplay_melee.drawing.figure import JOINTS
 from selfplay_melee.drawing.scene import scene_of
 from selfplay_melee.drawing.story import action_name, losses
-from selfplay_melee.show.saving import save_text
 from selfplay_melee.state import FPS
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from selfplay.games.errors import ReplayError
 from selfplay.games.files import kind_of
+from selfplay_melee.errors import ReplayError
 from selfplay_melee.slp import layout
 from selfplay_melee.slp.container import MAX_FILE_BYTES, Stream, find_stream
 from selfplay_melee.slp.scan import Found, find_recordings, stream_of

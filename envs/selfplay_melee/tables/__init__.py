@@ -16,8 +16,9 @@ from typing import Final, TypeVar, cast
 
 import numpy as np
 
-from selfplay.games.errors import TableError, UnknownNameError
+from selfplay.games.errors import UnknownNameError
 from selfplay_melee.actions import FIRST_SPECIAL, NUM_ACTIONS
+from selfplay_melee.errors import TableError
 from selfplay_melee.physics.memory import blank_memory
 from selfplay_melee.tables.layout import ACTION, CHARACTER, HIT, HULL_FRAMES, NUM_IDS, SPECIAL, STAGE, Tables, as_tables
 from selfplay_melee.tables.poses import OTHERS, read_poses

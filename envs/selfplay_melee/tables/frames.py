@@ -6,9 +6,9 @@ import csv
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from selfplay.games.errors import TableError
 from selfplay.games.files import opened
 from selfplay_melee.actions import OWN_STATES
+from selfplay_melee.errors import TableError
 
 if TYPE_CHECKING:
     from pathlib import Path

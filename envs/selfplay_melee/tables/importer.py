@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from selfplay.games.errors import TableError
 from selfplay_melee import actions as a
+from selfplay_melee.errors import TableError
 from selfplay_melee.tables.frames import MAX_FRAMES, Frame, Frames, read_frames
 from selfplay_melee.tables.row import Row
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from reprlib import repr as brief
 from typing import TYPE_CHECKING, Final
 
-from selfplay.games.errors import TableError
 from selfplay.games.files import MAX_TEXT_BYTES, parse_toml, read_plain
 from selfplay_melee import actions
+from selfplay_melee.errors import TableError
 
 if TYPE_CHECKING:
     from pathlib import Path

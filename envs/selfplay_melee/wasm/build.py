@@ -17,8 +17,8 @@ from typing import Final
 from selfplay.compilation.code_cache import SHIPPED, cache_folder, sources_hash
 from selfplay.compilation.progress import tell_progress
 from selfplay.distribution import python_path
-from selfplay.games.errors import WasmError
 from selfplay.games.files import alone, replacing
+from selfplay_melee.errors import WasmError
 from selfplay_melee.wasm.link import custom_section
 from selfplay_melee.wasm.memory import Program, layout
 

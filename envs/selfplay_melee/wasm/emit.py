@@ -9,7 +9,7 @@ from typing import Any, Final
 import llvmlite
 import llvmlite.binding as llvm
 
-from selfplay.games.errors import WasmError
+from selfplay_melee.errors import WasmError
 from selfplay_melee.wasm.link import link
 
 TRIPLE: Final = "wasm32-unknown-unknown"

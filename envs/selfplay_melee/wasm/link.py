@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from selfplay.games.errors import WasmError
+from selfplay_melee.errors import WasmError
 
 _IMPORTS: Final = {("env", "__linear_memory"), ("env", "__stack_pointer")}
 _CUSTOM, _IMPORT, _EXPORT, _DATA = 0, 2, 7, 11  # sections

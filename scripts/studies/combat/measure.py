@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,7 +15,9 @@ from selfplay.evaluation.evaluate import evaluate
 from selfplay.league.schedule import pairings_of
 from selfplay.report.metrics import MIRROR, Pace
 from selfplay.runner.match import Contender, Rules
+from selfplay_melee.conditions import as_fight
 from selfplay_melee.imitation.recording import recorded
+from selfplay_melee.limits import LEDGE_GRAB_LIMIT
 from selfplay_melee.state import NUM_SEATS, STOCKS
 
 if TYPE_CHECKING:
@@ -30,17 +32,17 @@ CAP: Final = 28_800  # frames, eight minutes: that of tournaments
 BLOCK: Final = 25  # games at once; their frames take 15 MB each
 
 
-def mirror(policy: Contender, characters: tuple[str, str], games: int, seed: int, stage: str) -> dict[str, float]:
+def mirror(policy: Contender, home: Rules, games: int, seed: int) -> dict[str, float]:
     """Figures of games of a policy against itself with a cap of eight minutes. Blocks.
 
     Ends, pace and self-destructs are those that ``evaluate`` reports; the rest is counted from as many recorded games.
     """
-    rules = Rules(stage=stage, max_episode_frames=CAP)
-    played = evaluate(policy, policy, games, characters, rules, seed)
-    assert played.finished is not None  # a fight
+    conditions = replace(as_fight(home.conditions), max_episode_frames=CAP, ledge_grab_limit=LEDGE_GRAB_LIMIT)
+    rules = Rules("mock", conditions)
+    played = evaluate(policy, policy, games, rules, seed).figures
     made: list[NDArray[np.void]] = []
     percents: list[float] = []
-    matchups = pairings_of([policy.id], [], games, characters, seed)
+    matchups = pairings_of([policy.id], [], games, conditions.characters, seed)
     for start in range(0, games, BLOCK):
         for replay in recorded(matchups[start : start + BLOCK], {policy.id: policy}, rules):
             made.append(statistics(replay.state, replay.end))
@@ -49,10 +51,10 @@ def mirror(policy: Contender, characters: tuple[str, str], games: int, seed: int
     total = dict(zip(STYLE.names or (), sums.tolist(), strict=True))
     return {
         "games": games,
-        "finished": played.finished,
-        "stocks_a_minute": fmean(played.stocks_per_minute or ()),  # taken by a player
-        "damage_a_minute": fmean(played.damage_per_minute or ()),
-        "self_destructs_a_game": fmean(played.self_destructs or ()),  # of a player
+        "finished": played["finished"],
+        "stocks_a_minute": fmean(played["stocks_per_minute"]),  # taken by a player
+        "damage_a_minute": fmean(played["damage_per_minute"]),
+        "self_destructs_a_game": fmean(played["self_destructs"]),  # of a player
         "kill_percent": float(np.median(percents)) if percents else 0.0,  # of all lost stocks
         "hits_an_opening": total["hits"] / max(total["openings"], 1.0),
     }
@@ -74,15 +76,10 @@ def killed_at(replay: Replay, lost: NDArray[np.float64]) -> Iterator[float]:
 
 
 def scores(
-    policy: Contender,
-    opponents: Sequence[Contender],
-    characters: tuple[str, str],
-    rules: Rules,
-    games: int,
-    seed: int,
+    policy: Contender, opponents: Sequence[Contender], rules: Rules, games: int, seed: int
 ) -> dict[str, dict[str, Any]]:
     """Results against each opponent, by id. Blocks."""
-    return {other.id: asdict(evaluate(policy, other, games, characters, rules, seed)) for other in opponents}
+    return {other.id: evaluate(policy, other, games, rules, seed).document() for other in opponents}
 
 
 def quarters(run: RunDir) -> list[Pace]:

@@ -11,6 +11,7 @@ from selfplay.evaluation.players import home_rules
 from selfplay.policy.policy import load_policy
 from selfplay.runner.match import Contender
 from selfplay_melee import bots
+from selfplay_melee.conditions import as_fight
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,13 +44,15 @@ def measure_before(path: Path) -> Cell:
 
 def measured(policy: Contender, games: int, seed: int) -> dict[str, Any]:
     """Games of a policy against itself, scripted players and, where it plays their character, the policies before."""
-    characters, rules = home_rules((policy,))
+    rules = home_rules((policy,))
+    characters = sorted(as_fight(rules.conditions).characters)
     opponents = [Contender(name) for name in bots.LADDER]
     before = [Contender(path.name, load_policy(path)) for path in sorted(BEFORE.iterdir())]
-    opponents += [other for other in before if other.policy and set(home_rules((other,))[0]) == set(characters)]
+    theirs = [sorted(as_fight(home_rules((other,)).conditions).characters) for other in before]
+    opponents += [other for other, bodies in zip(before, theirs, strict=True) if bodies == characters]
     return {
-        "mirror": mirror(policy, characters, games, 10_000 + seed, rules.stage),
-        "scores": scores(policy, opponents, characters, rules, games, 20_000 + seed),
+        "mirror": mirror(policy, rules, games, 10_000 + seed),
+        "scores": scores(policy, opponents, rules, games, 20_000 + seed),
     }
 
 

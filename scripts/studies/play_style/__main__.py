@@ -15,10 +15,11 @@ from scripts.studies.play_style.columns import column, people
 from scripts.studies.play_style.statistics import statistics
 from selfplay.errors import ConfigError
 from selfplay.evaluation.players import contender
-from selfplay.games.errors import ReplayError
 from selfplay.runner.match import Contender, Rules
 from selfplay_melee import bots
 from selfplay_melee.commands.behaviour import mock_games
+from selfplay_melee.conditions import FightConditions
+from selfplay_melee.errors import ReplayError
 from selfplay_melee.replays.folder import replay_files
 
 if TYPE_CHECKING:
@@ -71,12 +72,12 @@ def document(options: argparse.Namespace) -> dict[str, Any]:
     Raises:
         ConfigError: a file cannot be read, or no file has two people.
     """
-    rules = Rules(stage=options.stage, max_episode_frames=options.frames)
+    conditions = FightConditions((options.character, options.character), options.stage, options.frames)
+    rules = Rules("mock", conditions)
     players = [*(Contender(name) for name in bots.LADDER), *map(contender, options.policy)]
     columns = [column("people", _people(options.replays))] if options.replays else []
-    characters = (options.character, options.character)
     for player in players:
-        games = list(mock_games(player, player, options.games, characters, rules, options.seed, statistics))
+        games = list(mock_games(player, player, options.games, rules, options.seed, statistics))
         columns.append(column(Path(player.id).name, games))
         tell_error(f"{player.id}: {len(games)} games")
     settings = {name: getattr(options, name) for name in ("games", "character", "stage", "seed", "frames")}

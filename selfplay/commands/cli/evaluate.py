@@ -5,14 +5,24 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from selfplay.cli.parser import Parser, add_own_code, add_seed
 from selfplay.commands.cli import command
+from selfplay.games.errors import GameError
+from selfplay.games.registry import DEFAULT, find_game, games_of
+
+if TYPE_CHECKING:
+    from selfplay.games.rated import MatchFlags
 
 
 def parser() -> argparse.ArgumentParser:
-    made = Parser(description=__doc__)
+    """With the flags of the game that the command line is about."""
+    made = Parser(description=__doc__, elsewhere=_flags_elsewhere)
     made.add_argument("a", metavar="A", help="policy or run folder, shipped policy such as strong, or scripted player")
     made.add_argument("b", metavar="B", help="opponent of A, as A")
     made.add_argument(
@@ -23,13 +33,9 @@ def parser() -> argparse.ArgumentParser:
         help="number of games, rounded up so that each seed is played from both seats (default: %(default)s)",
     )
     add_seed(made, "seed of the games (default: %(default)s)")
-    add_own_code(made, "(default: that of the policies; of scripted players, mock)")
-    made.add_argument("--character", metavar="NAME", help="character of A (default: as in training)")
-    made.add_argument("--opponent-character", metavar="NAME", help="character of B; each player plays both")
-    made.add_argument("--stage", metavar="NAME", help="stage (default: as in training of A)")
-    made.add_argument("--max-episode-frames", type=int, metavar="N", help="cap of a game (default: as in training)")
+    add_own_code(made, f"(default: that of the policies; of scripted players, {DEFAULT})")
+    _flags(sys.argv[1:]).add(made)
     made.add_argument("--greedy", action="store_true", help="policies choose the most likely action")
-    made.add_argument("--result-rule", choices=("stocks_percent", "stocks"), default="stocks_percent")
     made.add_argument(
         "--sprt", type=float, nargs=2, default=(0.0, 30.0), metavar=("ELO0", "ELO1"),
         help="test whether A is stronger by ELO1 rather than ELO0 (default: 0 30)",
@@ -38,42 +44,60 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
+def _flags(arguments: Sequence[str]) -> MatchFlags:
+    """Those of the game that is named, or of the first policy; what cannot be is reported where it is needed."""
+    from selfplay.cli.game_type import named_game
+    from selfplay.evaluation.named_players import game_among
+    from selfplay.games.plugins import allow
+    from selfplay.games.rated import NoFlags
+
+    game = named_game(arguments)
+    if game is not None:
+        allow(game)
+    with suppress(GameError):
+        return find_game(game or game_among(arguments) or DEFAULT).match_flags()
+    return NoFlags()
+
+
+def _flags_elsewhere() -> dict[str, str]:
+    """Flags of the conditions of other games, and with which game they go."""
+    found: dict[str, str] = {}
+    for name in games_of("ppo"):
+        if not (game := find_game(name)).compared_in:
+            those = argparse.ArgumentParser(add_help=False)
+            game.match_flags().add(those)
+            found |= {flag: f"--game-type {name}" for action in those._actions for flag in action.option_strings}
+    return found
+
+
 @command(parser)
 def main(options: argparse.Namespace) -> None:
-    from selfplay.evaluation.named_players import check_games, choices, game_for
+    from selfplay.evaluation.named_players import check_games, game_for
 
     check_games(options.games)
     game = game_for((options.a, options.b), options.game_type)
-    given = (options.character, options.opponent_character, options.stage, options.max_episode_frames)
-    chosen = choices(*given, game=game)
+    chosen = find_game(game).match_flags().chosen(options)
     from selfplay.evaluation.evaluate import evaluate
-    from selfplay.evaluation.players import chosen_rules, contenders
+    from selfplay.evaluation.players import contenders, home_rules
     from selfplay.league.sprt import SprtBounds
     from selfplay.report.ticker import Ticker
 
     (a, b), game = contenders((options.a, options.b), game)
-    (mine, other), rules = chosen_rules((a, b), chosen, game, greedy=options.greedy)
-    bounds = SprtBounds(*options.sprt)
+    home = home_rules((a, b), game, greedy=options.greedy)
+    rules = replace(home, conditions=chosen(home.conditions))
     with Ticker(sys.stderr, "Playing games", options.games) as ticker:
-        fight = (a, b, options.games, (mine, other), rules, options.seed, options.result_rule, bounds)
-        result = evaluate(*fight, progress=ticker.at)
+        result = evaluate(a, b, options.games, rules, options.seed, SprtBounds(*options.sprt), ticker.at)
     names = Path(options.a).name, Path(options.b).name
     verdict = result.verdict(*(names if names[0] != names[1] else (options.a, options.b)))
     if options.json:
         print(json.dumps({"a": options.a, "b": options.b, **result.document(), "verdict": verdict}))
         return
-    finished = "" if result.finished is None else f"; {result.finished:.0%} of the games finished"
-    what = f" of {game}" if result.damage is None else f", {mine} and {other} on {rules.stage}"
+    first, *lines = (*rules.conditions.words(result.figures), "")
+    what = f", {rules.conditions}" if str(rules.conditions) else f" of {game}"
     print(f"{options.a} against {options.b}: {result.games} games{what}")
     if repeats := result.repeats():
         print(f"  {repeats}")
     print(f"  score {result.score:.1%} (95% interval {result.low:.1%} to {result.high:.1%})")
-    print(f"  {result.wins} won, {result.losses} lost, {result.draws} drawn{finished}")
-    if rewards := result.rewards():
-        print(f"  {rewards}")
-    if result.damage is not None:
-        print(f"  damage {result.damage[0]:.0f}% to {result.damage[1]:.0f}%, {result.seconds:.0f} s of game time each")
-    if result.stocks_per_minute is not None and result.damage_per_minute is not None:
-        (stocks, other_stocks), (damage, other_damage) = result.stocks_per_minute, result.damage_per_minute
-        print(f"  a minute: {stocks:.2f} to {other_stocks:.2f} stocks, {damage:.0f}% to {other_damage:.0f}% damage")
-    print(f"  {verdict}")
+    print(f"  {result.wins} won, {result.losses} lost, {result.draws} drawn{first and f'; {first}'}")
+    for line in filter(None, (result.rewards(), *lines, verdict)):
+        print(f"  {line}")

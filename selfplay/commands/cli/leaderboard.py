@@ -85,7 +85,7 @@ def main(options: argparse.Namespace) -> None:
 
 def _check_game(run: Path, named: str) -> None:
     from selfplay.checkpoint import RunDir
-    from selfplay.cli.game_type import game_of_run
+    from selfplay.config.resume import game_of_run
     from selfplay.evaluation.named_players import check_game_type
 
     check_game_type(str(run), game_of_run(RunDir(run)), named)
@@ -94,7 +94,7 @@ def _check_game(run: Path, named: str) -> None:
 def page(found: LeaderboardAnalysis, run: Path | None, options: argparse.Namespace) -> str:
     """Write the page; a line that says so. Games are played again for it, which takes torch and a while."""
     path: Path = options.html
-    from selfplay_melee.show.saving import check_writable
+    from selfplay.report.saving import check_writable
 
     check_writable(path)
     if run is None:

@@ -86,10 +86,10 @@ def check(options: argparse.Namespace) -> Home | tuple[Path, str]:
         CheckpointError: the policy file is damaged.
     """
     from selfplay.checkpoint.policies import SHIPPED
-    from selfplay.evaluation.named_players import MOCK, check_game_type, game_in
-    from selfplay.games.registry import find_game
+    from selfplay.evaluation.named_players import check_game_type, game_in
+    from selfplay.games.registry import DEFAULT, find_game
+    from selfplay.report.saving import check_writable
     from selfplay_melee.play.home import check_choices, find_folder, home_of
-    from selfplay_melee.show.saving import check_writable
 
     given = _given(options, _FOR_PAGES)
     if options.add and given:
@@ -103,7 +103,7 @@ def check(options: argparse.Namespace) -> Home | tuple[Path, str]:
     if options.name is not None:
         check_name(options.name)
     folder = find_folder(options.what)
-    game = MOCK if folder is None else game_in(folder)
+    game = DEFAULT if folder is None else game_in(folder)
     check_game_type(options.what or str(folder or SHIPPED), game, options.game_type)
     fight = folder is None or find_game(game).show == "film"
     if wrong := _given(options, _FOR_THE_TERMINAL if fight else (*_FOR_PAGES, "add")):
@@ -166,8 +166,8 @@ def content_of(options: argparse.Namespace, home: Home) -> PlayContent:
 
 def write_page(options: argparse.Namespace, home: Home) -> None:
     """Write the page and open it."""
+    from selfplay.report.saving import save_text
     from selfplay_melee.play_page.page import play_page
-    from selfplay_melee.show.saving import save_text
 
     page = play_page(content_of(options, home))
     path = page_path(options, home)

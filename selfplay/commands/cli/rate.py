@@ -4,37 +4,68 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from selfplay.cli.parser import Parser, add_own_code, add_seed
 from selfplay.commands.cli import command
-from selfplay.errors import ConfigError
+from selfplay.errors import ConfigError, SelfPlayError
+from selfplay.games.errors import GameError
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import RunDir
+    from selfplay.config.options import Option
 
 
 def parser() -> argparse.ArgumentParser:
-    made = Parser(description=__doc__)
+    """With flags for the programs that games of the run start."""
+    made = Parser(description=__doc__, elsewhere=_flags_elsewhere)
     made.add_argument("run", nargs="?", metavar="RUN", help="run folder, or its name in checkpoints/ (default: newest)")
     made.add_argument("--budget", type=int, default=400, metavar="N", help="games to play (default: %(default)s)")
     add_seed(made, "seed of the games (default: %(default)s)")
     made.add_argument("--calibrate", action="store_true", help="rate only the scripted players, by a round robin")
     made.add_argument("--games", type=int, metavar="N", help="with --calibrate: games of each pair (default: 1000)")
     add_own_code(made)
-    made.add_argument("--dolphin", metavar="PATH", help="Slippi Dolphin, for a run of real games")
-    made.add_argument("--iso", metavar="PATH", help="Melee 1.02 disc image, for a run of real games")
+    for option in _programs(sys.argv[1:]):
+        made.add_argument(option.flag, dest=option.path, metavar=option.metavar, help=option.field.description)
     return made
+
+
+def _programs(arguments: Sequence[str]) -> Sequence[Option]:
+    """Those of the run that the command line names; what cannot be is reported where the run is needed."""
+    from selfplay.checkpoint import RunDir
+    from selfplay.checkpoint.run_dir import named_run
+    from selfplay.cli.game_type import training_of
+    from selfplay.config.ppo import programs_of
+    from selfplay.config.resume import game_of_run
+
+    for word in (*(word for word in arguments if not word.startswith("-")), None):
+        with suppress(SelfPlayError, GameError, OSError):
+            game = game_of_run(RunDir(named_run(word)))
+            return programs_of(game) if training_of(game) == "ppo" else ()
+    return ()
+
+
+def _flags_elsewhere() -> dict[str, str]:
+    from selfplay.config.ppo import programs_of
+    from selfplay.games.registry import games_of
+
+    games = {name: programs_of(name) for name in games_of("ppo")}
+    return {
+        option.flag: f"is a flag of runs of --game-type {name}" for name, options in games.items() for option in options
+    }
 
 
 @command(parser)
 def main(options: argparse.Namespace) -> None:
     from selfplay.checkpoint import RunDir
     from selfplay.checkpoint.run_dir import named_run
-    from selfplay.cli.game_type import game_of_run, training_of
+    from selfplay.cli.game_type import training_of
+    from selfplay.config.resume import game_of_run
     from selfplay.evaluation.named_players import check_game_type
+    from selfplay.report.saving import check_writable
     from selfplay.run.trainings import find_training
-    from selfplay_melee.show.saving import check_writable
 
     if options.games is not None and not options.calibrate:
         raise ConfigError("--games goes with --calibrate; without it --budget says how many games are played")
@@ -52,6 +83,7 @@ def rate_games(folder: RunDir, options: argparse.Namespace) -> None:
     """Rate a run of games whose players choose numbered actions."""
     from selfplay.checkpoint import list_generations
     from selfplay.commands.rate import GAMES, calibrate, match_player_of, rate_run, save_table
+    from selfplay.config.ppo import programs_of
     from selfplay.league.anchors import FILE_NAME
     from selfplay.league.leaderboard import build
     from selfplay.league.people_ledger import run_games
@@ -60,10 +92,9 @@ def rate_games(folder: RunDir, options: argparse.Namespace) -> None:
     from selfplay.ppo.rating import config_of, settings_of
     from selfplay.report.files import write_ratings
 
-    given = given_programs(options)
     config = config_of(folder)
-    if given and not config.game.entry.real_time:
-        refuse_programs()
+    paths = (option.path for option in programs_of(config.game.type))
+    given = {path: value for path in paths if (value := getattr(options, path, None)) is not None}
     settings = settings_of(config)
     if options.calibrate:
         match_player = match_player_of(config, folder, notice, given)
@@ -84,15 +115,6 @@ def rate_games(folder: RunDir, options: argparse.Namespace) -> None:
     write_ratings(folder.rating_events, board, newest * config.steps_per_iteration)
     print(f"{played} games played")
     print(to_text(board, width=terminal_width()))
-
-
-def given_programs(options: argparse.Namespace) -> dict[str, str]:
-    """Settings of the emulator among the arguments, by dotted name."""
-    return {f"game.{name}": path for name in ("dolphin", "iso") if (path := getattr(options, name)) is not None}
-
-
-def refuse_programs() -> NoReturn:
-    raise ConfigError("--dolphin and --iso are for runs of real games, which this one is not")
 
 
 def notice(text: str) -> None:

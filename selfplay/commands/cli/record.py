@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from selfplay.cli.parser import Parser, add_own_code, add_seed
 from selfplay.commands.cli import command
-from selfplay.errors import ConfigError, boundary
+from selfplay.errors import ConfigError
 from selfplay.verbs import program, quoted, respelled
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ def _verb_of(arguments: list[str]) -> Callable[[], int] | None:
 
 @command(parser, one_thread=True)
 def _main(options: argparse.Namespace) -> None:
-    from selfplay.checkpoint import check_writable_folder
     from selfplay.games.registry import DEFAULT, find_game
+    from selfplay.report.saving import check_writable
 
     game, path = options.game_type or DEFAULT, options.out
     entry = find_game(game)
@@ -58,10 +58,9 @@ def _main(options: argparse.Namespace) -> None:
         raise ConfigError(f"--players A,B is needed: players of {game} (scripted: {', '.join(entry.rated.players)})")
     if entry.single is None or not entry.repeats:
         raise ConfigError(f"--game-type {game}: games that do not repeat themselves from seed and actions are not kept")
-    with boundary(ConfigError, f"--out {path}"):  # a name that no file can have
-        if path.exists():
-            raise ConfigError(f"--out {path}: exists already")
-    check_writable_folder(path.parent, "--out")
+    check_writable(path)
+    if path.exists():
+        raise ConfigError(f"--out {path}: exists already")
     from selfplay.commands.record import player, record
 
     players = [player(name, game) for name in names]

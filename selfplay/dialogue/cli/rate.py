@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from selfplay.commands.cli.rate import given_programs, notice, refuse_programs
+from selfplay.commands.cli.rate import notice
 
 if TYPE_CHECKING:
     import argparse
@@ -20,8 +20,6 @@ def rate(folder: RunDir, options: argparse.Namespace) -> None:
     from selfplay.league.ledger import read_games
     from selfplay.league.render import terminal_width, to_text
 
-    if given_programs(options):
-        refuse_programs()
     if options.calibrate:
         table = calibrate_dialogue(folder, options.games or GAMES, options.seed, notice)
         save_table(table, folder.path / FILE_NAME)

@@ -27,10 +27,10 @@ from selfplay.report.leaderboard_page.facts import (
     transcripts,
 )  # fmt: skip
 from selfplay.report.leaderboard_page.table import rewards, table
+from selfplay.report.saving import save_text
 from selfplay.report.standalone_page import read, read_modules, standalone_page
 from selfplay.report.tree import counted
 from selfplay_melee.show.page import player
-from selfplay_melee.show.saving import save_text
 
 if TYPE_CHECKING:
     from selfplay.dialogue.report.transcripts import Transcript

@@ -5,11 +5,11 @@ import base64
 import numpy as np
 
 from selfplay.compilation.code_cache import sources_hash
-from selfplay.games.rated import ENDED_BY
 from selfplay_melee.arrays import StepOptions
 from selfplay_melee.bots import NAMES as BOTS
 from selfplay_melee.browser.game import PageGame
 from selfplay_melee.controller import NEUTRAL
+from selfplay_melee.limits import ENDED_BY
 from selfplay_melee.play.games import CHECKED, HELD
 from selfplay_melee.tables import CHARACTERS, STAGES
 

@@ -243,10 +243,10 @@ def test_a_policy_learns_from_the_games_of_a_person(run, tmp_path):
     code, text = trained(folder, "--replays", run.people_games, "--player", "anna-k", "--epochs", 1)
     assert code == 0, text
     me = contender(str(folder / "imitation_best_policy"))
-    characters, rules = home_rules([me])
-    matchup = Matchup((me.id, "random"), characters, seed=1)
+    rules = home_rules([me])
+    matchup = Matchup((me.id, "random"), rules.conditions.characters, seed=1)
     players = {me.id: me, "random": Contender("random")}
-    rules = replace(rules, max_episode_frames=60)
+    rules = replace(rules, conditions=replace(rules.conditions, max_episode_frames=60))
     assert play([matchup], players, rules)[0].stats[0]["frames"] == 60
     film, _ = recorded(matchup, players, rules, "learned", ("anna", "random"))
     assert len(film) == 60

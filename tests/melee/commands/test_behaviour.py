@@ -8,14 +8,15 @@ import pytest
 from selfplay.errors import ConfigError
 from selfplay.games.errors import UnknownNameError
 from selfplay.league.schedule import pairings_of
-from selfplay.runner.match import Contender, Rules
+from selfplay.runner.match import Contender
 from selfplay_melee.behaviour import BEHAVIOUR
 from selfplay_melee.commands.behaviour import RATES, Rate, column, folder_games, mock_games, table
 from selfplay_melee.commands.record import orders_of, record
 from selfplay_melee.replay import read_replay, save_replay
 from tests.melee.replays.replay_folders import write_game
+from tests.support.fight_rules import fight_rules
 
-RULES = Rules("battlefield", 1200)
+RULES = fight_rules(characters=("fox", "mewtwo"), stage="battlefield", max_episode_frames=1200)
 PLAYERS = {name: Contender(name) for name in ("rusher", "idle")}
 FOX_MEWTWO = ("fox", "mewtwo")
 
@@ -87,7 +88,7 @@ def test_files_without_a_fight_are_left_out(tmp_path):
 
 
 def test_a_players_own_games_are_those_that_a_recording_of_it_holds(folder):
-    played = list(mock_games(PLAYERS["rusher"], PLAYERS["idle"], 4, FOX_MEWTWO, RULES, 0))
+    played = list(mock_games(PLAYERS["rusher"], PLAYERS["idle"], 4, RULES, 0))
     np.testing.assert_array_equal(
         sorted(game["gained"][0] for game in played),
         sorted(game["gained"][0] for game in folder_games(folder, player="rusher").games),
@@ -96,7 +97,7 @@ def test_a_players_own_games_are_those_that_a_recording_of_it_holds(folder):
 
 def test_who_meets_itself_counts_in_both_seats():
     rusher = PLAYERS["rusher"]
-    (game,) = mock_games(rusher, rusher, 1, FOX_MEWTWO, RULES, 0)
+    (game,) = mock_games(rusher, rusher, 1, RULES, 0)
     assert len(game) == 2
 
 

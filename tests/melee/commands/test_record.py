@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 
 from selfplay.errors import ConfigError
-from selfplay.games.errors import ReplayError, UnknownNameError
+from selfplay.games.errors import UnknownNameError
 from selfplay.league.schedule import pairings_of
 from selfplay.runner.counter_rng import keys_of, uniforms
-from selfplay.runner.match import Contender, Rules, play
+from selfplay.runner.match import Contender, play
 from selfplay_melee import bots
 from selfplay_melee.commands import record as recording
 from selfplay_melee.commands.record import orders_of, record
 from selfplay_melee.controller import decode, mirror
+from selfplay_melee.errors import ReplayError
 from selfplay_melee.imitation import recording as games
 from selfplay_melee.imitation.recording import blocks, recorded
 from selfplay_melee.mock import MockMelee, neutral_actions
@@ -22,8 +23,9 @@ from selfplay_melee.replay import End, read_replay
 from selfplay_melee.state import CONTROLLER, GameState, records
 from selfplay_melee.tables import load_tables
 from tests.run.policies import save
+from tests.support.fight_rules import fight_rules
 
-RULES = Rules("battlefield", 200)
+RULES = fight_rules(stage="battlefield", max_episode_frames=200)
 FOX_MEWTWO = ("fox", "mewtwo")
 SEED = 4
 
@@ -49,9 +51,9 @@ def test_players_meet_each_other_in_every_order_from_both_seats():
     pairings = pairings_of(["a", "b", "c"], [], 12, FOX_MEWTWO, 0)
     first, second = pairings[:6], pairings[6:]
     assert [p.players for p in first] == list(itertools.permutations("abc", 2))
-    assert {p.characters for p in first} == {FOX_MEWTWO}
+    assert {p.roles for p in first} == {FOX_MEWTWO}
     assert [p.players for p in second] == [p.players[::-1] for p in first]
-    assert {p.characters for p in second} == {FOX_MEWTWO[::-1]}
+    assert {p.roles for p in second} == {FOX_MEWTWO[::-1]}
     assert len({p.seed for p in pairings}) == 12
 
 
@@ -60,7 +62,7 @@ def test_with_opponents_players_do_not_meet_each_other():
     first = [("a", "x"), ("a", "a"), ("b", "x"), ("b", "a")]
     assert [p.players for p in pairings] == [*first, *(pair[::-1] for pair in first), ("a", "x")]
     for pairing in pairings[:8]:
-        assert ("x", "fox") not in zip(pairing.players, pairing.characters, strict=True)
+        assert ("x", "fox") not in zip(pairing.players, pairing.roles, strict=True)
 
 
 def test_a_player_alone_meets_itself():
@@ -99,7 +101,7 @@ def test_the_file_says_who_played_what_and_how_it_ended(players, tmp_path):
 
 
 def test_a_game_that_stocks_decide_names_the_loser_although_its_last_frame_is_missing():
-    rules = Rules(max_episode_frames=20000)
+    rules = fight_rules(max_episode_frames=20000)
     players = {name: Contender(name) for name in ("rusher", "idle")}
     pairings = pairings_of(list(players), [], 2, ("mewtwo", "mewtwo"), 0)
     results = play(pairings, players, rules)
@@ -113,7 +115,7 @@ def test_a_game_that_stocks_decide_names_the_loser_although_its_last_frame_is_mi
 
 def test_a_shorter_game_does_not_run_into_its_next_episode():
     """The block starts the next episode at once while other games of it go on."""
-    rules = Rules(max_episode_frames=20000)
+    rules = fight_rules(max_episode_frames=20000)
     players = {name: Contender(name) for name in ("rusher", "idle", "walker")}
     pairings = pairings_of(["rusher"], ["idle", "walker"], 4, ("mewtwo", "mewtwo"), 1)
     together = list(recorded(pairings, players, rules))
@@ -128,7 +130,7 @@ def test_inputs_of_a_row_lead_to_the_state_of_that_row(players, tmp_path):
     order = orders(players, tmp_path, 1)[0]
     list(record([order], players, RULES))
     state = read_replay(order.path).state
-    block = MockMelee(1, characters=order.matchup.characters, stage=RULES.stage)
+    block = MockMelee(1, characters=order.matchup.roles, stage=RULES.conditions.stage)
     block.reset(np.array([order.matchup.seed], np.uint64))
     for row in range(len(state.game)):
         if row:
@@ -165,7 +167,7 @@ def test_a_scripted_players_inputs_are_what_it_chose_on_seeing_the_row_before(pl
     (order,) = orders_of(pairs, RULES, SEED, tmp_path)
     list(record([order], players, RULES))
     state = read_replay(order.path).state
-    block = MockMelee(1, characters=FOX_MEWTWO, stage=RULES.stage, frame_skip=bots.FRAME_SKIP)
+    block = MockMelee(1, characters=FOX_MEWTWO, stage=RULES.conditions.stage, frame_skip=bots.FRAME_SKIP)
     block.bots[0] = [block.bot_names.index(name) for name in order.matchup.players]
     block.reset(np.array([order.matchup.seed], np.uint64))
     for row in range(4, len(state.game), 4):
@@ -201,7 +203,12 @@ def test_an_interrupted_recording_goes_on(players, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "changes", [{"seed": 5}, {"rules": Rules("battlefield", 90)}, {"rules": Rules("dreamland", 200)}]
+    "changes",
+    [
+        {"seed": 5},
+        {"rules": fight_rules(stage="battlefield", max_episode_frames=90)},
+        {"rules": fight_rules(stage="dreamland", max_episode_frames=200)},
+    ],
 )
 def test_other_games_have_other_files(players, tmp_path, changes):
     assert not {order.path for order in orders(players, tmp_path, 4)} & {
@@ -211,7 +218,7 @@ def test_other_games_have_other_files(players, tmp_path, changes):
 
 @pytest.mark.parametrize(("frames", "most"), [(200, 32), (3600, 32), (28800, 5), (10**9, 5)])
 def test_blocks_fit_into_memory(frames, most):
-    rules = Rules(max_episode_frames=frames)
+    rules = fight_rules(max_episode_frames=frames)
     sizes = [len(block) for block in blocks(range(70), rules)]
     assert sum(sizes) == 70
     assert max(sizes) == most
@@ -219,7 +226,7 @@ def test_blocks_fit_into_memory(frames, most):
 
 
 def test_mistakes_are_found_when_games_are_played(players, tmp_path):
-    wrong = Rules("battlefeld", 200)
+    wrong = fight_rules(stage="battlefeld", max_episode_frames=200)
     with pytest.raises(UnknownNameError, match="did you mean 'battlefield'"):
         list(record(orders(players, tmp_path, 1, rules=wrong), players, wrong))
     (tmp_path / "file").write_text("")

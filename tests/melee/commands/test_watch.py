@@ -168,7 +168,7 @@ def test_the_first_picture_shows_a_stock_that_the_run_takes_from_a_player_that_i
 def test_a_policy_meets_the_strongest_scripted_player():
     meeting = fixture(shipped_policies()["fox"], [])
     assert [Path(name).name for name in meeting.seats] == ["fox", "all_rounder"]
-    assert meeting.characters == ("fox", "fox")
+    assert meeting.rules.conditions.characters == ("fox", "fox")
 
 
 def test_without_any_run_a_shipped_policy_is_shown(tmp_path, monkeypatch):

@@ -2,9 +2,9 @@ import hashlib
 
 import pytest
 
-from selfplay.games.errors import DolphinError
 from selfplay_melee.dolphin import disc as disc_module
 from selfplay_melee.dolphin.disc import DISC_BYTES, DISC_MAGIC, judge_disc
+from selfplay_melee.errors import DolphinError
 
 MELEE = b"GALE01\x00\x02".ljust(28, b"\0") + DISC_MAGIC
 

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from selfplay.games.errors import DolphinError
 from selfplay_melee.controller import NEUTRAL
 from selfplay_melee.dolphin import emulator
+from selfplay_melee.errors import DolphinError
 from selfplay_melee.state import CONTROLLER
 from tests.melee.dolphin.emulators import PORT, SEEDS, disc_with, emulator_of, game_on, games_in, process_of
 from tests.support.cases import first_alone

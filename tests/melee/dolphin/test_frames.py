@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from scripts.studies.bench.replays import write_games
-from selfplay.games.errors import DolphinError
 from selfplay_melee.dolphin.conversions import differences
 from selfplay_melee.dolphin.frames import OLDEST, FrameReader
+from selfplay_melee.errors import DolphinError
 from selfplay_melee.replay import read_replay
 from selfplay_melee.slp import layout
 from selfplay_melee.slp.stream import open_stream

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from selfplay.games.check import _check_batch
-from selfplay.games.errors import ActionError, DolphinError, GameError
-from selfplay.games.rated import ENDED_BY
+from selfplay.games.errors import ActionError, GameError
 from selfplay_melee.controller import FIELDS, MAIN_X, NEUTRAL
 from selfplay_melee.dolphin.roster import CHARACTERS, Seat
+from selfplay_melee.errors import DolphinError
+from selfplay_melee.limits import ENDED_BY
 from selfplay_melee.mock import MockMelee
 from selfplay_melee.replay import Recording, read_replay
 from selfplay_melee.slp.start import CPU, HUMAN

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from selfplay.games.errors import DolphinError
 from selfplay_melee.dolphin import install
 from selfplay_melee.dolphin.install import (
     check_disc,
@@ -17,6 +16,7 @@ from selfplay_melee.dolphin.install import (
     launcher_folder,
     version_of,
 )
+from selfplay_melee.errors import DolphinError
 from tests.support.processes import LIMIT_S
 
 ONLINE = "Slippi_Online-x86_64.AppImage"

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from selfplay.games.errors import DolphinError
 from selfplay_melee.controller import MAIN_X, NEUTRAL
+from selfplay_melee.errors import DolphinError
 
 pytest.importorskip("melee", reason="libmelee drives Dolphin")
 pytestmark = [

@@ -3,6 +3,7 @@
 import pytest
 
 from selfplay.cli.ppo import parse
+from selfplay.config.game_settings import game_settings
 from selfplay.errors import ConfigError
 from selfplay_melee.dolphin.disc import DISC_BYTES, DISC_MAGIC
 from selfplay_melee.dolphin.paths import with_dolphin_paths
@@ -41,9 +42,9 @@ def test_paths_are_those_of_files_wherever_it_is_resumed(here):
     assert notes == []
 
 
-def test_other_games_need_none_of_it(monkeypatch):
+def test_other_games_need_none_of_it():
     config = parse([]).config
-    assert with_dolphin_paths(config, pytest.fail) is config
+    assert game_settings(config.game.type).complete(config, pytest.fail) is config
 
 
 def test_an_unusual_disc_is_a_warning(here):

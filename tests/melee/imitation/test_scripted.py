@@ -17,10 +17,11 @@ from selfplay.config.resolve import resolve_ppo
 from selfplay.errors import ConfigError, RunExistsError
 from selfplay.imitation.settings import NetworkConfig
 from selfplay.ppo import app
-from selfplay.ppo.pretrained import by_imitation, learned_characters, with_pretrained
+from selfplay.ppo.pretrained import by_imitation, with_pretrained
 from selfplay_melee.imitation import scripted
 from selfplay_melee.imitation.scripted import CACHE, PLAYERS, Recipe, epochs_for, imitate_scripted, recipe_of
 from selfplay_melee.rated import FightBody
+from selfplay_melee.settings import learned_characters
 from tests.run.runs import ITERATION, TINY, hashes, train
 from tests.scripts.commands import ENVIRONMENT, command, finish, read_until, start
 
@@ -217,15 +218,13 @@ def test_the_preset_starts_from_the_policy_that_comes_with_the_project(tmp_path,
 
 
 def test_a_game_without_fighters_starts_from_scratch_and_refuses_the_word():
-    config = resolved("--preset", "laptop", "--game-type", "rps")[0]
-    assert config.run.pretrained is None
     with pytest.raises(ConfigError, match="--pretrained scripted: --game-type rps has no scripted players to imitate"):
         resolved("--pretrained", "scripted", "--game-type", "rps")
 
 
 def test_real_games_start_from_games_of_the_mock(monkeypatch, small, tmp_path):
     flags = ("--game-type", "dolphin", "--num-games", 1, "--preset", "laptop", "--hidden", "8", "--delay", 2)
-    monkeypatch.setattr("selfplay.config.resolve.with_dolphin_paths", lambda config, notice: config)
+    monkeypatch.setattr("selfplay_melee.settings.with_dolphin_paths", lambda config, notice: config)
     config, _ = resolved(*flags, "--character", "fox")
     assert config.run.pretrained == "scripted"
     policy = app._start_policy(config, tmp_path, lambda line: None, lambda: False)

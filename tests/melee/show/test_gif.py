@@ -3,10 +3,10 @@ import pytest
 from PIL import Image
 
 from selfplay.errors import ConfigError
+from selfplay.report.saving import saved
 from selfplay_melee.drawing.picture import Painter
 from selfplay_melee.drawing.scene import scene_of
 from selfplay_melee.show.gif import write_gif
-from selfplay_melee.show.saving import saved
 from tests.melee.drawing.fights import film
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from selfplay.games.errors import WasmError
 from selfplay_melee.browser.assets import RULES_JS
+from selfplay_melee.errors import WasmError
 from selfplay_melee.wasm import build as building
 from selfplay_melee.wasm.build import build, load_program, signature
 from tests.support.node import gather, needs_node, run_node

@@ -5,7 +5,7 @@ import re
 import llvmlite.binding as llvm
 import pytest
 
-from selfplay.games.errors import WasmError
+from selfplay_melee.errors import WasmError
 from selfplay_melee.wasm.emit import emit, optimised, target_machine
 from selfplay_melee.wasm.link import number
 

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from selfplay import load_policy
-from selfplay.games.rated import ENDED_BY
 from selfplay.league.schedule import Matchup
 from selfplay.policy.browser.weights import browser_policy
 from selfplay.policy.recurrent_state import RecurrentState
 from selfplay.runner.counter_rng import keys_of
-from selfplay.runner.match import Contender, Rules, game_options, play, play_in
+from selfplay.runner.match import Contender, game_options, play, play_in
 from selfplay_melee.browser.assets import RULES_JS, rules_module, table_bytes
 from selfplay_melee.browser.figures import move_tables
 from selfplay_melee.browser.program import LINE
@@ -19,11 +18,13 @@ from selfplay_melee.browser.scene import scene_facts
 from selfplay_melee.drawing.film import Recorder
 from selfplay_melee.drawing.items import lasers_of
 from selfplay_melee.episodes import step_games
+from selfplay_melee.limits import ENDED_BY
 from selfplay_melee.mock import MockMelee
 from selfplay_melee.tables import CHARACTERS, STAGES
 from tests.melee.browser import test_live_film as films
 from tests.melee.browser.recording import arrays_of, options_of
 from tests.policy.browser.test_browser_policy import HERE, MODULES
+from tests.support.fight_rules import fight_rules
 from tests.support.node import gather, needs_node, run_node
 
 SKIP = 4
@@ -75,7 +76,7 @@ class Filmed(MockMelee):
 
 def fight_in_node(folder, game, matchup, policies, options):
     """What node makes of the same fight: the bytes at each decision and at the end, and its film with its tables."""
-    characters = [CHARACTERS[name] for name in matchup.characters]
+    characters = [CHARACTERS[name] for name in matchup.roles]
     known = sorted(set(characters))
     tables = move_tables(known)
     about = {
@@ -124,7 +125,7 @@ def fight_in_node(folder, game, matchup, policies, options):
     ids=["two-policies", "a-scripted-player"],
 )
 def test_a_fight_in_a_page_is_that_of_python(tmp_path, players, matchup, frames, ending):
-    rules = Rules(stage=STAGE, max_episode_frames=frames)
+    rules = fight_rules(stage=STAGE, max_episode_frames=frames)
     options = game_options([matchup], players, rules)
     policies = [players[name].policy for name in matchup.players]
     game = Filmed(policies, **options)

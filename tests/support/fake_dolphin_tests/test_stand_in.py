@@ -5,9 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from selfplay.games.errors import GameError, ReplayError
+from selfplay.games.errors import GameError
 from selfplay_melee.bots import LADDER, NAMES
 from selfplay_melee.controller import ACTION_SPEC, HIGHEST, decode
+from selfplay_melee.errors import ReplayError
 from selfplay_melee.mock import MockMelee
 from selfplay_melee.replay import read_replay
 from selfplay_melee.slp.container import find_stream

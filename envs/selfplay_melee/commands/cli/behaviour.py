@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,8 +37,9 @@ def parser() -> argparse.ArgumentParser:
 @command(parser, one_thread=True)
 def main(options: argparse.Namespace) -> None:
     from selfplay.checkpoint import resolve_policy
-    from selfplay.evaluation.named_players import MOCK, policy_folder
+    from selfplay.evaluation.named_players import policy_folder
     from selfplay.games.registry import find_game
+    from selfplay_melee.choices import MOCK
     from selfplay_melee.kinds import find_character
     from selfplay_melee.replays.folder import replay_files
 
@@ -74,13 +75,14 @@ def main(options: argparse.Namespace) -> None:
 
 
 def _of_policy(options: argparse.Namespace) -> Column:
-    from selfplay.evaluation.named_players import choices
-    from selfplay.evaluation.players import chosen_rules
+    from selfplay.evaluation.players import home_rules
+    from selfplay_melee.choices import choices
     from selfplay_melee.commands import behaviour as behaving
     from selfplay_melee.commands.record import opponent, policy
 
     player = policy(options.policy)
     other = player if options.opponent is None else opponent(options.opponent)
-    characters, rules = chosen_rules((player, other), choices(options.character))
-    games = list(behaving.mock_games(player, other, options.games, characters, rules, options.seed))
+    home = home_rules((player, other))
+    rules = replace(home, conditions=choices(options.character)(home.conditions))
+    games = list(behaving.mock_games(player, other, options.games, rules, options.seed))
     return behaving.column(f"{player.id} against {other.id}", games, options.seed)

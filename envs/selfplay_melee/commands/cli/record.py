@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -52,8 +53,9 @@ def main(options: argparse.Namespace) -> None:
     if options.game_type is not None and find_game(options.game_type).real_time:
         raise ConfigError(f"--game-type {options.game_type}: it keeps its own replays (train: --save-replays)")
     from selfplay.checkpoint import check_writable_folder, resolve_policy
-    from selfplay.evaluation.named_players import check_scripted, choices, policy_folder
+    from selfplay.evaluation.named_players import policy_folder
     from selfplay_melee.bot_names import NAMES
+    from selfplay_melee.choices import check_scripted, choices
 
     check_writable_folder(options.out, "--out")
     chosen = choices(options.character, options.opponent_character, options.stage, options.max_episode_frames)
@@ -68,15 +70,18 @@ def main(options: argparse.Namespace) -> None:
         raise ConfigError(f"at least one player is needed, --bot or --policy (scripted: {', '.join(NAMES)})")
     if options.games < 1:
         raise ConfigError(f"--games {options.games}: at least 1 is needed")
-    from selfplay.evaluation.players import chosen_rules
+    from selfplay.evaluation.players import home_rules
     from selfplay.league.schedule import pairings_of
     from selfplay.report.ticker import time_left
     from selfplay_melee.commands import record as recording
+    from selfplay_melee.conditions import as_fight
 
     load = {"bot": recording.bot, "policy": recording.policy}
     players = [load[kind](name) for kind, name in options.players or ()]
     opponents = [recording.opponent(name) for name in options.opponent]
-    characters, rules = chosen_rules((*players, *opponents), chosen)
+    home = home_rules((*players, *opponents))
+    rules = replace(home, conditions=chosen(home.conditions))
+    characters = as_fight(rules.conditions).characters
     everybody = {player.id: player for player in (*players, *opponents)}
     pairings = pairings_of([p.id for p in players], [p.id for p in opponents], options.games, characters, options.seed)
     orders = recording.orders_of(pairings, rules, options.seed, options.out)
@@ -88,5 +93,5 @@ def main(options: argparse.Namespace) -> None:
     print(
         f"{len(orders)} games in {options.out}: {len(orders) - there} written, {frames:,} frames; {there} already there"
     )
-    print(f"  {' and '.join(characters)} on {rules.stage}; players: {', '.join(everybody)}")
+    print(f"  {rules.conditions}; players: {', '.join(everybody)}")
     print(respelled("next: selfplay imitate") + f" --replays {quoted(options.out)} --epochs 10")

@@ -62,8 +62,10 @@ def film_and_path(options: argparse.Namespace) -> tuple[Film, Path, list[str]]:
     from selfplay.checkpoint.generations import POLICY_FILE
     from selfplay.checkpoint.policies import NO_RUN_YET, SHIPPED
     from selfplay.checkpoint.run_dir import RUN_FILE, named_run, runs_under
-    from selfplay.evaluation.named_players import MOCK, check_fight, check_game_type, game_in
-    from selfplay_melee.show.saving import MOMENT_S, check_options, check_writable, is_game, is_replay, seconds_for
+    from selfplay.evaluation.named_players import check_game_type, game_in
+    from selfplay.report.saving import check_writable
+    from selfplay_melee.choices import MOCK, check_fight
+    from selfplay_melee.show.saving import MOMENT_S, check_options, is_game, is_replay, seconds_for
 
     check_options(options.what, options.out, options.start, options.seconds, terminal=options.terminal)
     if options.out is not None:
