@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from selfplay.errors import ConfigError
-from selfplay.games.rated import LEDGE_GRAB_LIMIT
 from selfplay.imitation.hook import Home, Imitation, Rate
 from selfplay_melee.controller import BUTTONS, C_X, CENTRE, MAIN_X
 from selfplay_melee.imitation.settings import PROGRAM
+from selfplay_melee.limits import LEDGE_GRAB_LIMIT
 from selfplay_melee.rated import FightBody
 from selfplay_melee.replays.folder import replay_files
 from selfplay_melee.tables import CHARACTERS

@@ -12,8 +12,8 @@ from selfplay.config.options import flags, options
 from selfplay.config.program import Program
 from selfplay.config.programs import check_own_code
 from selfplay.config.words import check_name
-from selfplay.games.rated import MAX_DELAY
 from selfplay.imitation.settings import EXAMPLE, PRESETS, DataConfig, ImitationConfig, LearnConfig, sections
+from selfplay_melee.limits import MAX_DELAY
 from selfplay_melee.short_names import full_name
 from selfplay_melee.tables import check_readable, names_of
 
