@@ -61,11 +61,11 @@ def _game_resumed(checkpoint: Path | None) -> str | None:
 
 
 def _flags_elsewhere(here: Imitation) -> dict[str, str]:
-    """Flags that imitation has in other games: in which."""
+    """Flags that imitation has in other games, each with the end of the message about it."""
     known = {option.flag for option in here.program.options}
     games: dict[str, list[str]] = {}
     for name in games_of("ppo"):
         for option in imitation_of(find_game(name)).program.options:
             if option.flag not in known:
                 games.setdefault(option.flag, []).append(name)
-    return {flag: f"--game-type {' or '.join(names)}" for flag, names in games.items()}
+    return {flag: f"goes with --game-type {' or '.join(names)}" for flag, names in games.items()}

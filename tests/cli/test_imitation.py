@@ -95,7 +95,7 @@ def test_a_backbone_with_memory_learns_from_windows():
         (["--game-type", "kuun"], ["--game-type kuun", "did you mean kuhn?"]),
         (
             ["--game-type", "kuhn", "--cache", "there"],
-            ["--cache is a flag of --game-type ", "mock"],
+            ["--cache goes with --game-type ", "mock"],
         ),
         (["--game-type", "kuhn", "--set", "learn.button_limit=3"], ["unknown setting 'learn.button_limit'"]),
         (["--no-cache", "--cache", "there"], ["--no-cache and --cache exclude each other"]),

@@ -78,7 +78,7 @@ def test_generations_of_a_run_play_and_one_alone_plays_itself(tmp_path, monkeypa
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--players", "a,b"], "--players is a flag of games that are no fights (--game-type NAME)"),
+        (["--players", "a,b"], "--players is for games that are no fights (--game-type NAME)"),
         (["--game-type", "dolphin"], "--game-type dolphin: it keeps its own replays"),
         (["--game-type", "kuun"], "did you mean kuhn?"),
         (["--game-type", NIM], f"--players A,B is needed: players of {NIM} (scripted: random, perfect)"),

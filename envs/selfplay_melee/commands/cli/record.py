@@ -13,7 +13,7 @@ from selfplay.commands.cli import command
 from selfplay.errors import ConfigError
 from selfplay.verbs import quoted, respelled
 
-PLAYERS: Final = "games that are no fights (--game-type NAME); here it is --bot and --policy"
+PLAYERS: Final = "is for games that are no fights (--game-type NAME); here it is --bot and --policy"
 
 
 def parser() -> argparse.ArgumentParser:
