@@ -8,6 +8,7 @@ import os
 import re
 import sys
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,8 +16,6 @@ NAME: Final = "selfplay-arena"
 """On the package index, ``selfplay`` is another project."""
 CHECKOUT: Final = Path(__file__).resolve().parents[1] / "pyproject.toml"
 """There in a checkout; an installed package has its metadata only."""
-EXTRAS: Final = ("dialogue", "dolphin", "export", "pettingzoo", "ray")
-"""Families of packages that are loaded only where they are used."""
 _EXTRA: Final = re.compile(r"extra == (['\"])(?P<name>[\w-]+)\1")
 
 
@@ -40,24 +39,28 @@ def python_path() -> str:
 
 
 def entry_points(group: str) -> dict[str, importlib.metadata.EntryPoint]:
-    """Entry points of a group by name: of all installed packages, and in a checkout that is not installed its own."""
+    """Entry points of a group by name: of all installed packages, and of a checkout those that it has itself."""
     games = str(CHECKOUT.parent / "envs")
     if CHECKOUT.is_file() and games not in sys.path:
         sys.path.append(games)
     points = importlib.metadata.entry_points(group=group)
     found = {point.name: point for point in sorted(points, key=is_of_project)}  # no other package takes a name of ours
-    try:
-        importlib.metadata.distribution(NAME)
-    except importlib.metadata.PackageNotFoundError:
-        with suppress(FileNotFoundError, ModuleNotFoundError):
-            own = _project().get("entry-points", {}).get(group, {})
-            found |= {name: importlib.metadata.EntryPoint(name, value, group) for name, value in own.items()}
+    with suppress(FileNotFoundError, ModuleNotFoundError):  # also where another copy is installed
+        own = _project().get("entry-points", {}).get(group, {})
+        found = {name: point for name, point in found.items() if not is_of_project(point)}
+        found |= {name: importlib.metadata.EntryPoint(name, value, group) for name, value in own.items()}
     return found
 
 
 def is_of_project(point: importlib.metadata.EntryPoint) -> bool:
     """Return True if an entry point is of this project."""
     return point.dist is None or point.dist.name == NAME
+
+
+@cache
+def policy_folders() -> tuple[Path, ...]:
+    """Folders of policies that packages bring, each by its name, with fixed ratings in ``anchor_tables``."""
+    return tuple(package_folder(point.value) for point in entry_points("selfplay.policies").values())
 
 
 def requirements(extra: str = "") -> list[str] | None:
@@ -93,10 +96,19 @@ def install_command(extra: str = "") -> str:
     return f"pip install -e {wanted}" if name == "." else f"pip install {wanted}"
 
 
+def extras() -> list[str]:
+    """Families of packages that are loaded only where they are used, but the one that developers need."""
+    try:
+        names = [*_project()["optional-dependencies"]]
+    except (FileNotFoundError, ModuleNotFoundError):
+        names = importlib.metadata.metadata(NAME).get_all("Provides-Extra", [])
+    return sorted(name for name in names if name != "dev")
+
+
 def missing_extra(error: ModuleNotFoundError) -> str | None:
     """What to say of a package that an extra of this project brings, with the command; None if no extra does."""
     package = str(error.name).partition(".")[0]
-    for extra in EXTRAS:
+    for extra in extras():
         if any(re.match(rf"{re.escape(package)}(?![\w-])", line) for line in requirements(extra) or ()):
             return f"{package} is not installed: {install_command(extra)}"
     return None
@@ -118,7 +130,12 @@ def _project() -> dict[str, Any]:
         FileNotFoundError: this is no checkout.
         ModuleNotFoundError: Python 3.10, which is too old for this project and cannot read it.
     """
+    return _read_project(CHECKOUT)
+
+
+@cache
+def _read_project(path: Path) -> dict[str, Any]:
     import tomllib
 
-    found: dict[str, Any] = tomllib.loads(CHECKOUT.read_text(encoding="utf-8"))["project"]
+    found: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
     return found

@@ -76,7 +76,7 @@ def _of_system() -> Iterator[Available]:
                 return
     except OSError:
         pass  # no Linux
-    with suppress(ImportError):  # it comes with the extra dolphin
+    with suppress(ImportError):  # not everywhere
         import psutil
 
         yield Available(int(psutil.virtual_memory().available), where)

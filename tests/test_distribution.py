@@ -3,6 +3,7 @@
 import importlib.metadata
 import re
 import tomllib
+from types import SimpleNamespace
 
 import pytest
 
@@ -71,9 +72,11 @@ def test_the_command_that_installs_an_extra(monkeypatch, tmp_path):
     assert distribution.install_command("ray") == f"pip install '{distribution.NAME}[ray]'"
 
 
-def test_all_extras_for_users_are_known():
+def test_extras_are_those_for_users(monkeypatch, tmp_path):
     extras = tomllib.loads(distribution.CHECKOUT.read_text())["project"]["optional-dependencies"]
-    assert {*distribution.EXTRAS} == {*extras} - {"dev"}
+    assert {*distribution.extras()} == {*extras} - {"dev"}
+    monkeypatch.setattr(distribution, "CHECKOUT", tmp_path / "pyproject.toml")
+    assert {*distribution.extras()} >= {"ray"}, "of the metadata"
 
 
 @pytest.mark.parametrize(
@@ -96,3 +99,19 @@ def test_a_module_that_no_extra_brings_is_a_defect(module):
 
     with pytest.raises(ModuleNotFoundError):
         exit_code("selfplay train", load)
+
+
+def test_a_checkout_has_its_own_entry_points_where_another_copy_is_installed(monkeypatch, tmp_path):
+    def point(name, value, owner):
+        found = importlib.metadata.EntryPoint(name, value, "selfplay.games")
+        return found._for(SimpleNamespace(name=owner))
+
+    installed = [point("mine", "other:GAME", "other"), point("mock", "other:MOCK", "other")]
+    installed.append(point("gone", "old:GAME", distribution.NAME))
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: installed)
+    found = distribution.entry_points("selfplay.games")
+    assert found["mine"].value == "other:GAME"
+    assert found["mock"].value == "selfplay_melee.kinds:MOCK", "no other package takes a name of ours"
+    assert "gone" not in found
+    monkeypatch.setattr(distribution, "CHECKOUT", tmp_path / "pyproject.toml")
+    assert distribution.entry_points("selfplay.games")["gone"].value == "old:GAME"

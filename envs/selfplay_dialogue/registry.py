@@ -1,4 +1,4 @@
-"""The dialogue games: one entry each. Needs the extra `dialogue`; see ``selfplay.games.registry``."""
+"""The entries of matching and of Kuhn poker in text. Needs the extra `dialogue`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,6 @@ from selfplay_dialogue.kuhn import PLAYERS, KuhnPlayer, KuhnRules, KuhnText
 from selfplay_dialogue.matching import Matching
 from selfplay_dialogue.scripted import STYLES, MatchingPlayer
 from selfplay_dialogue.states import LAPTOP, STATES_VERSION, MatchingRules, MatchingState, draw_states
-
-PLAYERS_VERSION: Final = 1
-"""Version of all scripted players. Rating games with different versions are not rated together."""
 
 RulesType = TypeVar("RulesType", bound=Any)
 _TYPES: Final = {bool: "true or false", int: "whole numbers", float: "numbers", str: "words"}
@@ -78,6 +75,7 @@ MATCHING: Final = DialogueEntry(
     vocabulary=texts.vocabulary,
     references=_references,
     shared_reward=True,
+    players_version=1,
     versions={"states": STATES_VERSION},
 )
 KUHN_TEXT: Final = DialogueEntry(
@@ -94,6 +92,6 @@ KUHN_TEXT: Final = DialogueEntry(
     vocabulary=kuhn.vocabulary,
     references=lambda _rules, _hand: {},  # the value of a hand depends on the players
     shared_reward=False,
+    players_version=1,
     exact=Exact(kuhn.decisions, kuhn.nash_conv),
 )
-DIALOGUE: Final[dict[str, DialogueEntry]] = {"matching": MATCHING, "kuhn_text": KUHN_TEXT}

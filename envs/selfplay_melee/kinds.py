@@ -29,6 +29,7 @@ def _dolphin(**options: Any) -> ScriptedGame:  # noqa: ANN401
     return DolphinMelee(**options)
 
 
+NO_RUN_YET: Final = "There is no run yet: selfplay train --game-type mock --preset laptop trains one."
 MOCK: Final = GameKind(
     make=later("selfplay_melee.mock", "MockMelee"),
     obs_width=OBS_WIDTH,
@@ -47,6 +48,7 @@ MOCK: Final = GameKind(
     rated=rated.MOCK,
     match_flags=later("selfplay_melee.choices", "FightFlags"),
     sample=later("selfplay_melee.sample_games", "sample_games"),
+    default_policy="strong",
     starts_at_once=later("selfplay_melee.mock", "rules_are_compiled"),
     prepare=later("selfplay_melee.mock", "compile_rules"),
     held_out=("counter_hitter", "all_rounder"),

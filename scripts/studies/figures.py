@@ -26,7 +26,7 @@ from scripts.studies.pages import versions
 from scripts.studies.play_style import __main__ as play_style
 from scripts.studies.rivals import page as peers
 from selfplay.errors import ConfigError, SelfPlayError
-from selfplay.league.anchors import FOLDER as TABLES
+from selfplay.league.anchors import shipped_tables
 
 if TYPE_CHECKING:
     import argparse
@@ -96,7 +96,7 @@ def problems() -> list[str]:
             for document, content in documents.items()
             if content.get("versions") != now
         ]
-    for path in sorted(TABLES.glob("*.json")):
+    for path in shipped_tables():
         described = json.loads(path.read_text(encoding="utf-8"))["described"]
         if any(described[name] != now[name] for name in ("rules", "bots")):
             found.append(f"{path.relative_to(ROOT)}: ratings of other versions than {now}")

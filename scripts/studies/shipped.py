@@ -1,4 +1,4 @@
-"""Train, rate and install the policies that come with the project; writes selfplay/shipped and the anchor tables.
+"""Train, rate and install the policies that come with the project; writes envs/selfplay_melee/policies.
 
 The policies of a character are generations of one run of the laptop preset. Scripted players, the policies and more
 generations of the run are rated together: neighbours on the scale must lose to each other now and then, or nothing
@@ -22,12 +22,11 @@ from scripts.studies.command_line import Command, chosen, notify
 from scripts.studies.pages import interval, measured_here
 from scripts.studies.pages import table as markdown
 from selfplay.checkpoint import RunDir, list_generations, load_generation, save_policy
-from selfplay.checkpoint.policies import SHIPPED_FOLDER, shipped_policies
+from selfplay.checkpoint.policies import shipped_policies
 from selfplay.checkpoint.store import write_file
 from selfplay.cli.ppo import parse
 from selfplay.commands.rate import BATCH, ON_ALL_CORES, save_table
 from selfplay.evaluation.players import contender, home_rules
-from selfplay.league.anchors import FOLDER as TABLES
 from selfplay.league.anchors import AnchorTable, read_table
 from selfplay.league.diagnosis import diagnose, widened
 from selfplay.league.games import GameTable
@@ -52,6 +51,8 @@ GAMES: Final = 100  # of a figure of a card
 RATING_GAMES: Final = 6000  # of a table
 PARTS: Final = ("rate", "cards")
 OUT: Final = ROOT / "docs" / "data" / "shipped.json"
+SHIPPED_FOLDER: Final = ROOT / "envs" / "selfplay_melee" / "policies"
+TABLES: Final = SHIPPED_FOLDER / "anchor_tables"
 CARDS: Final = SHIPPED_FOLDER / "README.md"
 ABOUT_GAME: Final = ("game", "reward", "ppo", "league")  # settings that a shipped policy keeps; none is of a machine
 SEED: Final = 10
@@ -222,8 +223,8 @@ def cards(cells: Sequence[Cell], rated: Mapping[str, AnchorTable]) -> str:
         "# Shipped policies",
         "",
         "Opponents by name, before any training: `--opponent strong`, `selfplay watch strong`, "
-        "`selfplay evaluate RUN medium`, `selfplay export fox`. Their ratings fix the scale above the scripted "
-        "players ([ratings](../../docs/trainer/ratings.md)). Made by `python -m scripts.studies.shipped`; licence MIT.",
+        "`selfplay evaluate RUN medium`, `selfplay export fox`. Their ratings fix the scale above the scripted players "
+        "([ratings](../../../docs/trainer/ratings.md)). Made by `python -m scripts.studies.shipped`; licence MIT.",
     ]
     for cell in cells:
         mine, name, versions = cell["mirror"], cell["name"], cell["versions"]

@@ -26,7 +26,7 @@ from typing import Final
 
 from scripts.studies import ROOT
 from scripts.studies.command_line import notify
-from selfplay.compilation.code_cache import SHIPPED
+from selfplay.compilation.code_cache import shipped_root
 from selfplay_melee.browser.assets import PROGRAM
 from selfplay_melee.wasm.build import file_name
 
@@ -40,6 +40,7 @@ TARGETS: Final = {  # processor and features of LLVM, by machine
     "aarch64": ("generic", "neon"),
     "arm64": ("generic", "neon"),
 }
+PACKAGES: Final = ("selfplay", "selfplay_dialogue", "selfplay_melee")
 USES: Final = (  # commands that call every compiled function of a run, with the types that it is called with
     ("watch", "strong", "--out", "fight.gif"),
     ("train", "--preset", "laptop", "--num-games", "16", "--timesteps", "2048", "--track-elo", "--checkpoint", "run"),
@@ -67,28 +68,35 @@ def _build(folder: Path, out: Path) -> None:
     tree = folder / "tree"
     for source in SOURCES:
         _copy(ROOT / source, tree / source)
-    shipped = tree / SHIPPED.relative_to(ROOT)
-    shutil.rmtree(shipped, ignore_errors=True)
-    shipped.mkdir()
+    for package in PACKAGES:
+        shutil.rmtree(_shipped(tree, package), ignore_errors=True)
+    page_rules = _shipped(tree, "selfplay_melee") / file_name(PROGRAM)
+    page_rules.parent.mkdir()
     notify("the rules as WebAssembly")
-    _run(tree, "-m", "selfplay_melee.wasm", PROGRAM, str(shipped / file_name(PROGRAM)))
+    _run(tree, "-m", "selfplay_melee.wasm", PROGRAM, str(page_rules))
     target = TARGETS.get(platform.machine())
-    code = _compiled(tree, folder, *target) if target else None
-    if code:
-        _copy(code, shipped / code.name)
+    code = []
+    for made in _compiled(tree, folder, *target) if target else ():
+        code.append(_shipped(tree, made.name.rpartition("-")[0]) / made.name)
+        _copy(made, code[-1])
     notify("comparison with the uncompiled rules")
-    _compare(tree, shipped, folder / "empty")
+    _compare(tree, folder / "empty")
     if code:
         notify("wheel with machine code")
         _setuptools(tree, "build_wheel", out, *_tags())
-        shutil.rmtree(shipped / code.name)
+        for place in code:
+            shutil.rmtree(place)
     notify("wheel for any machine, and source distribution")
     _setuptools(tree, "build_wheel", out)
     _setuptools(tree, "build_sdist", out)
 
 
-def _compiled(tree: Path, folder: Path, processor: str, features: str) -> Path:
-    """The folder of machine code."""
+def _shipped(tree: Path, package: str) -> Path:
+    return tree / shipped_root(package).relative_to(ROOT)
+
+
+def _compiled(tree: Path, folder: Path, processor: str, features: str) -> list[Path]:
+    """The folders of machine code, one for each package."""
     target = {
         "NUMBA_CPU_NAME": processor,
         "NUMBA_CPU_FEATURES": ",".join(f"+{feature}" for feature in features.split()),
@@ -97,18 +105,17 @@ def _compiled(tree: Path, folder: Path, processor: str, features: str) -> Path:
     for words in USES:
         notify(f"machine code for {processor}: selfplay {words[0]}")
         _run(folder, "-m", "selfplay", *words, PYTHONPATH=str(tree), **target)
-    (code,) = (folder / "compiled").glob("rules-*")
-    return code
+    return sorted({path.parents[1] for path in (folder / "compiled").rglob("*.nbc")})
 
 
-def _compare(tree: Path, shipped: Path, empty: Path) -> None:
+def _compare(tree: Path, empty: Path) -> None:
     """Compare in a process whose cache is empty, so that it uses the code of the package."""
     said = _run(
         tree, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "-m", "full", *SAME, NUMBA_CACHE_DIR=str(empty)
     )
     if "skipped" in said:
         raise SystemExit(f"nothing was compared: {said}")
-    compiled = {path.name for path in empty.rglob("*.nbc")} & {path.name for path in shipped.rglob("*.nbc")}
+    compiled = {path.name for path in empty.rglob("*.nbc")} & {path.name for path in tree.rglob("*.nbc")}
     if compiled:
         raise SystemExit(f"compiled although the code is in the package: {', '.join(sorted(compiled))}")
 

@@ -81,12 +81,7 @@ def save_learner(run: RunDir, meta: LearnerMeta, arrays: Arrays, retention: Rete
 
 
 def write_learner(run: RunDir, meta: LearnerMeta, arrays: Arrays) -> Path:
-    """Write ``learner/iter_<iteration>`` and verify it. Older states are not touched.
-
-    Raises:
-        DiskError: it cannot be written.
-        CorruptError: verification failed.
-    """
+    """Write ``learner/iter_<iteration>`` and verify it. Older states are not touched."""
     path = run.learner / f"iter_{meta.iteration}"
     files = {LEARNER_FILE: encode_meta(meta, path / LEARNER_FILE)}
     for part in sorted({name.split("/", 1)[0] for name in arrays}):
@@ -101,9 +96,6 @@ def retain(run: RunDir, newest: int, retention: Retention) -> None:
     """Remove states by the retention rule, once the one of iteration ``newest`` is valid.
 
     States of later iterations are removed too, since training resumed from an earlier one.
-
-    Raises:
-        DiskError: a state cannot be removed.
     """
     folders = {_iteration(path): path for path in _folders(run)}
     going_on = [number for number in folders if number <= newest]
@@ -117,9 +109,6 @@ def named_by_states(run: RunDir, known: Named | None = None) -> set[str]:
     """Generations and exploiters that the saved states refer to. Damaged states are skipped.
 
     ``known`` is a cache of earlier calls, which this call updates.
-
-    Raises:
-        DiskError: a state cannot be read at the moment.
     """
     known = {} if known is None else known
     there = {_written(path): path for path in _folders(run)}

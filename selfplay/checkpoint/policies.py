@@ -11,17 +11,13 @@ from typing import TYPE_CHECKING, Final
 from selfplay.checkpoint.generations import POLICY_FILE, list_generations, load_generation
 from selfplay.checkpoint.run_dir import CHECKPOINTS, RunDir, modified_ns, walk
 from selfplay.checkpoint.store import MANIFEST
+from selfplay.distribution import policy_folders
 from selfplay.errors import ConfigError, NotARunError, boundary
 
 if TYPE_CHECKING:
     from selfplay.checkpoint.documents import JsonObject, NetworkSpec, PolicyMeta
     from selfplay.checkpoint.tensors import Array
 
-SHIPPED_FOLDER: Final = Path(__file__).parents[1] / "shipped"
-"""Policies that come with the project; ``python -m scripts.studies.shipped`` trains and rates them."""
-SHIPPED: Final = "strong"
-"""The policy that commands take where none is named and there is no run."""
-NO_RUN_YET: Final = "There is no run yet: selfplay train --game-type mock --preset laptop trains one."
 BEST: Final = "best"
 OWN_NAME: Final = "{}_policy"  # exported by imitation, in its own folder
 SHARED_NAME: Final = "imitation_{}_policy"  # copy in the folder above
@@ -57,8 +53,9 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
 
 @cache
 def shipped_policies() -> dict[str, Path]:
-    """Folders of the policies that come with the project, by name: opponents, and fixed points of the ratings."""
-    return {path.name: path for path in sorted(SHIPPED_FOLDER.glob("*")) if (path / MANIFEST).is_file()}
+    """Folders of the policies that come with games, by name: opponents, and fixed points of the ratings."""
+    found = (path for folder in policy_folders() for path in sorted(folder.iterdir()))
+    return {path.name: path for path in found if (path / MANIFEST).is_file()}
 
 
 def resolve_policy(path: Path, root: Path = CHECKPOINTS) -> Path:

@@ -152,11 +152,7 @@ class RunDir:
 
 
 def refuse_links(folder: Path) -> None:
-    """Refuse a folder that contains links, pipes or devices, since writes could go elsewhere.
-
-    Raises:
-        CheckpointError: names the first one.
-    """
+    """Refuse a folder that contains links, pipes or devices, since writes could go elsewhere."""
     with boundary(CheckpointError, f"cannot look through {folder}"):
         for place, folders, files in os.walk(folder):
             for name in (*folders, *files):
@@ -170,11 +166,7 @@ def refuse_links(folder: Path) -> None:
 
 
 def check_folder(path: Path, flag: str) -> None:
-    """Check that ``path`` is a folder or can be created.
-
-    Raises:
-        ConfigError: it is a file, below a file, or an invalid name; the message names the flag.
-    """
+    """Check that ``path`` is a folder or can be created."""
     with boundary(ConfigError, f"{flag} {path}"):  # a name that no folder can have
         for place in (path, *path.parents):
             if place.exists() and not place.is_dir():
@@ -182,11 +174,7 @@ def check_folder(path: Path, flag: str) -> None:
 
 
 def check_writable_folder(path: Path, flag: str) -> None:
-    """Check before long work that ``path`` is a folder that can be written to, or can be created.
-
-    Raises:
-        ConfigError: as of ``check_folder``, or it cannot be written to.
-    """
+    """Check before long work that ``path`` is a folder that can be written to, or can be created."""
     check_folder(path, flag)
     there = next(place for place in (path, *path.absolute().parents) if place.exists())
     if not is_writable(there):
@@ -198,9 +186,6 @@ def create_run(path: Path, is_default: bool = False) -> RunDir:
 
     A path given by the user must be new or empty. For the default path the first free one of PATH, PATH-2,
     PATH-3, ... is used.
-
-    Raises:
-        RunExistsError, ConfigError, CheckpointError: see ``check_new_run``.
     """
     check_new_run(path, is_default)
     with boundary(CheckpointError, f"cannot create the run folder {path}"):
@@ -246,11 +231,7 @@ def find_runs(root: Path) -> list[RunDir]:
 
 
 def resolve_run(path: Path | None = None, root: Path = CHECKPOINTS) -> RunDir:
-    """The run at ``path``, or without a path the newest below ``root``.
-
-    Raises:
-        NotARunError: no run; the message names the newest run below ``root``.
-    """
+    """The run at ``path``, or without a path the newest below ``root``."""
     if path is not None and RunDir(path).holds_run():
         return RunDir(path)
     newest = next(iter(find_runs(root)), None)
@@ -273,9 +254,6 @@ def named_run(name: str | None, files: Sequence[str] = (RUN_FILE,), root: Path =
     """The folder for a path, a name under ``root``, or None for the newest run.
 
     A named folder must contain one of ``files``.
-
-    Raises:
-        NotARunError: no such run; the message lists existing ones.
     """
     runs = runs_under(root)
     if name is None:

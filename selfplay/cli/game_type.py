@@ -11,13 +11,13 @@ from selfplay.checkpoint import resolve_run
 from selfplay.config.resume import game_of_run
 from selfplay.errors import SelfPlayError
 from selfplay.games.files import MAX_TEXT_BYTES, parse_toml, read_plain
-from selfplay.games.plugins import is_own
+from selfplay.games.plugins import installed
 from selfplay.games.registry import find_kind
 
 
 def training_of(game: str | None) -> str:
-    """Name of the training of a game; games of others have the usual one."""
-    return find_kind(game).training if game is not None and is_own(game) else "ppo"
+    """Name of the training of an installed game; all others have the usual one."""
+    return find_kind(game).training if game in installed() else "ppo"
 
 
 def _game_resumed(checkpoint: Path | None) -> str:

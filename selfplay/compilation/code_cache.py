@@ -6,6 +6,10 @@ rules and of the versions of Numba and NumPy (see ``docs/adr/0015-private-option
 folders by the path of the source; here they are named by its content, so that clones, worktrees and virtual
 environments share what was compiled once.
 
+A package with rules in several folders says so in its ``__init__.py``: ``UNCOMPILED`` names the folders without rules,
+and all its other sources are hashed. Compiled functions may call rules of their own folder, and of such packages that
+a file of their folder imports.
+
 A wheel for one kind of machine brings the machine code with it (``shipped_folder``). Otherwise the code is in the
 user's cache folder. Where neither that nor the package can be written to, the cache is a folder of temporary files that
 only this user can open, or there is none; one line says so (``find_cache``).
@@ -20,26 +24,22 @@ import stat
 import sys
 import tempfile
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numba
 import numpy as np
 
-from selfplay.distribution import package_folder
 from selfplay.games.files import is_writable
 
 _numba_config: Any = numba.config
-_MELEE = package_folder("selfplay_melee")
+_PACKAGE: Final = Path(__file__).resolve().parents[1]
 _SHARED = (Path(__file__).with_name("compile.py"),)
-"""Other modules that rules use."""
-_UNCOMPILED = (  # folders without compiled rules
-    "browser", "commands", "dolphin", "drawing", "imitation", "play", "play_page", "replays", "shipped", "show", "slp",
-    "wasm",
-)  # fmt: skip
+"""Modules of the trainer that rules use."""
 _DECORATED = re.compile(r"^@(rule|compiled|kernel)\b", re.MULTILINE)
+_IMPORTED = re.compile(r"^(?:from|import) (\w+)", re.MULTILINE)
 _TOLD = "SELFPLAY_CACHE_TOLD"  # set for child processes, which need not say again that the cache is elsewhere
-SHIPPED: Final = _MELEE / "shipped"  # made by ``python -m scripts.wheels``
 
 
 class Cache(NamedTuple):
@@ -50,16 +50,15 @@ class Cache(NamedTuple):
 
 
 @cache
-def find_cache() -> Cache:
-    """The cache of the compiled code of exactly these sources: the first of several folders that can be written to.
+def find_cache(name: str) -> Cache:
+    """The cache of compiled code by its ``code_name``: the first of several folders that can be written to.
 
     They are in the user's ``NUMBA_CACHE_DIR``, the user's cache folder unless others can write to it, the package, and
     a private temporary folder. If only the last or none can be used, one line on stderr says so. Child processes use
     the same and say nothing.
     """
-    name = code_name()
     home = _user_cache()
-    usual = [_MELEE / "__pycache__"]
+    usual = [_PACKAGE / "__pycache__"]
     if home is not None:
         usual.insert(0, home)
     if _numba_config.CACHE_DIR:
@@ -82,9 +81,9 @@ def find_cache() -> Cache:
     return Cache(private / name, trouble)
 
 
-def cache_folder() -> Path | None:
-    """Folder of compiled code; None: there is no cache."""
-    return find_cache().folder
+def cache_folder(package: str, *called: str) -> Path | None:
+    """Folder of compiled code of a package, see ``code_name``; None: there is no cache."""
+    return find_cache(code_name(package, *called)).folder
 
 
 def _user_cache() -> Path | None:
@@ -110,41 +109,69 @@ def _is_private(folder: Path) -> bool:
     return stat.S_ISDIR(found.st_mode) and not found.st_mode & 0o022 and found.st_uid == os.getuid()
 
 
+def shipped_root(package: str) -> Path:
+    """Folder for the compiled code that comes with a package, made by ``python -m scripts.wheels``."""
+    return Path(import_module(package).__path__[0]).resolve() / "shipped"
+
+
 @cache
-def shipped_folder() -> Path | None:
-    """Folder of the machine code that came with the package; None: none came, or it is of other sources or versions."""
-    if not SHIPPED.is_dir():  # in a checkout nothing need be hashed for it
+def shipped_folder(package: str, *called: str) -> Path | None:
+    """Folder of the machine code that came with a package; None: none came, or it is of other sources or versions."""
+    if not getattr(sys.modules.get(package), "__path__", None):  # a module alone
         return None
-    folder = SHIPPED / code_name()
+    root = shipped_root(package)
+    if not root.is_dir():  # in a checkout nothing need be hashed for it
+        return None
+    folder = root / code_name(package, *called)
     return folder if folder.is_dir() else None
 
 
-def code_name() -> str:
-    """Name of a folder for the code of exactly these sources, by the versions of Numba and NumPy here."""
-    versions = f"numba {numba.__version__} numpy {np.__version__} {sources_hash()}"
-    return f"rules-{hashlib.sha256(versions.encode()).hexdigest()[:16]}"
+@cache
+def code_name(package: str, *called: str) -> str:
+    """Name of a folder for the code of a package that calls rules of others, with the Numba and NumPy of here."""
+    hashes = " ".join(sources_hash(name) for name in (package, *called))
+    versions = f"numba {numba.__version__} numpy {np.__version__} {hashes}"
+    return f"{package}-{hashlib.sha256(versions.encode()).hexdigest()[:16]}"
 
 
-def sources_hash() -> str:
-    """Hash of the sources that compiled rules depend on. ``_UNCOMPILED`` is left out."""
+def uncompiled(package: str) -> tuple[str, ...] | None:
+    """Folders of a package without compiled rules; None: it says nothing of rules."""
+    return getattr(sys.modules.get(package), "UNCOMPILED", None)
+
+
+def sources_hash(package: str) -> str:
+    """Hash of the sources that compiled rules of a package depend on, outside the folder of each."""
     digest = hashlib.sha256()
     for path in _SHARED:
         digest.update(path.read_bytes())
-    for path in sorted(_MELEE.rglob("*.py")):
-        name = path.relative_to(_MELEE)
-        if name.parts[0] not in _UNCOMPILED:
-            digest.update(name.as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    if (left_out := uncompiled(package)) is not None:
+        folder = Path(sys.modules[package].__path__[0])
+        for path in sorted(folder.rglob("*.py")):
+            name = path.relative_to(folder)
+            if name.parts[0] not in left_out:
+                digest.update(name.as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
+
+
+def called_packages(file: Path) -> tuple[str, ...]:
+    """Packages of rules that are imported by the compiled functions of a folder, which may call theirs."""
+    imported = {name for text in compiled_sources(file.parent).values() for name in _IMPORTED.findall(text)}
+    return tuple(sorted(name for name in imported if uncompiled(name) is not None))
 
 
 def source_hash(file: Path) -> str:
     """Hash of a source and of the files with compiled functions in its folder, which it may call."""
     digest = hashlib.sha256(file.read_bytes())
-    for path in sorted(file.parent.glob("*.py")):
-        text = path.read_text("utf-8")
-        if _DECORATED.search(text):
-            digest.update(f"{path.name}\0{text}\0".encode())
+    for name, text in compiled_sources(file.parent).items():
+        digest.update(f"{name}\0{text}\0".encode())
     return digest.hexdigest()[:16]
+
+
+@cache
+def compiled_sources(folder: Path) -> dict[str, str]:
+    """The files with compiled functions in a folder, by name."""
+    found = {path.name: path.read_text("utf-8") for path in sorted(folder.glob("*.py"))}
+    return {name: text for name, text in found.items() if _DECORATED.search(text)}
 
 
 def _is_writable(folder: Path) -> bool:

@@ -25,7 +25,7 @@ from numba.core.compiler import Compiler
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 
-from selfplay.compilation.code_cache import cache_folder, shipped_folder, source_hash
+from selfplay.compilation.code_cache import cache_folder, called_packages, shipped_folder, source_hash
 from selfplay.games.files import alone
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -135,7 +135,8 @@ def rule(function: _Function) -> _Function:
 def compiled(function: _Function) -> _Function:
     """Compile a function that Python calls, on its first call, or load it from the cache.
 
-    It runs without the GIL. It may read and write its array arguments, but not create arrays.
+    It runs without the GIL. It may read and write its array arguments, but not create arrays. A package whose rules are
+    in several folders says so (``selfplay/compilation/code_cache.py``).
     """
     return _cached(function, _OPTIONS)
 
@@ -148,9 +149,17 @@ def kernel(function: _Function) -> _Function:
     return _cached(function, {})
 
 
-def _folder() -> Path | None:
+def _packages(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The package of a function, and those with rules that it may call."""
+    own = function.__module__.partition(".")[0]
+    called = called_packages(Path(function.__code__.co_filename))
+    return own, *(name for name in called if name != own)
+
+
+def _folder(function: Callable[..., Any]) -> Path | None:
     """Folder of machine code: one that can be written to if there is one."""
-    return cache_folder() or shipped_folder()
+    packages = _packages(function)
+    return cache_folder(*packages) or shipped_folder(*packages)
 
 
 class _Locator:
@@ -160,7 +169,7 @@ class _Locator:
     """
 
     def __init__(self, function: Callable[..., Any], file: Path) -> None:
-        self._folder = cast("Path", _folder()) / f"{file.stem}-{source_hash(file)}"
+        self._folder = cast("Path", _folder(function)) / f"{file.stem}-{source_hash(file)}"
         self._line = function.__code__.co_firstlineno
 
     @classmethod
@@ -194,7 +203,7 @@ class _FunctionCache(FunctionCache):
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
-        folder = shipped_folder()
+        folder = shipped_folder(*_packages(function))
         stamp = self._impl.locator.get_source_stamp()
         self._shipped: Any = folder and IndexDataCacheFile(str(folder / stamp), self._impl.filename_base, stamp)
 
@@ -248,14 +257,14 @@ class _Compiled(CPUDispatcher):
 
     def compile(self, sig: Any) -> Any:  # noqa: ANN401
         # Numba's lock comes first: a thread that holds it must not wait for one that waits for it.
-        with global_compiler_lock, alone(cast("Path", _folder()) / f"{self.py_func.__qualname__}.lock"):
+        with global_compiler_lock, alone(cast("Path", _folder(self.py_func)) / f"{self.py_func.__qualname__}.lock"):
             return super().compile(sig)
 
 
 def _cached(function: _Function, options: dict[str, Any]) -> _Function:
     """Compile without the GIL, with the cache if there is one."""
     result: Any = _njit(nogil=True, pipeline_class=_Compiler, **options)(function)
-    if _folder() is not None and not numba_config.DISABLE_JIT:
+    if _folder(function) is not None and not numba_config.DISABLE_JIT:
         result.__class__ = _Compiled
         result._cache = _FunctionCache(function)
     return cast("_Function", result)

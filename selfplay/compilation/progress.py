@@ -63,12 +63,7 @@ class Compilation:
 
 
 def compile_rules(game: GameKind, notify: Callable[[str], object] | None = None) -> None:
-    """Compile the rules of a game unless they are compiled. Blocks.
-
-    Args:
-        game: To be played.
-        notify: Called with lines about the progress; by default they go to standard error.
-    """
+    """Compile the rules of a game unless they are compiled; ``notify`` is called with lines about it. Blocks."""
     if game.prepare is None or game.starts_at_once():
         return
     why = f"for this machine, the first time only: {RANGE}"
@@ -78,13 +73,9 @@ def compile_rules(game: GameKind, notify: Callable[[str], object] | None = None)
 def tell_progress(
     wait: Callable[[float], bool], what: str, why: str, notify: Callable[[str], object] | None = None
 ) -> None:
-    """Tell that something is compiled, how long it has taken so far, and the end. Blocks.
+    """Tell that ``what`` is compiled, how long it has taken so far, and the end. Blocks.
 
-    Args:
-        wait: Waits so many seconds at most; whether it is done.
-        what: Is compiled.
-        why: What the first line says of it.
-        notify: Called with each line; by default they go to standard error.
+    ``wait`` waits so many seconds at most and says whether it is done. ``why`` ends the first line.
     """
     notify = notify or _to_stderr
     started = time.monotonic()

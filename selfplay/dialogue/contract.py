@@ -135,6 +135,7 @@ class DialogueEntry:
     vocabulary: Callable[[Rules], list[str]]  # (rules) -> pieces of text, one token of the embedded model each
     references: Callable[[Rules, State], Mapping[str, float]]  # (rules, state) -> rewards known without playing
     shared_reward: bool  # both seats get the same reward
+    players_version: int  # of all ``players``; rating games with different versions are not rated together
     exact: Exact | None = None  # None: too large to solve
     versions: Mapping[str, int] = field(default_factory=dict)  # only what has the same ones is compared or continued
 
@@ -145,3 +146,5 @@ class TextKind(AnyKind):
 
     training: ClassVar[str] = "dialogue"
     entry: Callable[[], DialogueEntry]
+    defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Settings of a training of the embedded model that are others than in most games, by group and name."""

@@ -20,16 +20,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from selfplay.checkpoint.models import ModelMeta, is_model, read_model, save_model
 from selfplay.dialogue.contract import AGREED
 from selfplay.dialogue.find import find_dialogue
 from selfplay.dialogue.language.conversation import demonstration
 from selfplay.dialogue.language.loading import load_model
 from selfplay.dialogue.language.tiny import TinySpec, make_tiny
 from selfplay.dialogue.language.writer import LocalWriter
+from selfplay.dialogue.models import ModelMeta, is_model, read_model, save_model
 from selfplay.dialogue.partial import Partial, Snapshot, load_partial, remove_partial, save_partial
 from selfplay.dialogue.runner import GameSpec, Played, Player, play_games
-from selfplay.dialogue.supervised import SupervisedLearner, SupervisedSettings
+from selfplay.dialogue.supervised import SupervisedLearner
 from selfplay.errors import CheckpointError
 from selfplay.league.records import settings_hash
 from selfplay.learner.sampling import Sampling
@@ -151,7 +151,7 @@ def pretrain(
     """
     start = recipe.start
     model = make_tiny(recipe.spec, entry.vocabulary(recipe.rules), derive(recipe.seed, "weights"))
-    learner = SupervisedLearner(model, SupervisedSettings(learning_rate=start.learning_rate), threads)
+    learner = SupervisedLearner(model, start.learning_rate, threads)
     data = _Batches(entry, recipe, model.chat)
     try:
         before, best = _resume(folder, learner, data, start.tokens, notice)

@@ -14,7 +14,8 @@ import numpy as np
 import torch
 
 from selfplay.dialogue.language.conversation import demonstration
-from selfplay.learner.token_batch import padded, row_of
+from selfplay.dialogue.packing import row_of
+from selfplay.learner.token_batch import padded
 
 if TYPE_CHECKING:
     from pydantic import JsonValue

@@ -5,7 +5,14 @@ from __future__ import annotations
 from selfplay.dialogue.contract import DialogueEntry, TextKind
 from selfplay.distribution import install_command
 from selfplay.games.errors import GameError
+from selfplay.games.plugins import installed
 from selfplay.games.registry import find_kind, games_of
+
+
+def text_kind(name: str) -> TextKind | None:
+    """The installed text game of that name; None if there is none."""
+    kind = find_kind(name) if name in installed() else None
+    return kind if isinstance(kind, TextKind) else None
 
 
 def find_dialogue(name: str) -> DialogueEntry:

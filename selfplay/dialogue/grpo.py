@@ -16,9 +16,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from selfplay.dialogue.packing import row_of, with_advantages
 from selfplay.errors import LearnerError
 from selfplay.learner.accumulator import Accumulator
-from selfplay.learner.advantages import RoleEMA, with_advantages
+from selfplay.learner.advantages import RoleEMA
 from selfplay.learner.grpo_loss import (
     LOSS_PARTS,
     GRPOSettings,
@@ -34,7 +35,6 @@ from selfplay.learner.token_batch import (
     TrainingRow,
     by_length,
     padded,
-    row_of,
     shuffled,
     token_weights,
 )

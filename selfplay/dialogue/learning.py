@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import torch
 
-from selfplay.checkpoint.models import ModelMeta, is_model, read_model, save_model
 from selfplay.dialogue.grpo import GRPOLearner
 from selfplay.dialogue.language.model import FrozenReference
+from selfplay.dialogue.models import ModelMeta, is_model, read_model, save_model
 from selfplay.dialogue.players import reopen
 from selfplay.dialogue.rules import default_rate_and_kl, is_embedded
 from selfplay.dialogue.settings import TINY
@@ -108,17 +108,15 @@ class DialogueLearner(Learners):
 
 
 def grpo_settings(session: DialogueSession) -> GRPOSettings:
-    grpo = session.config.grpo
-    rate, kl = default_rate_and_kl(is_embedded(session.config))
+    config = session.config
+    rate, kl = default_rate_and_kl(is_embedded(config))
+    given = config.grpo.model_dump(include={field.name for field in fields(GRPOSettings)}, exclude_none=True)
     return GRPOSettings(
-        advantage=grpo.advantage, baseline=grpo.baseline, loss_agg=grpo.loss_agg,
+        **{"learning_rate": rate, "kl": kl, **given},
         row_tokens=session.sampling.max_new_tokens,
-        clip_low=grpo.clip_low, clip_high=grpo.clip_high,
-        learning_rate=rate if grpo.learning_rate is None else grpo.learning_rate,
-        max_grad_norm=grpo.max_grad_norm, epochs=grpo.epochs, batch_rows=grpo.batch_rows, micro_rows=grpo.micro_rows,
-        kl=kl if grpo.kl is None else grpo.kl, entropy=grpo.entropy, bf16=session.config.model.bf16,
-        truncate=session.config.server.truncate if session.config.server.remote else 0.0,
-    )  # fmt: skip
+        bf16=config.model.bf16,
+        truncate=config.server.truncate if config.server.remote else 0.0,
+    )
 
 
 def make_learner(session: DialogueSession) -> GRPOLearner:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from selfplay.checkpoint.models import is_model, read_model
 from selfplay.checkpoint.run_dir import CHECKPOINTS
 from selfplay.checkpoint.store import fill_folder
 from selfplay.dialogue.embedded import Recipe, embedded_model
@@ -15,6 +14,7 @@ from selfplay.dialogue.language.endpoint import Endpoint, find_endpoint
 from selfplay.dialogue.language.loading import Lora, find, load_model
 from selfplay.dialogue.language.remote import RemoteWriter, RequestLimits
 from selfplay.dialogue.language.writer import LocalWriter
+from selfplay.dialogue.models import is_model, read_model
 from selfplay.dialogue.rules import game_of, is_embedded
 from selfplay.dialogue.serving import ReplyServer, find_program, refuse_reserved
 from selfplay.errors import ConfigError

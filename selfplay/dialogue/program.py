@@ -9,9 +9,8 @@ from selfplay.config.applicable import check_host
 from selfplay.config.program import Program
 from selfplay.config.programs import check_own_code
 from selfplay.config.resume import saved_config, with_changes
-from selfplay.dialogue.settings import OPTIONS, DialogueConfig
+from selfplay.dialogue.settings import OPTIONS, DialogueConfig, refuse_single_games
 from selfplay.errors import ConfigError
-from selfplay.learner.advantages import refuse_single_games
 from selfplay.machine import check_device
 from selfplay.runner.chaos import FORCED, parse_plan
 

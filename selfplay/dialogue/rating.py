@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from selfplay.checkpoint.models import weights_of
 from selfplay.dialogue.language.writer import LocalWriter
+from selfplay.dialogue.models import weights_of
 from selfplay.dialogue.players import reopen, sampling_of
 from selfplay.dialogue.rules import game_of, is_embedded
 from selfplay.dialogue.runner import GameSpec, Played, play_games
@@ -22,7 +22,6 @@ from selfplay.league.records import ANCHOR, GameRecord, Seat, settings_hash
 from selfplay.league.rewards import score_of
 from selfplay.learner.sampling import Sampling
 from selfplay.seeding import derive
-from selfplay_dialogue.registry import PLAYERS_VERSION
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -62,7 +61,7 @@ class DialogueRating:
         return {
             "game": self.game,
             "rules": asdict(self.rules),
-            "players": PLAYERS_VERSION,
+            "players": self.entry.players_version,
             **self.entry.versions,
             "max_new_tokens": self.sampling.max_new_tokens,
         }
@@ -99,32 +98,28 @@ class FrozenPlayers:
         self._config = config
         self._run = run
         self._device = device
-        self._rating = rating_of(config)
+        self.rating = rating_of(config)
         self.max_models = SMALL if is_embedded(config) else LARGE
 
     def side(self, name: str) -> Seat:
         """A player as a row of the ledger names it."""
-        if name in self._rating.anchors:
-            return Seat(player=name, version=f"scripted-{PLAYERS_VERSION}")
+        if name in self.rating.anchors:
+            return Seat(player=name, version=f"scripted-{self.rating.entry.players_version}")
         return Seat(player=name, version=weights_of(self._run.generations / name))
 
     def player(self, name: str) -> Player:
         """A player for games. Blocks while a model is loaded."""
-        if name in self._rating.anchors:
-            return partial(self._rating.entry.players[name], self._rating.rules)
+        if name in self.rating.anchors:
+            return partial(self.rating.entry.players[name], self.rating.rules)
         model = reopen(self._config, str(self._run.generations / name), self._device)
-        return LocalWriter(model, self._rating.sampling)
+        return LocalWriter(model, self.rating.sampling)
 
 
 def play_dialogues(
-    matchups: Sequence[Matchup],
-    frozen: FrozenPlayers,
-    rating: DialogueRating,
-    iteration: int,
-    stop: Callable[[], bool] = lambda: False,
+    matchups: Sequence[Matchup], frozen: FrozenPlayers, iteration: int, stop: Callable[[], bool] = lambda: False
 ) -> list[GameRecord]:
     """Play matchups; comparisons with lost games are left out. Blocks."""
-    found = []
+    rating, found = frozen.rating, []
     for part in _parts(matchups, rating, frozen.max_models):
         names = sorted({name for matchup in part for name in _names(matchup, rating)})
         sides = {name: frozen.side(name) for name in names}

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from selfplay.checkpoint.models import is_model, read_model
 from selfplay.dialogue.contract import AGREED
 from selfplay.dialogue.evaluation import anchors, compare, evaluate_model, held_out
 from selfplay.dialogue.exact import exact_summary, legal_replies
+from selfplay.dialogue.models import is_model, read_model
 from selfplay.dialogue.players import reopen
 from selfplay.dialogue.report.plain import DialogueReport
 from selfplay.machine import processor, usable_cores

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from selfplay.checkpoint.models import is_model, read_model_meta
 from selfplay.dialogue.find import find_dialogue
+from selfplay.dialogue.models import is_model, read_model_meta
 from selfplay.dialogue.settings import TINY
 from selfplay.errors import ConfigError, boundary
 from selfplay.games.errors import GameError

@@ -58,6 +58,7 @@ class DialogueSession:
 
     @property
     def rating(self) -> DialogueRating:
+        """As ``rating_of`` makes them, without reading a file."""
         sampling = Sampling(max_new_tokens=self.sampling.max_new_tokens)
         return DialogueRating(self.config.game.type, self.entry, self.rules, sampling, self.config.run.seed)
 

@@ -18,13 +18,16 @@ from selfplay.config.base import (
     SelfPlaySettings,
 )
 from selfplay.config.options import FAULT_FLAGS, LENGTH_FLAGS, PLACE_FLAGS, RATING_FLAGS, flags, options
+from selfplay.dialogue import DEFAULT
+from selfplay.dialogue.find import text_kind
+from selfplay.errors import ConfigError
 from selfplay.games.errors import UnknownNameError
 from selfplay.games.registry import games_of
 
 
 def _known(name: str) -> str:
-    if name not in (valid := games_of("dialogue")):
-        raise ValueError(str(UnknownNameError("game", name, valid)))
+    if text_kind(name) is None:
+        raise ValueError(str(UnknownNameError("game", name, games_of("dialogue"))))
     return name
 
 
@@ -35,28 +38,22 @@ TINY: Final = "tiny"  # name of the embedded model
 class DialogueGameConfig(Group):
     """Game."""
 
-    type: DialogueName = Field(
-        "matching", description="`matching` or `kuhn_text`; reviewers and papers with a shared reward, or Kuhn poker"
-    )
-    size: int | None = Field(
-        None, ge=2, le=8, description="Reviewers and papers of matching; default 4 with the embedded model, else 8"
-    )
+    type: DialogueName = Field(DEFAULT, description="Text game")
+    size: int | None = Field(None, ge=1, description="Size, in games that have several; default: the game's")
     max_turns: int | None = Field(
         None, ge=2, le=1000, description="Turns of a game, both seats together; default: the game's"
     )
     retries: int | None = Field(None, ge=0, le=100, description="Refused replies per turn; default: the game's")
     error_penalty: float = Field(0.0, ge=0, description="Penalty for each refused reply")
-    table: Literal["csv", "triples"] | None = Field(
-        None, description="Format of matching's table; default `triples` with the embedded model, else `csv`"
-    )
+    table: str | None = Field(None, description="Format of tables, in games that show some; default: the game's")
 
     @property
     def settings(self) -> dict[str, Any]:
-        given: dict[str, Any] = {name: getattr(self, name) for name in ("max_turns", "retries")}
-        if self.type == "matching":
-            given |= {"size": self.size, "table": self.table}
-        given = {name: value for name, value in given.items() if value is not None}
-        return given | ({"error_penalty": self.error_penalty} if self.error_penalty else {})
+        """Those of the rules that were given; a game refuses what it has not."""
+        given = {name: value for name, value in self.model_dump(exclude={"type"}).items() if value is not None}
+        if not self.error_penalty:
+            del given["error_penalty"]
+        return given
 
 
 class ModelConfig(Group):
@@ -144,6 +141,15 @@ class GRPOConfig(Group):
     anneal: bool = Field(False, description="Lower the learning rate linearly to a tenth over the run")
 
 
+def refuse_single_games(games_per_state: int, baseline: Literal["group", "role-ema"]) -> None:
+    """Refuse one game per state without a baseline across states (ConfigError): nothing could be compared."""
+    if games_per_state < 2 and baseline == "group":
+        raise ConfigError(
+            f"--games-per-state {games_per_state}: one game's pair has one reward, and so advantage zero, always; "
+            "play 2 or more games on each state, or compare across states with --baseline role-ema"
+        )
+
+
 class StartConfig(Group):
     """Training of the embedded model before self-play."""
 
@@ -186,19 +192,6 @@ class DialogueRunConfig(SelfPlaySettings):
     )
 
 
-GAME_DEFAULTS: Final[dict[str, dict[str, dict[str, Any]]]] = {
-    # At 1 a third of the proposals are not the best that their players know, and self-play mends that slowly.
-    "matching": {"start": {"temperature": 0.5}},
-    "kuhn_text": {
-        "start": {"tokens": 240_000, "batch_rows": 64, "drills": 0.15, "mixed": (0.3, 0.0)},
-        "grpo": {"learning_rate": 8e-5, "entropy": 0.1, "batch_rows": 256},
-        "sampling": {"max_new_tokens": 2},  # a move and its end, so that the entropy bonus applies to moves only
-        "run": {"games": 24_576, "num_games": 512, "save_interval": 2},
-    },
-}
-"""Defaults with the embedded model that depend on the game, by group."""
-
-
 class DialogueConfig(Group):
     """All settings of a run."""
 
@@ -234,8 +227,8 @@ class DialogueConfig(Group):
         game, model = given.get("game", {}), given.get("model", {})
         embedded = isinstance(model, dict) and model.get("name", TINY) == TINY
         known = isinstance(game, dict) and embedded
-        defaults = GAME_DEFAULTS.get(str(game.get("type", DialogueGameConfig().type)), {}) if known else {}
-        for name, part in defaults.items():
+        kind = text_kind(str(game.get("type", DEFAULT))) if known else None
+        for name, part in kind.defaults.items() if kind is not None else ():
             mine = given.get(name, {})
             given[name] = {**part, **mine} if isinstance(mine, dict) else mine
         return given

@@ -190,7 +190,7 @@ def _rating(session: DialogueSession) -> RatingPlan | None:
         def rate(matchups: Sequence[Matchup], iteration: int, stop: Callable[[], bool]) -> list[GameRecord]:
             # Models are loaded each time: a restarted learner makes other generations of the same names.
             contenders = FrozenPlayers(session.config, session.run, session.device)
-            return play_dialogues(matchups, contenders, session.rating, iteration, stop)
+            return play_dialogues(matchups, contenders, iteration, stop)
 
         return RatingBlock(session.run, session.rating, rate)
 

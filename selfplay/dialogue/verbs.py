@@ -11,7 +11,5 @@ VERBS: Final = {
     ),
     "convert-games": Verb("selfplay.dialogue.cli.convert_games", "convert these games to tables for verl"),
     "train-dialogue": Verb("selfplay.dialogue.cli.train_dialogue", "train the model on these tables"),
-    "initial-states": Verb(
-        "selfplay.dialogue.cli.initial_states", "write initial states of the matching game as tables"
-    ),
+    "initial-states": Verb("selfplay.dialogue.cli.initial_states", "write initial states of a dialogue game as tables"),
 }

@@ -60,11 +60,7 @@ class ActionSpec:
         return self.binary + np.cumsum((0, *self.sizes))[:-1]
 
     def checked(self, actions: Actions, legal: Bool) -> tuple[NDArray[np.int64], Bool]:
-        """Actions [..., width] of categoricals as whole numbers, and which of them ``legal`` [..., logits] allows.
-
-        Raises:
-            ActionError: no numbers, or another shape.
-        """
+        """Actions [..., width] of categoricals as whole numbers, and which of them ``legal`` [..., logits] allows."""
         shape = (*legal.shape[:-1], self.width)
         if not isinstance(actions, np.ndarray) or actions.shape != shape or actions.dtype.kind not in "biuf":
             got = getattr(actions, "shape", type(actions).__name__)
@@ -152,7 +148,8 @@ class VectorGame(Protocol):
         """Every seat acts once: ``actions`` [B, P, A] of the type that ``ActionSpec.dtype`` says.
 
         ``acts`` [B, P] marks the seats that decide in this step, by default all. The actions of the others are ignored:
-        their controls stay as they are, or, in a game without controls, they play their first legal action.
+        their controls stay as they are, or, in a game without controls, they play their first legal action. After an
+        ActionError nothing has changed.
         """
 
     def snapshot(self) -> dict[str, NDArray[np.generic]]:

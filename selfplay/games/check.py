@@ -82,11 +82,7 @@ def legal_actions(game: VectorGame, rng: np.random.Generator, seeds: NDArray[np.
 
 
 def random_step(game: VectorGame, rng: np.random.Generator, where: str = "random actions") -> Actions:
-    """One legal action for every seat, [B, P, A], drawn at random.
-
-    Raises:
-        ContractError: a seat has none.
-    """
+    """One legal action for every seat, [B, P, A], drawn at random."""
     spec = game.actions
     if game.legal is None:
         actions: Actions = random_actions(rng, spec, 1, game.num_games, game.num_seats)[0]

@@ -150,11 +150,7 @@ def parse_json(text: str | bytes, limit: int = MAX_TEXT_BYTES) -> Any:  # noqa: 
 
 
 def parse_toml(data: bytes) -> dict[str, Any]:
-    """The tables of a TOML text.
-
-    Raises:
-        ValueError: too long, not UTF-8, not TOML, or nested too deeply.
-    """
+    """The tables of a TOML text."""
     if len(data) > MAX_TOML_BYTES:
         raise ValueError(f"{len(data)} bytes of TOML, the limit is {MAX_TOML_BYTES}")
     if _MANY_PARTS.search(data):

@@ -49,12 +49,7 @@ class GymnasiumGames(Block):
         return self._begin()
 
     def step(self, actions: Actions, acts: Bool | None = None) -> StepBatch:
-        """See ``VectorGame.step``; a seat that does not act plays its first legal action.
-
-        Raises:
-            ActionError: not an action, or one that the seat does not have now; nothing has changed then.
-            GameError: the environment failed, or the seats of a game do not end together.
-        """
+        """See ``VectorGame.step``; a seat that does not act plays its first legal action."""
         space = self.env.single_action_space
         given = self._chosen(actions, acts).reshape(-1, *(space.shape or ())).astype(space.dtype)
         with error_context("step"):
@@ -76,11 +71,7 @@ class GymnasiumGames(Block):
         return StepBatch(self._obs, as_f32, terminated, ended & ~terminated, self._final_obs, score, stats)
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> F32:
-        """Restart all games and add a note.
-
-        Raises:
-            GameError: not a snapshot of such a block, or the environment failed.
-        """
+        """Restart all games and add a note."""
         put_back(self._parts(), arrays)
         self._episode += np.uint64(1)
         self.notes.append("games cannot be copied and began anew: their episodes in progress are lost")

@@ -46,6 +46,7 @@ class GameKind(AnyKind):
     aliases: tuple[str, ...] = ()  # what people may call it that is no name of a game
     preset: str | None = "board"  # of a call of the trainer without settings
     health: tuple[str, ...] = ()  # checks of a run's health that not every game has
+    default_policy: str = ""  # a shipped one, to play or watch where none is named and there is no run
     starts_at_once: Callable[[], bool] = lambda: True  # returns True if no step compiles rules
     prepare: Callable[[], None] | None = None  # compiles the rules, for all processes of this machine
     host: Callable[[], Any] | None = None  # of a game in real time: makes a ``selfplay.ppo.host.RealTimeHost``

@@ -151,11 +151,7 @@ class _PettingZooGame(Game):
 
 
 class ParallelGame(_PettingZooGame):
-    """A ParallelEnv: the agents that are left act together.
-
-    Raises:
-        GameError: not two agents, a space that is not supported, or no ``reset``.
-    """
+    """A ParallelEnv: the agents that are left act together."""
 
     def reset(self, seed: int) -> None:
         observations, self._infos = dictionaries(self.env.reset(seed=seed & SEEDS), PARALLEL_RESET, "reset")
@@ -184,11 +180,7 @@ class ParallelGame(_PettingZooGame):
 
 
 class AecGame(_PettingZooGame):
-    """An AECEnv: a step is that of the selected agent. The steps of agents that are done are made in it.
-
-    Raises:
-        GameError: not two agents, a space that is not supported, or no ``reset``.
-    """
+    """An AECEnv: a step is that of the selected agent. The steps of agents that are done are made in it."""
 
     def __init__(self, env: Any) -> None:  # noqa: ANN401
         super().__init__(env)
@@ -251,11 +243,7 @@ class AecGame(_PettingZooGame):
 
 
 def adapted(made: object) -> Game:
-    """Convert the result of a factory to a game: a ``Game`` is returned as it is, a PettingZoo environment is wrapped.
-
-    Raises:
-        GameError: it is something else, or an environment that is not supported.
-    """
+    """Convert the result of a factory to a game: a ``Game`` stays as it is, a PettingZoo environment is wrapped."""
     if isinstance(made, Game):
         return made
     if "pettingzoo" in sys.modules:  # nothing can be its environment before
@@ -275,11 +263,7 @@ def render_mode(env: Any) -> str | None:  # noqa: ANN401
 
 
 def find_factory(module: str) -> Callable[..., Any]:
-    """The ``parallel_env``, or else ``env``, of a module of PettingZoo, such as ``pettingzoo.classic.connect_four_v3``.
-
-    Raises:
-        GameError: it is no module of PettingZoo, it has no environment, or something is not installed.
-    """
+    """The ``parallel_env``, or else ``env``, of a module such as ``pettingzoo.classic.connect_four_v3``."""
     if not module.startswith("pettingzoo."):
         near = meant_environment(module)
         hint = f"; did you mean {near!r}?" if near else ""

@@ -24,11 +24,7 @@ OTHER_MASKS: Final = ("legal_moves", "legal_actions", "valid_actions", "availabl
 
 
 def two_agents(env: Any) -> tuple[Any, ...]:  # noqa: ANN401
-    """The ``possible_agents``, or in their place the ``agents``, where these are known before ``reset``.
-
-    Raises:
-        GameError: not two.
-    """
+    """The ``possible_agents``, or in their place the ``agents``, where these are known before ``reset``."""
     named = [found for name in ("possible_agents", "agents") if (found := getattr(env, name, None)) is not None]
     if not named:
         raise GameError("there are no possible_agents (valid: the names of two agents)")
@@ -40,11 +36,7 @@ def two_agents(env: Any) -> tuple[Any, ...]:  # noqa: ANN401
 
 
 def check_reset(env: Any, base: type) -> None:  # noqa: ANN401
-    """Check that ``reset`` is defined and takes what it is given.
-
-    Raises:
-        GameError: it does not.
-    """
+    """Check that ``reset`` is defined and takes what it is given."""
     inner = env.unwrapped
     if type(inner).reset is base.reset:  # type: ignore[attr-defined]
         raise GameError(f"there is no reset: {type(inner).__name__} does not define it")
@@ -58,11 +50,7 @@ def check_reset(env: Any, base: type) -> None:  # noqa: ANN401
 
 
 def dictionaries(given: Any, names: Sequence[str], method: str) -> list[Mapping[Any, Any]]:  # noqa: ANN401
-    """What ``reset`` or ``step`` of a ParallelEnv returned: dictionaries by agent, of these names.
-
-    Raises:
-        GameError: something else.
-    """
+    """What ``reset`` or ``step`` of a ParallelEnv returned: dictionaries by agent, of these names."""
     if not isinstance(given, (tuple, list)) or len(given) != len(names):
         got = f"{len(given)} values" if isinstance(given, (tuple, list)) else type(given).__name__
         raise GameError(f"{method} returned {got} (valid: {', '.join(names)})")
@@ -73,11 +61,7 @@ def dictionaries(given: Any, names: Sequence[str], method: str) -> list[Mapping[
 
 
 def check_agents(env: Any, agents: Sequence[Any], needed: Sequence[str] = ("agents",)) -> None:  # noqa: ANN401
-    """Check what ``reset`` left behind.
-
-    Raises:
-        GameError: an attribute is missing, or others than the two agents are in the game.
-    """
+    """Check what ``reset`` left behind."""
     if missing := [name for name in needed if not hasattr(env, name)]:
         old = "; dones is of PettingZoo before 1.22" if hasattr(env, "dones") else ""
         raise GameError(f"reset must set {' and '.join(missing)}, as PettingZoo documents it{old}")
@@ -89,11 +73,7 @@ def check_agents(env: Any, agents: Sequence[Any], needed: Sequence[str] = ("agen
 def outcome(
     left: Collection[Any], terminations: Mapping[Any, bool], truncations: Mapping[Any, bool]
 ) -> tuple[bool, bool]:
-    """Whether a game is over, and whether it is truncated, in which these agents were the last ones.
-
-    Raises:
-        GameError: nothing says so.
-    """
+    """Whether a game is over, and whether it is truncated, in which these agents were the last ones."""
     over, cut = (any(flags.get(agent) for agent in left) for flags in (terminations, truncations))
     if not over and not cut:
         raise GameError(
@@ -104,11 +84,7 @@ def outcome(
 
 
 def single(reward: Any, agent: Any) -> float:  # noqa: ANN401
-    """A reward as a number; arrays of one element are taken, too.
-
-    Raises:
-        GameError: no number.
-    """
+    """A reward as a number; arrays of one element are taken, too."""
     if isinstance(reward, (float, int)):
         return float(reward)
     value = np.asarray(reward)
@@ -122,9 +98,6 @@ class AecRewards:
 
     Some environments clear ``rewards`` at the end of a step, and some never add them up for ``last``: where one of
     the two is always zero, the other counts.
-
-    Args:
-        agents: By seat.
     """
 
     def __init__(self, agents: Sequence[Any]) -> None:
@@ -132,11 +105,7 @@ class AecRewards:
         self.told = [False, False]  # by account: whether there ever was a reward
 
     def of_step(self, rewards: Mapping[Any, Any], added: Mapping[Any, Any], live: Collection[Any]) -> list[float]:
-        """Rewards by seat; ``added`` is what ``_cumulative_rewards`` grew by.
-
-        Raises:
-            GameError: an agent that was live has no reward or one that is no number, or the accounts differ.
-        """
+        """Rewards by seat; ``added`` is what ``_cumulative_rewards`` grew by."""
         for agent in live:
             if agent not in rewards and agent not in added:
                 raise GameError(f"step gave no reward to {agent} (valid: one for each agent that is not done)")
@@ -153,11 +122,7 @@ class AecRewards:
 
 
 def mask_of(seen: Any, info: Any, agent: Any) -> Any:  # noqa: ANN401
-    """The mask of an agent in its observation, or else in its info; None: it has none.
-
-    Raises:
-        GameError: its legal actions are given in another way.
-    """
+    """The mask of an agent in its observation, or else in its info; None: it has none."""
     places = [place for place in (seen, info) if isinstance(place, Mapping)]
     for place in places:
         if MASK in place:

@@ -86,9 +86,6 @@ def load(name: str, flag: str) -> Any:  # noqa: ANN401
     Args:
         name: Must be allowed.
         flag: With which a person gives such a name; stands in messages.
-
-    Raises:
-        GameError: it is not allowed to be imported, or cannot be.
     """
     if name not in _allowed:
         raise GameError(
@@ -142,9 +139,6 @@ def refuse_in_import(call: str) -> None:
 
     Args:
         call: Name of the called function.
-
-    Raises:
-        GameError: says where to put the call.
     """
     if module := _imported.get():
         raise GameError(
@@ -154,20 +148,12 @@ def refuse_in_import(call: str) -> None:
 
 
 def find_object(name: str) -> object:
-    """Return what a name stands for: a description of a game, a ``Game``, or what makes games.
-
-    Raises:
-        GameError: it cannot be imported, or is not allowed to be.
-    """
+    """Return what a name stands for: a description of a game, a ``Game``, or what makes games."""
     return _factory(name)
 
 
 def find_block(name: str) -> Callable[..., ScriptedGame] | None:
-    """Return the factory of blocks of ``num_games`` games; None if the name makes single games.
-
-    Raises:
-        GameError: see ``find_single``.
-    """
+    """Return the factory of blocks of ``num_games`` games; None if the name makes single games."""
     factory = _factory(name)
     with error_context(f"--game-type {name}"):
         return partial(_block, factory) if "num_games" in inspect.signature(factory).parameters else None
@@ -186,11 +172,7 @@ def _block(factory: Callable[..., Any], num_games: int, **options: Any) -> Scrip
 
 
 def find_single(name: str) -> MakeSingle:
-    """Return the factory of single games of that name, see the module.
-
-    Raises:
-        GameError: it cannot be imported, is not allowed to be, or is no game.
-    """
+    """Return the factory of single games of that name, see the module."""
     factory = _factory(name)
     takes = inspect.signature(factory).parameters.values()
     takes_mode = any(each.name == "render_mode" or each.kind is each.VAR_KEYWORD for each in takes)

@@ -19,11 +19,7 @@ def copied(parts: Arrays) -> Parts:
 
 
 def put_back(parts: Parts, arrays: Parts) -> None:
-    """Write a snapshot into the arrays that it was made of.
-
-    Raises:
-        GameError: not a snapshot of such a block.
-    """
+    """Write a snapshot into the arrays that it was made of."""
     if {n: (a.shape, a.dtype) for n, a in parts.items()} != {n: (a.shape, a.dtype) for n, a in arrays.items()}:
         raise GameError("the snapshot is of another block: names, shapes or types differ")
     for name, array in arrays.items():

@@ -21,11 +21,7 @@ Space = spaces.Space[Any]
 
 
 def features(space: Space, where: str) -> int:
-    """Features of an observation; ``where`` begins messages.
-
-    Raises:
-        GameError: a space that is not supported.
-    """
+    """Features of an observation; ``where`` begins messages."""
     for part in _parts(space):
         if not isinstance(part, _NUMBERS):
             names = "Box, Discrete, MultiDiscrete, MultiBinary, Dict, Tuple"
@@ -53,11 +49,7 @@ def flattened(space: Space, batch: Any, count: int) -> NDArray[Any]:  # noqa: AN
 
 
 def choices(space: Space, where: str) -> tuple[int, ...]:
-    """Numbers of classes of the parts of an action; ``where`` begins messages.
-
-    Raises:
-        GameError: a space that is not supported.
-    """
+    """Numbers of classes of the parts of an action; ``where`` begins messages."""
     if isinstance(space, spaces.Discrete):
         sizes = [int(space.n)]
     elif isinstance(space, spaces.MultiDiscrete):
@@ -90,11 +82,7 @@ def without_mask(space: Space) -> tuple[Any, Space]:
 
 
 def joined_mask(mask: Any, size: int, whose: str) -> NDArray[Any]:  # noqa: ANN401
-    """A mask of several parts, or of one, [size].
-
-    Raises:
-        GameError: another number of entries.
-    """
+    """A mask of several parts, or of one, [size]."""
     own: NDArray[Any] = np.hstack(mask) if isinstance(mask, (list, tuple)) else np.asarray(mask)
     if own.size != size:
         raise GameError(f"the {MASK} of {whose} has {own.size} entries (valid: {size})")

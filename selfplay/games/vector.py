@@ -30,11 +30,7 @@ SEED_BITS: Final = np.uint64(33)  # bits dropped from a word: C code takes seeds
 
 
 def action_spec(game: Game) -> ActionSpec:
-    """Specification of the actions of a game.
-
-    Raises:
-        GameError: a number of actions is not an integer from 1 to ``MOST_CHOICES``.
-    """
+    """Specification of the actions of a game."""
     sizes = (game.num_actions,) if isinstance(game.num_actions, int) else tuple(game.num_actions)
     if not sizes or not all(isinstance(size, int) and 1 <= size <= MOST_CHOICES for size in sizes):
         raise GameError(
@@ -48,9 +44,6 @@ def repeats_itself(make: Callable[[], Game], steps: int = 30, seconds: float = 1
 
     Play goes on until an episode ends, for some seconds at most, so that a game that fails at its end is refused
     before it is trained. Of a very slow game fewer steps are compared.
-
-    Raises:
-        GameError: the game failed.
     """
     pair, alike, ended, began = SyncVectorGame(make, 2), True, False, time.monotonic()
     pair.bots[:] = pair.bot_names.index(RANDOM)
@@ -108,11 +101,7 @@ class Block:
         return int(words(self._seeds[b : b + 1], self._episode[b : b + 1])[0] >> SEED_BITS)
 
     def _chosen(self, actions: Actions, acts: Bool | None) -> Actions:
-        """Copy of the actions [B, P, A] of all seats; a seat that does not act plays its first legal action.
-
-        Raises:
-            ActionError: not an action, or one that the seat does not have now.
-        """
+        """Copy of the actions [B, P, A] of all seats; a seat that does not act plays its first legal action."""
         if acts is not None:
             actions = np.where(acts[..., None], actions, self.actions.first_highest(self.legal))
         actions = self._checked(actions)
@@ -134,11 +123,7 @@ class Block:
         return np.random.Generator(np.random.Philox(key=stream[0]))
 
     def _finite(self, rewards: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The rewards [B, P] of a step.
-
-        Raises:
-            GameError: they are no numbers.
-        """
+        """The rewards [B, P] of a step."""
         if not (np.abs(rewards) <= MOST_REWARD).all():
             b = int(np.argwhere(~(np.abs(rewards) <= MOST_REWARD))[0, 0])
             raise GameError(
@@ -148,11 +133,7 @@ class Block:
         return rewards
 
     def _check_seen(self, obs: F32) -> None:
-        """Check observations [B, P, obs_width].
-
-        Raises:
-            GameError: they are no numbers.
-        """
+        """Check observations [B, P, obs_width]."""
         if not math.isfinite(np.vdot(obs, obs)):  # the squares prove it, in a fifth of the time
             for b, seat, feature in np.argwhere(~np.isfinite(obs)).tolist():
                 raise GameError(
@@ -188,10 +169,6 @@ class SyncVectorGame(Block):
     A seat that does not act has one legal action, 0 in each part, and observations of zeros. A snapshot has the seeds
     and the actions so far, and ``restore`` replays them. A game that does not reach the same state starts a new
     episode, with a note.
-
-    Args:
-        make: Makes one game.
-        num_games: B.
     """
 
     def __init__(self, make: Callable[[], Game], num_games: int) -> None:
@@ -219,12 +196,7 @@ class SyncVectorGame(Block):
         return self._see_all()
 
     def step(self, actions: Actions, acts: Bool | None = None) -> StepBatch:
-        """See ``VectorGame.step``; a seat that does not act plays its first legal action.
-
-        Raises:
-            ActionError: not an action, or one that the seat does not have now; nothing has changed then.
-            GameError: a game failed.
-        """
+        """See ``VectorGame.step``; a seat that does not act plays its first legal action."""
         rewards, terminated, truncated = self._step_all(self._chosen(actions, acts))
         self._return += rewards
         score, stats = self._standing()
@@ -243,11 +215,7 @@ class SyncVectorGame(Block):
         return StepBatch(obs, as_f32, terminated, truncated, self._final_obs, score, stats)
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> F32:
-        """See ``VectorGame.restore``.
-
-        Raises:
-            GameError: not a snapshot of such a block, or a game failed.
-        """
+        """See ``VectorGame.restore``."""
         put_back(self._parts(), arrays)
         wrong = np.array([not self._replay(b) for b in range(self.num_games)])
         obs = self._see_all()
@@ -270,11 +238,7 @@ class SyncVectorGame(Block):
         return self.games[0].action_name(action[0]) if self._single else ",".join(map(str, action))
 
     def view(self) -> str | NDArray[np.uint8] | None:
-        """Rendering of the first game; None if the game has no ``render``.
-
-        Raises:
-            GameError: neither text nor a picture.
-        """
+        """Rendering of the first game; None if the game has no ``render``."""
         try:
             shown = self.games[0].render()
         except NotImplementedError:
@@ -396,11 +360,7 @@ class SyncVectorGame(Block):
 
 
 def _rows(values: Any, count: int, width: int, dtype: type, method: str, what: str) -> NDArray[Any]:  # noqa: ANN401
-    """Values of ``count`` games, [count, width].
-
-    Raises:
-        GameError: something else.
-    """
+    """Values of ``count`` games, [count, width]."""
     try:
         rows: NDArray[Any] = np.asarray(values, dtype)
     except (TypeError, ValueError) as error:

@@ -2,10 +2,10 @@
 
 A run plays only a few dozen games against each scripted player. Ratings fitted from those games alone would differ
 from run to run, and so would all others. Trained policies also beat every scripted player, and games that are always
-won do not say how strong the winner is. The project therefore ships ratings of scripted players and of policies above
-them, from many games with generations between them (``anchor_tables/HASH.json``, ``scripts/studies/shipped.py``). For
-settings without a table ``selfplay rate RUN --calibrate`` rates the scripted players by a round robin and writes the
-table to the run's folder.
+won do not say how strong the winner is. A game therefore may bring ratings of scripted players and of policies above
+them, from many games with generations between them (``anchor_tables/HASH.json``, see
+``selfplay.distribution.policy_folders``). For settings without a table ``selfplay rate RUN --calibrate`` rates the
+scripted players by a round robin and writes the table to the run's folder.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import Annotated, Final, Literal, Protocol, Self
 
 from pydantic import BaseModel, Field, JsonValue, ValidationError, model_validator
 
+from selfplay.distribution import policy_folders
 from selfplay.errors import LeagueError, boundary, first_problem
 from selfplay.games.files import MAX_TEXT_BYTES, parse_json, read_plain
 from selfplay.league.games import GameTable
 from selfplay.league.ratings import Ratings, rate
 from selfplay.league.records import ANCHOR, check_player, generation_number
 
-FOLDER: Final = Path(__file__).parent / "anchor_tables"
 FILE_NAME: Final = "anchors.json"  # name of a run's own table
 
 Origin = Literal["shipped", "run"]
@@ -76,21 +76,22 @@ def read_table(path: Path) -> AnchorTable:
         raise LeagueError(f"{path}: {first_problem(error, 'file')}") from error
 
 
-def find_table(settings: str, run: Path | None = None) -> tuple[AnchorTable, Origin] | None:
-    """The table for a settings hash: the shipped one, else the run's own, else None.
+def shipped_tables() -> list[Path]:
+    """Files of all tables that come with games."""
+    return [table for folder in policy_folders() for table in sorted((folder / "anchor_tables").glob("*.json"))]
 
-    Raises:
-        LeagueError: a table cannot be read.
-    """
-    shipped = FOLDER / f"{settings}.json"
-    if shipped.is_file():
-        return read_table(shipped), "shipped"
+
+def find_table(settings: str, run: Path | None = None) -> tuple[AnchorTable, Origin] | None:
+    """The table for a settings hash: the shipped one, else the run's own, else None."""
+    for table in shipped_tables():
+        if table.stem == settings:
+            return read_table(table), "shipped"
     own = None if run is None else own_table(run)
     return (own, "run") if own is not None and own.settings == settings else None
 
 
 def own_table(run: Path) -> AnchorTable | None:
-    """The table of a run's own; errors as of ``find_table``."""
+    """The table of a run's own; LeagueError if it cannot be read."""
     return read_table(run / FILE_NAME) if (run / FILE_NAME).is_file() else None
 
 

@@ -228,11 +228,7 @@ class Matchmaker:
         return state.model_dump(mode="json")
 
     def restore(self, state: Mapping[str, object]) -> None:
-        """Restore a state. Mode, weights and scripted players are those of this object.
-
-        Raises:
-            LeagueError: the state is invalid, or of another kind of generator.
-        """
+        """Restore a state. Mode, weights and scripted players are those of this object."""
         try:
             saved = MatchmakerState.model_validate(state)
             self._rng.bit_generator.state = saved.rng

@@ -30,11 +30,7 @@ _SHOWN: Final = 64  # letters of an invalid name in a message
 
 
 def person_id(name: str) -> str:
-    """The player id of a person: ``Zoë K.`` is ``person-zoe-k``. Names that differ in case or accents are one person.
-
-    Raises:
-        LeagueError: the name has no letter from a to z and no digit.
-    """
+    """The player id of a person: ``Zoë K.`` is ``person-zoe-k``; case and accents make no difference."""
     plain = unicodedata.normalize("NFKD", name[: 4 * LONGEST_NAME]).casefold()
     plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
     made = re.sub(r"[^a-z0-9_]+", "-", plain).strip("-_")[:LONGEST_NAME].rstrip("-_")
@@ -47,9 +43,6 @@ def run_games(run: Path) -> GameTable:
     """The rated games of a run and of its people; empty without any.
 
     People's games come first: the trainer's decide which settings and which weights are the newest.
-
-    Raises:
-        LeagueError: a ledger cannot be read, or that of the people has a game without a person.
     """
     paths = [path for path in (run / LEDGER, run / FILE_NAME) if path.exists() or path.is_symlink()]
     games = read_games(*paths)

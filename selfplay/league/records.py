@@ -164,11 +164,7 @@ def pair_id(players: Iterable[tuple[str, str]], seed: int, settings: str, round:
 
 
 def settings_hash(settings: Mapping[str, object]) -> str:
-    """Hash, in twelve hex digits, of the settings that must agree for games to be comparable.
-
-    Raises:
-        LeagueError: a value cannot be stored as JSON, such as NaN.
-    """
+    """Hash, in twelve hex digits, of the settings that must agree for games to be comparable."""
     try:
         text = json.dumps(settings, sort_keys=True, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError) as error:

@@ -2,7 +2,7 @@
 
 Micro-batches are assigned in turn: to processes, then to the threads of each. Each thread sums its gradients, and the
 sums are added in a fixed order, so the numbers of threads and processes change the rounding only. The loss of a
-micro-batch must therefore be its share of the batch's loss (``dialogue_batch.token_weights``), not a mean of its own.
+micro-batch must therefore be its share of the batch's loss (``token_batch.token_weights``), not a mean of its own.
 """
 
 from __future__ import annotations

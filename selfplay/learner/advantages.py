@@ -1,36 +1,21 @@
-"""Advantages of dialogue games, for GRPO: a game's reward compared with others from the same state and seat.
+"""Advantages for GRPO: a game's reward compared with others from the same state and seat.
 
 Letters in shapes: G games of a group.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-
-from selfplay.errors import ConfigError, LearnerError
-
-if TYPE_CHECKING:
-    from selfplay.dialogue.instances import DialogueGroup, Instance
 
 Advantage: TypeAlias = Literal["grpo", "dr_grpo", "rloo"]
 Baseline: TypeAlias = Literal["group", "role-ema"]
 Floats: TypeAlias = NDArray[np.float64]
 
 _TINY: Final = 1e-6  # added to the standard deviation, as in verl
-
-
-def refuse_single_games(games_per_state: int, baseline: Baseline) -> None:
-    """Refuse one game per state without a baseline across states (ConfigError): nothing could be compared."""
-    if games_per_state < 2 and baseline == "group":
-        raise ConfigError(
-            f"--games-per-state {games_per_state}: one game's pair has one reward, and so advantage zero, always; "
-            "play 2 or more games on each state, or compare across states with --baseline role-ema"
-        )
 
 
 def group_advantages(rewards: Floats, kind: Advantage) -> Floats:
@@ -71,59 +56,13 @@ class RoleEMA:
     def restore(self, state: Mapping[str, float]) -> None:
         self._means = {int(seat): mean for seat, mean in state.items()}
 
-    def advantages(self, groups: Sequence[DialogueGroup]) -> list[Floats]:
-        """Rewards minus their seat's baseline, [G] of each group; then updates the baselines."""
+    def advantages(self, seats: Sequence[int], rewards: Sequence[Floats]) -> list[Floats]:
+        """Rewards [G] of each group minus the baseline of its seat; then updates the baselines."""
         found: dict[int, list[Floats]] = {}
-        for group in groups:
-            found.setdefault(group.seat, []).append(group.rewards)
-        now = {seat: float(np.concatenate(rewards).mean()) for seat, rewards in found.items()}
+        for seat, group in zip(seats, rewards, strict=True):
+            found.setdefault(seat, []).append(group)
+        now = {seat: float(np.concatenate(groups).mean()) for seat, groups in found.items()}
         before = {seat: self._means.get(seat, mean) for seat, mean in now.items()}
         for seat, mean in now.items():
             self._means[seat] = self._decay * before[seat] + (1 - self._decay) * mean
-        return [group.rewards - before[group.seat] for group in groups]
-
-
-@dataclass(frozen=True, slots=True)
-class AdvantageBatch:
-    """Instances that train, each with its advantage, and the number of groups of each kind."""
-
-    instances: tuple[tuple[Instance, float], ...]
-    groups: int
-    singletons: int  # groups of one game
-    zero_variance: int  # larger groups with equal rewards
-
-
-def with_advantages(
-    groups: Iterable[DialogueGroup], kind: Advantage, baseline: RoleEMA | None = None
-) -> AdvantageBatch:
-    """Advantages of all games of an update.
-
-    Without a baseline, groups of one game and groups of equal rewards have no advantages: they are counted and left
-    out. A baseline replaces ``kind``: groups of every size train, and the call updates it.
-
-    Raises:
-        LearnerError: a reward is not finite.
-    """
-    groups = list(groups)
-    for group in groups:
-        if not np.isfinite(group.rewards).all():
-            raise LearnerError(f"state {group.index}, seat {group.seat}: a reward is not finite: {group.rewards}")
-    alone = [len(group.rewards) == 1 for group in groups]
-    even = [len(group.rewards) > 1 and bool(np.ptp(group.rewards) == 0) for group in groups]
-    if baseline is not None:
-        values = baseline.advantages(groups)
-        kept = [True] * len(groups)
-    else:
-        values = [group_advantages(group.rewards, kind) for group in groups]
-        kept = [not (single or same) for single, same in zip(alone, even, strict=True)]
-    return AdvantageBatch(
-        tuple(
-            (instance, float(advantage))
-            for group, advantages, keep in zip(groups, values, kept, strict=True)
-            if keep
-            for instance, advantage in zip(group.instances, np.repeat(advantages, group.rows), strict=True)
-        ),
-        groups=len(groups),
-        singletons=sum(alone),
-        zero_variance=sum(even),
-    )
+        return [group - before[seat] for seat, group in zip(seats, rewards, strict=True)]

@@ -93,7 +93,7 @@ def micro_loss(logits: Tensor, tokens: TokenBatch, settings: GRPOSettings, sampl
 
         loss = sum over tokens of weight (importance policy + c_k KL - c_e entropy)
 
-    with the weights of ``dialogue_batch.token_weights``, policy as in ``clipped_loss`` and KL as in ``k3``. The drift
+    with the weights of ``token_batch.token_weights``, policy as in ``clipped_loss`` and KL as in ``k3``. The drift
     is the maximum |log-ratio|.
     """
     logprob, every = token_logprobs(logits, tokens.taken, sampling)

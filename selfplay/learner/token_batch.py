@@ -1,4 +1,4 @@
-"""Batches of conversations as tensors, padded on the right, and the weights of their tokens.
+"""Batches of rows of tokens as tensors, padded on the right, and the weights of their tokens.
 
 Letters in shapes: B rows of a micro-batch, T tokens of its longest row, N tokens that train, n those of one row.
 """
@@ -7,17 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-
-from selfplay.errors import LearnerError
-
-if TYPE_CHECKING:
-    from selfplay.dialogue.instances import Instance
 
 Aggregation: TypeAlias = Literal["constant", "seq-mean", "token-mean"]
 F32: TypeAlias = NDArray[np.float32]
@@ -37,29 +32,6 @@ class TrainingRow:
     @property
     def tokens(self) -> int:
         return len(self.logprob)
-
-
-def row_of(instance: Instance, advantage: float = 0.0) -> TrainingRow:
-    """The row of an instance.
-
-    Raises:
-        LearnerError: lengths differ, nothing was sampled, the first token was, or a log-probability is not finite.
-    """
-    ids, sampled = instance.ids, instance.sampled
-    where = f"game {instance.game_id}, seat {instance.seat}"
-    if not len(ids) == len(sampled) == len(instance.logprob):
-        lengths = f"{len(ids)} ids, {len(sampled)} marks, {len(instance.logprob)} log-probabilities"
-        raise LearnerError(f"{where}: {lengths}: different lengths")
-    places = np.flatnonzero(sampled)
-    if not len(places) or places[0] == 0:
-        raise LearnerError(
-            f"{where}: " + ("no token was sampled" if not len(places) else "its first token was sampled")
-        )
-    logprob = instance.logprob[places].astype(np.float32)
-    if not np.isfinite(logprob).all():
-        raise LearnerError(f"{where}: a log-probability is not finite")
-    end = int(places[-1]) + 1
-    return TrainingRow(ids[:end].astype(np.int64), sampled[:end].astype(np.bool_), logprob, advantage)
 
 
 def token_weights(rows: Sequence[TrainingRow], aggregation: Aggregation, row_tokens: int) -> list[float]:

@@ -65,11 +65,7 @@ def read_torch(data: bytes, memory_width: int) -> Decide:
 
 
 def to_onnx(network: ActorCritic, about: Mapping[str, object]) -> bytes:
-    """An ONNX file; the description goes into its metadata, what is no text as JSON.
-
-    Raises:
-        ConfigError: packages of the extra are missing; names the command that installs them.
-    """
+    """An ONNX file; the description goes into its metadata, what is no text as JSON."""
     check_onnx()
     inputs = ["obs", "memory"] if network.memory_width else ["obs"]
     with _quiet():

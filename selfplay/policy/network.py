@@ -100,11 +100,7 @@ class ActorCritic(nn.Module):
 
 
 def check_network(spec: NetworkSpec) -> None:
-    """Refuse widths that do not fit the backbone, and networks of the user's own that cannot be trained.
-
-    Raises:
-        ConfigError: they do not; names the flags.
-    """
+    """Refuse widths that do not fit the backbone, and networks of the user's own that cannot be trained."""
     if is_code(spec.kind):
         make_body(spec.kind, spec.obs_width)
         return
@@ -147,11 +143,7 @@ def make_body(name: str, obs_width: int, seed: int = 0) -> tuple[nn.Module, int]
 
 
 def check_spec(spec: NetworkSpec) -> None:
-    """Check that a network can be built. The user's own networks are checked when they are built.
-
-    Raises:
-        IncompatibleError: it cannot be built; gives the reason.
-    """
+    """Check that a network can be built. The user's own networks are checked when they are built."""
     if is_code(spec.kind):  # tried where it is made
         if spec.hidden or spec.options:
             raise IncompatibleError(f"network {spec.kind!r} makes its own layers; hidden and options must be empty")
@@ -173,11 +165,7 @@ def check_spec(spec: NetworkSpec) -> None:
 
 
 def check_weights(spec: NetworkSpec, actions: ActionHeads, shapes: Mapping[str, tuple[int, ...]]) -> None:
-    """Check the shapes of weights against a network. Allocates no memory for the network.
-
-    Raises:
-        IncompatibleError: the shapes differ, or no such network can be built.
-    """
+    """Check the shapes of weights against a network. Allocates no memory for the network."""
     check_spec(spec)
     with boundary(IncompatibleError, "no network can be of the sizes that the policy file describes"):
         with torch.device("meta"):

@@ -12,11 +12,7 @@ PACKAGES: Final = ("onnx", "onnxruntime", "onnxscript")
 
 
 def check_onnx() -> None:
-    """Refuse to make an ONNX file where packages of the extra are missing.
-
-    Raises:
-        ConfigError: names the command that installs them, and the format that needs none.
-    """
+    """Refuse to make an ONNX file where packages of the extra are missing."""
     missing = [name for name in PACKAGES if find_spec(name) is None]
     if missing:
         raise ConfigError(

@@ -7,11 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from selfplay.checkpoint import check_new_run, load_latest_learner, resolve_run
+from selfplay.checkpoint import check_new_run
 from selfplay.config.resolve import resolve_ppo
 from selfplay.machine import usable_cores
 from selfplay.memory_limits import check_address_space
-from selfplay.run.saved_state import PPOState, check_state
+from selfplay.ppo.saved_state import PPOState
+from selfplay.run.saved_state import resumed_run
 
 if TYPE_CHECKING:
     from selfplay.config.ppo import Config
@@ -27,18 +28,14 @@ def train(call: Invocation[Config], stream: TextIO | None = None, hooks: Hooks |
     """
     stream, notices = stream or sys.stdout, list[str]()
     check_address_space(usable_cores())
-    folder, named = Path(call.config.run.checkpoint), "run.checkpoint" in call.explicit
     if call.resume:
-        run = resolve_run(folder if named else None)
-        with run.lock():
-            state = load_latest_learner(run)
-            check_state(state, PPOState)
+        with resumed_run(call, PPOState) as (run, state):
             config = resolve_ppo(call.config, call.explicit, state, notices.append)
             from selfplay.ppo import app
 
             return app.resume(replace(call, config=config), run, state, stream, hooks, notices)
     config = resolve_ppo(call.config, call.explicit, notice=notices.append)
-    check_new_run(folder, is_default=not named)
+    check_new_run(Path(config.run.checkpoint), is_default="run.checkpoint" not in call.explicit)
     from selfplay.ppo import app
 
     return app.start(replace(call, config=config), stream, hooks, notices)

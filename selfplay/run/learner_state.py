@@ -32,18 +32,14 @@ class Optimised(Protocol):
 
 
 def check_finite(network: nn.Module) -> None:
-    """Refuse to save weights that are not finite: the learner fails, and its replacement continues from the last state.
-
-    Raises:
-        LearnerError: a weight is not finite; names it.
-    """
+    """Refuse to save weights that are not finite: the learner fails, and the next one continues from the last state."""
     for name, parameter in network.named_parameters():
         if not bool(torch.isfinite(parameter).all()):
             raise LearnerError(f"{name} of the network is not finite; nothing of it is saved")
 
 
 def learner_arrays(learner: Optimised, generator: torch.Generator) -> Arrays:
-    """Everything of the learner that the next update depends on; errors as of ``check_finite``."""
+    """Everything of the learner that the next update depends on."""
     check_finite(learner.network)
     arrays: Arrays = {f"params/{name}": array for name, array in parameters_of(learner.network, trainable=True).items()}
     for name, parameter in learner.network.named_parameters():

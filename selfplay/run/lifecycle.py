@@ -53,11 +53,7 @@ MakeFamily = Callable[[Feed, Stop], "Training[Any, Any]"]
 
 @contextmanager
 def cluster_for(run: SelfPlaySettings, actors: int) -> Iterator[Cluster | None]:
-    """The cluster of a run that wants one, with room for so many actors; None for others. Blocks.
-
-    Raises:
-        ConfigError: see ``ray_cluster.connected``.
-    """
+    """The cluster of a run that wants one, with room for so many actors; None for others. Blocks."""
     if run.host != "ray":
         yield None
         return
@@ -70,11 +66,7 @@ def cluster_for(run: SelfPlaySettings, actors: int) -> Iterator[Cluster | None]:
 def run_to_end(
     session: RunSession, make: MakeFamily, reporter: Reporter, header: Iterable[str], notices: Iterable[str] = ()
 ) -> int:
-    """Run the event loop, in which ``make`` is called, until the run has ended; the exit code.
-
-    Raises:
-        SelfPlayError: the run failed; names the first cause.
-    """
+    """Run the event loop, in which ``make`` is called, until the run has ended; the exit code."""
     session.run.write_run(_run_document(session))
     feed = Feed(reporter)
     feed.header(tuple(map(without_secrets, header)))

@@ -34,8 +34,8 @@ class Progress:
     saved: int = 0  # iteration of the newest state on the disk
     finished: bool = False
     ended_by: str = ""  # cause of an early end, if it was not the user
-    games: int = 0  # finished dialogue games
-    lost: int = 0  # dialogue games that did not finish
+    games: int = 0  # finished ones, in trainings that count games
+    lost: int = 0  # games that did not finish, in the same
     restarts: int = 0
     first_failure: str = ""  # of a runner in this session
     tasks: int | None = None  # of the event loop, as the last iteration ended

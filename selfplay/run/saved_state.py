@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from selfplay.checkpoint.documents import Count, Name, parse
+from selfplay.checkpoint import load_latest_learner, resolve_run
+from selfplay.checkpoint.documents import Count, parse
 from selfplay.checkpoint.learner_state import LEARNER_FILE
 from selfplay.errors import IncompatibleError
 from selfplay.league.anchors import own_table
 from selfplay.league.gate import GateState
 from selfplay.league.ledger import check_rows, read_games
-from selfplay.league.matchmaker import MatchmakerState
-from selfplay.league.modes import Kind
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import LearnerState, RunDir
+    from selfplay.config.program import Invocation
 
 
-class _Saved(BaseModel, frozen=True, extra="ignore", allow_inf_nan=False):
+class Saved(BaseModel, frozen=True, extra="ignore", allow_inf_nan=False):
     """The part of a state that is checked."""
 
 
-class _Faults(_Saved):
+class _Faults(Saved):
     injected: Count
     detected: Count
     recovered: Count
     lost: Count
 
 
-class _Extra(_Saved):
-    """What every run of self-play saves."""
+class SavedExtra(Saved):
+    """What every run saves."""
 
     restarts: Count = 0
     chaos: dict[str, _Faults] = {}
@@ -39,58 +42,21 @@ class _Extra(_Saved):
     gate: GateState | None = None
 
 
-class _Agent(_Saved):
-    matchmaker: MatchmakerState
-    since: Count = 0
-    began: Count = 0
+@contextmanager
+def resumed_run(call: Invocation[Any], kind: type[Saved]) -> Iterator[tuple[RunDir, LearnerState]]:
+    """The run that a call resumes, locked, and its last state.
+
+    Raises:
+        SelfPlayError: there is none, it is in use, or its state is damaged or has a value of another type.
+    """
+    run = resolve_run(Path(call.config.run.checkpoint) if "run.checkpoint" in call.explicit else None)
+    with run.lock():
+        state = load_latest_learner(run)
+        check_state(state, kind)
+        yield run, state
 
 
-class _PPOExtra(_Extra):
-    agents: dict[str, _Agent] = {}
-    exploiters: tuple[str, ...] = ()
-    leaving: tuple[str, ...] = ()
-    own_choice_of_opponents: bool = False
-
-
-class _Block(_Saved):
-    opponents: tuple[tuple[Kind, str, str], ...] = ()
-
-
-class _Game(_Saved):
-    """Names that every policy repeats; those of a fight are compared with its lists as well."""
-
-    character: Name = ""
-    opponent_character: Name | None = None
-    stage: Name = ""
-
-
-class _Config(_Saved):
-    game: _Game = _Game()
-
-
-class PPOState(_Saved):
-    """Of fights and other games with rewards."""
-
-    config: _Config
-    matchmaker: MatchmakerState
-    opponents: dict[str, _Block]
-    extra: _PPOExtra
-
-
-class _DialogueExtra(_Extra):
-    games: Count
-    lost: Count
-    base: str
-    baseline: dict[Count, float] = {}
-
-
-class DialogueState(_Saved):
-    """Of games in writing."""
-
-    extra: _DialogueExtra
-
-
-def check_state(state: LearnerState, kind: type[PPOState | DialogueState]) -> None:
+def check_state(state: LearnerState, kind: type[Saved]) -> None:
     """Refuse a state from which a run could not go on; the IncompatibleError names a value of another type."""
     document = state.meta.model_dump(include=set(kind.model_fields))
     parse(kind, document, str(state.path / LEARNER_FILE), IncompatibleError)
@@ -100,9 +66,6 @@ def check_ratings(run: RunDir, written: int = 0) -> None:
     """Refuse games or ratings with which the run could not go on: a second for each 100,000 games.
 
     ``written`` is the number of rating games that it must have.
-
-    Raises:
-        LeagueError: a file is invalid, or has fewer games; names it.
     """
     check_rows(run.ledger, len(read_games(run.ledger)) if run.ledger.exists() else 0, written)
     own_table(run.path)

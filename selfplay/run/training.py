@@ -121,12 +121,7 @@ class Learners(ABC):
 
     @abstractmethod
     async def freeze(self) -> None:
-        """Save the current weights as a generation, and name it in ``progress.newest``.
-
-        Raises:
-            DiskError: it cannot be written.
-            LearnerError: a weight is not finite.
-        """
+        """Save the current weights as a generation, and name it in ``progress.newest``."""
 
     @abstractmethod
     async def add_generation(self, collected: Any, disk: DiskWatch, rating: RatingGames | None, best: Best) -> None:  # noqa: ANN401

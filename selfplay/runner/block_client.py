@@ -106,9 +106,6 @@ class BlockClient(LinkClient):
 
         Returns:
             Whether they are there; False while the other end compiles, which is to be called again.
-
-        Raises:
-            RunnerError: there is none, or they cannot be made.
         """
         if self._opening is None:
             self._reach()

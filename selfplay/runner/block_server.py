@@ -55,10 +55,6 @@ def open_block(
 
     ``on_fault`` is called when a planned fault strikes; ``pid`` is stopped or killed where the games have no process of
     their own.
-
-    Raises:
-        GameError: the game refuses its options.
-        RunnerError: its process has ended.
     """
     game: ScriptedGame
     if opening.process:
@@ -95,9 +91,6 @@ class BlockServer:
 
         Returns:
             None, or the seconds that compiling the rules has taken so far if it is not done: call again.
-
-        Raises:
-            GameError, RunnerError: see ``open_block``.
         """
         allow(document["game"])  # the trainer was told to
         game = find_game(document["game"])
@@ -114,11 +107,7 @@ class BlockServer:
         return None
 
     def collect(self, order: Document, keys: Sequence[str], *networks: Packed) -> Packed:
-        """Play a segment; ``networks`` are those with the ``keys``, of the order's those that this end does not have.
-
-        Raises:
-            RunnerError: see ``GameBlock.collect``.
-        """
+        """Play a segment; ``networks``, by ``keys``, are those of the order that this end does not have."""
         known = self._networks | {key: unpack_network(packed) for key, packed in zip(keys, networks, strict=True)}
         unpacked = unpack_order(order, known)
         named = {order["network"], order["teacher"], *order["frozen"].values()}

@@ -1,6 +1,6 @@
 """Fault injection (``--chaos``): segments fail at random, and the outcome of each fault is counted.
 
-A wrapper around the games of a runner (``FaultyGame``, ``faulty_dialogue``) draws at most one fault for each segment,
+A wrapper around the games of a runner, such as ``FaultyGame``, draws at most one fault for each segment,
 from the seed of the run, the runner, its incarnation and the segment. The fault strikes at a step that is drawn, too:
 
 crash  the game raises

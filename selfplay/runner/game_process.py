@@ -96,11 +96,7 @@ def map_arrays(file: int, fields: Fields) -> dict[str, NDArray[Any]]:
 
 
 def parse_dtype(description: Any) -> np.dtype[Any]:  # noqa: ANN401
-    """The type that ``numpy.lib.format.dtype_to_descr`` described, in JSON.
-
-    Raises:
-        ValueError, TypeError: it is no type, or its values would be references.
-    """
+    """The type that ``numpy.lib.format.dtype_to_descr`` described, in JSON."""
     try:
         dtype: np.dtype[Any] = descr_to_dtype(description)
     except (SyntaxError, RecursionError) as error:

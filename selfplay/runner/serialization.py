@@ -17,7 +17,7 @@ from typing import Any, Final
 from numpy.typing import NDArray
 
 from selfplay.checkpoint import ActionHeads, NetworkSpec
-from selfplay.distribution import package_folder
+from selfplay.distribution import entry_points, is_of_project, package_folder
 from selfplay.errors import RunnerError
 from selfplay.games.plugins import allow
 from selfplay.games.snapshots import copied
@@ -108,11 +108,12 @@ def unpack_segment(packed: Packed) -> Collected:
 
 @cache
 def code_hash() -> str:
-    """SHA-256 of the sources of both packages and of the releases of ``ARITHMETIC``, without their device suffixes."""
+    """SHA-256 of the sources of this project and of the releases of ``ARITHMETIC``, without their device suffixes."""
     digest = hashlib.sha256()
     for library in ARITHMETIC:
         digest.update(f"{library} {version(library).partition('+')[0]}\n".encode())
-    for package in ("selfplay", "selfplay_dialogue", "selfplay_melee"):
+    games = (point.value.partition(".")[0] for point in entry_points("selfplay.games").values() if is_of_project(point))
+    for package in sorted({"selfplay", *games}):
         folder = package_folder(package)
         for file in sorted(folder.rglob("*.py")):
             digest.update(f"{package}/{file.relative_to(folder)}\n".encode() + file.read_bytes())

@@ -13,31 +13,9 @@ A *child* is a coroutine function. It opens its resources, calls `ctx.ready()`, 
             await host.close()              # runs on cancellation, within the child's `shutdown` seconds
 
 Exit reasons: return = normal, ``raise Shutdown(x)`` = shutdown, cancelled on the supervisor's request = stopped.
-Anything else is a crash, including SystemExit and any other CancelledError. A *tree* is described by values::
-
-    root = Supervisor(
-        SupervisorSpec(
-            strategy="rest_for_one",
-            intensity=3,
-            period_s=5.0,
-            children=(
-                ChildSpec("league", league),
-                ChildSpec("runners", PoolSpec(intensity=16, park=ParkPolicy())),
-                ChildSpec("learner", learner, restart="transient", shutdown_s=30.0),
-            ),
-        ),
-        on_report=print,                    # structured reports: frozen dataclasses, see reports.py
-    )
-    async with running(root):               # or: await root.start(); await root.stop(); reason = await root.wait()
-        pool = root.find("runners", Pool)   # the running pool; a restarted pool is a new object
-        ref = await pool.start_child(ChildSpec("runner-000", game_runner))
-        pool.which_children()               # ChildInfo(id, ref, state, kind, restarts), never blocks
-        pool.count_children()               # ChildCounts(specs, active, supervisors, workers)
-        await pool.terminate_child("runner-000")  # by id (all with that id) or by ChildRef
-        reason = await root.wait()          # ExitReason
-
-``root.kill()`` ends the tree at once. ``run(main())`` is like ``asyncio.run``, but returns even if an abandoned child
-never ends. See `docs/trainer/supervision.md`, and `docs/trainer/internals/supervision.md` for the comparison with OTP.
+Anything else is a crash, including SystemExit and any other CancelledError. A tree is described by values
+(`SupervisorSpec`, `PoolSpec`, `ChildSpec`). See `docs/trainer/supervision.md` for an example, and
+`docs/trainer/internals/supervision.md` for the comparison with OTP.
 """
 
 from selfplay.supervision.child import KILL_GRACE_S, Context

@@ -6,31 +6,45 @@ import subprocess
 import sys
 from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numba.core.caching import NullCache
 
+from scripts.studies.fidelity import hits
 from selfplay.compilation import code_cache
 from selfplay.compilation import compile as compiling
 from selfplay.distribution import package_folder
+from selfplay.learner import ppo_kernel
+from selfplay_melee import UNCOMPILED
+from selfplay_melee.episodes import step_games
 from tests.support.processes import Process, finish
 
 ROOT = Path(__file__).parents[2]
 
 
+_CACHED = (code_cache.find_cache, code_cache.code_name, code_cache.compiled_sources)  # tests replace them
+
+
+def _forget():
+    for function in _CACHED:
+        function.cache_clear()
+
+
 @pytest.fixture
 def elsewhere(tmp_path, monkeypatch):
-    """The module looks at a copy of the sources, with nothing remembered."""
+    """The rules are those of a package in this folder, where the cache can be too, with nothing remembered."""
     (tmp_path / "physics").mkdir()
     (tmp_path / "tables").mkdir()
     (tmp_path / "physics/hit.py").write_text("HARD = 1")
     (tmp_path / "tables/layout.py").write_text("FIELDS = 2")
-    monkeypatch.setattr(code_cache, "_MELEE", tmp_path)
+    monkeypatch.setattr(code_cache, "_PACKAGE", tmp_path)
+    monkeypatch.setitem(sys.modules, "rules", SimpleNamespace(__path__=[str(tmp_path)], UNCOMPILED=("drawing", "slp")))
     monkeypatch.setattr(code_cache._numba_config, "CACHE_DIR", "")
-    code_cache.find_cache.cache_clear()
+    _forget()
     yield tmp_path
-    code_cache.find_cache.cache_clear()
+    _forget()
 
 
 @pytest.fixture
@@ -42,12 +56,22 @@ def home(elsewhere, monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("file", ["physics/hit.py", "tables/layout.py"])
 def test_an_edit_of_any_source_changes_the_cache_folder(home, elsewhere, file):
-    before = code_cache.cache_folder()
-    code_cache.find_cache.cache_clear()
-    assert code_cache.cache_folder() == before
+    before = code_cache.cache_folder("rules")
+    _forget()
+    assert code_cache.cache_folder("rules") == before
+    calls_them = code_cache.cache_folder("studies", "rules")
     (elsewhere / file).write_text("HARD = 3")
-    code_cache.find_cache.cache_clear()
-    assert code_cache.cache_folder() != before
+    _forget()
+    assert code_cache.cache_folder("rules") != before
+    assert code_cache.cache_folder("studies", "rules") != calls_them
+
+
+def test_packages_of_rules_that_a_file_imports_may_be_called(elsewhere):
+    assert code_cache.called_packages(elsewhere / "physics/hit.py") == ()
+    (elsewhere / "physics/hit.py").write_text("import numpy\nfrom rules.tables import FIELDS\n\n@rule\ndef hit(): ...")
+    _forget()
+    assert code_cache.called_packages(elsewhere / "physics/hit.py") == ("rules",)
+    assert code_cache.called_packages(elsewhere / "physics/beside.py") == ("rules",)
 
 
 def test_what_rules_import_from_outside_their_folder_is_hashed(elsewhere, monkeypatch):
@@ -55,7 +79,7 @@ def test_what_rules_import_from_outside_their_folder_is_hashed(elsewhere, monkey
     rules = [
         text
         for path in melee.rglob("*.py")
-        if path.relative_to(melee).parts[0] not in code_cache._UNCOMPILED
+        if path.relative_to(melee).parts[0] not in UNCOMPILED
         and re.search(r"^@(rule|compiled)", text := path.read_text(), re.MULTILINE)
     ]
     assert len(rules) > 40
@@ -63,50 +87,57 @@ def test_what_rules_import_from_outside_their_folder_is_hashed(elsewhere, monkey
         f"{name}.py" for text in rules for name in re.findall(r"^from selfplay\.\w+\.(\w+) import", text, re.MULTILINE)
     }
     assert used - {"api.py", "errors.py"} == {path.name for path in code_cache._SHARED}
-    before = code_cache.sources_hash()
+    before = code_cache.sources_hash("rules")
     (elsewhere / "rated.py").write_text("FINISHED = 1")
     monkeypatch.setattr(code_cache, "_SHARED", (elsewhere / "rated.py",))
-    assert code_cache.sources_hash() != before
+    assert code_cache.sources_hash("rules") != before
 
 
-@pytest.mark.parametrize("folder", ["browser", "dolphin", "drawing", "slp"])
+def test_compiled_functions_outside_a_package_of_rules_are_hashed_with_those_that_they_import():
+    assert compiling._packages(step_games) == ("selfplay_melee",)
+    assert compiling._packages(hits._predict) == ("scripts", "selfplay_melee")
+    assert compiling._packages(ppo_kernel._surrogate) == ("selfplay",)
+
+
+@pytest.mark.parametrize("folder", ["drawing", "slp"])
 def test_an_edit_of_a_folder_without_rules_keeps_the_cache_folder(elsewhere, folder):
-    before = code_cache.sources_hash()
+    before = code_cache.sources_hash("rules")
     (elsewhere / folder).mkdir()
     (elsewhere / folder / "frames.py").write_text("FIRST = 1")
-    assert code_cache.sources_hash() == before
+    assert code_cache.sources_hash("rules") == before
 
 
 def test_another_numba_changes_the_cache_folder(elsewhere, monkeypatch):
-    before, sources = code_cache.code_name(), code_cache.sources_hash()
+    before, sources = code_cache.code_name("rules"), code_cache.sources_hash("rules")
     monkeypatch.setattr(code_cache.numba, "__version__", "0.0")
-    assert code_cache.code_name() != before
-    assert code_cache.sources_hash() == sources
+    _forget()
+    assert code_cache.code_name("rules") != before
+    assert code_cache.sources_hash("rules") == sources
 
 
 def test_the_users_cache_is_used_and_nobody_else_can_write_to_it(home):
-    assert code_cache.cache_folder().parent == home
+    assert code_cache.cache_folder("rules").parent == home
     assert home.stat().st_mode & 0o777 == 0o700
 
 
 def test_the_cache_of_a_home_that_cannot_be_written_is_in_the_package(home, elsewhere, monkeypatch):
     monkeypatch.setattr(code_cache, "_is_writable", lambda folder: "home" not in folder.parts)
-    assert code_cache.cache_folder().parent == elsewhere / "__pycache__"
+    assert code_cache.cache_folder("rules").parent == elsewhere / "__pycache__"
 
 
 @pytest.mark.parametrize("folder", [".", "rules"])
 def test_a_cache_folder_that_others_can_write_to_is_not_used(home, elsewhere, monkeypatch, folder):
-    monkeypatch.setattr(code_cache, "code_name", lambda: "rules")
+    monkeypatch.setattr(code_cache, "code_name", lambda package: package)
     (home / folder).mkdir(parents=True)
     (home / folder).chmod(0o775)
-    assert code_cache.cache_folder().parent == elsewhere / "__pycache__"
+    assert code_cache.cache_folder("rules").parent == elsewhere / "__pycache__"
 
 
 def test_a_cache_folder_of_another_user_is_not_used(home, elsewhere, monkeypatch):
     home.mkdir(mode=0o700, parents=True)
     other = os.getuid() + 1
     monkeypatch.setattr(os, "getuid", lambda: other)
-    assert code_cache.cache_folder().parent == elsewhere / "__pycache__"
+    assert code_cache.cache_folder("rules").parent == elsewhere / "__pycache__"
 
 
 def test_a_file_in_the_way_is_not_writable(tmp_path):
@@ -117,7 +148,7 @@ def test_a_file_in_the_way_is_not_writable(tmp_path):
 
 def test_the_users_numba_cache_wins(elsewhere, monkeypatch, tmp_path):
     monkeypatch.setattr(code_cache._numba_config, "CACHE_DIR", str(tmp_path / "mine"))
-    assert code_cache.cache_folder().parent == tmp_path / "mine"
+    assert code_cache.cache_folder("rules").parent == tmp_path / "mine"
 
 
 def abs_of(x):
@@ -172,6 +203,7 @@ def twice(x):
 
 def loaded(path):
     """A function of ``RULES`` as a new program has it."""
+    code_cache.compiled_sources.cache_clear()
     spec = importlib.util.spec_from_file_location("twofold", path)
     module = sys.modules["twofold"] = importlib.util.module_from_spec(spec)  # cached code looks for its module
     spec.loader.exec_module(module)
@@ -184,8 +216,8 @@ def first(tmp_path, monkeypatch):
     if compiling.numba_config.DISABLE_JIT:
         pytest.skip("nothing is compiled")
     (tmp_path / "cache").mkdir()
-    monkeypatch.setattr(compiling, "cache_folder", lambda: tmp_path / "cache")
-    monkeypatch.setattr(compiling, "shipped_folder", lambda: None)
+    monkeypatch.setattr(compiling, "cache_folder", lambda package: tmp_path / "cache")
+    monkeypatch.setattr(compiling, "shipped_folder", lambda package: None)
     path = tmp_path / "first.py"
     path.write_text(RULES)
     return path
@@ -208,7 +240,7 @@ def test_damaged_code_is_compiled_anew(first, tmp_path, kind, damage):
 def test_code_that_came_with_the_package_is_used_where_it_runs(first, tmp_path, monkeypatch):
     assert loaded(first)(2) == 4
     (tmp_path / "cache").rename(tmp_path / "shipped")
-    monkeypatch.setattr(compiling, "shipped_folder", lambda: tmp_path / "shipped")
+    monkeypatch.setattr(compiling, "shipped_folder", lambda package: tmp_path / "shipped")
     (tmp_path / "cache").mkdir()
     assert compiling.is_compiled(loaded(first))
     function = loaded(first)
@@ -235,7 +267,7 @@ def test_processes_that_start_together_compile_once(first, tmp_path):
     code = (
         "import sys, pathlib; from selfplay.compilation import compile as c;"
         "from tests.compilation.test_compile import loaded;"
-        "c.cache_folder = lambda: pathlib.Path(sys.argv[2]); f = loaded(sys.argv[1]); f(2);"
+        "c.cache_folder = lambda package: pathlib.Path(sys.argv[2]); f = loaded(sys.argv[1]); f(2);"
         "print(sum(f.stats.cache_hits.values()))"
     )
     command = [sys.executable, "-c", code, first, tmp_path / "cache"]
@@ -307,8 +339,8 @@ def nowhere(elsewhere, monkeypatch, tmp_path):
 
 
 def test_where_nothing_else_can_be_written_the_cache_is_a_private_temporary_folder(nowhere, capsys):
-    cache = code_cache.find_cache()
-    assert cache.folder == nowhere / f"selfplay-{os.getuid()}" / code_cache.code_name()
+    cache = code_cache.find_cache("rules-1")
+    assert cache.folder == nowhere / f"selfplay-{os.getuid()}" / "rules-1"
     assert cache.folder.parent.stat().st_mode & 0o777 == 0o700
     (line,) = capsys.readouterr().err.splitlines()
     assert line == cache.trouble
@@ -318,7 +350,7 @@ def test_where_nothing_else_can_be_written_the_cache_is_a_private_temporary_fold
 
 def test_only_the_first_process_says_that_the_cache_is_elsewhere(nowhere, capsys, monkeypatch):
     monkeypatch.setenv(code_cache._TOLD, "1")
-    assert code_cache.find_cache().trouble
+    assert code_cache.find_cache("rules-1").trouble
     assert capsys.readouterr().err == ""
 
 
@@ -335,7 +367,7 @@ def _a_link(folder):
 @pytest.mark.parametrize("plant", [_open_to_all, _a_link, Path.touch])
 def test_a_temporary_folder_that_another_user_may_have_made_is_not_used(nowhere, capsys, plant):
     plant(nowhere / f"selfplay-{os.getuid()}")
-    assert code_cache.cache_folder() is None
+    assert code_cache.cache_folder("rules") is None
     assert "is not kept, so that each start compiles again" in capsys.readouterr().err
 
 
@@ -343,7 +375,7 @@ def test_a_temporary_folder_of_another_user_is_not_used(nowhere, monkeypatch):
     other = os.getuid() + 1
     monkeypatch.setattr(os, "getuid", lambda: other)
     (nowhere / f"selfplay-{os.getuid()}").mkdir(mode=0o700)
-    assert code_cache.cache_folder() is None
+    assert code_cache.cache_folder("rules") is None
 
 
 def test_a_user_without_a_home_folder_has_a_cache(nowhere, monkeypatch):
@@ -352,7 +384,7 @@ def test_a_user_without_a_home_folder_has_a_cache(nowhere, monkeypatch):
 
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setattr(Path, "home", homeless)
-    assert code_cache.cache_folder().is_relative_to(nowhere)
+    assert code_cache.cache_folder("rules").is_relative_to(nowhere)
 
 
 @pytest.mark.parametrize("decorate", [compiling.compiled, compiling.kernel])

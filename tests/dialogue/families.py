@@ -16,7 +16,7 @@ from selfplay.dialogue.find import find_dialogue
 from selfplay.dialogue.language.loading import load_model
 from selfplay.dialogue.language.model import LanguageModel
 from selfplay.dialogue.settings import StartConfig
-from selfplay.dialogue.supervised import SupervisedLearner, SupervisedSettings
+from selfplay.dialogue.supervised import SupervisedLearner
 
 CHATML: Final = (
     "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content + '<|im_end|>\n' }}{% endfor %}"
@@ -74,7 +74,7 @@ def taught(name: str, folder: Path, steps: int = 60) -> LanguageModel:
     entry = find_dialogue("kuhn_text")
     recipe = Recipe("kuhn_text", entry.configure(False, {}), StartConfig(), 0)
     rows = taught_games(entry, recipe, model.chat, range(256))
-    learner = SupervisedLearner(model, SupervisedSettings(learning_rate=5e-3), threads=1)
+    learner = SupervisedLearner(model, 5e-3, threads=1)
     for step in range(steps):
         first = step * ROWS % (len(rows) - ROWS)
         learner.step(rows[first : first + ROWS], step / steps)

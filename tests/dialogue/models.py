@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 from functools import cache
 
 import selfplay.dialogue.language.loading  # noqa: F401  (keeps the thread of a progress bar away)
-from selfplay.checkpoint.models import ModelMeta, save_model
 from selfplay.dialogue.find import find_dialogue
 from selfplay.dialogue.language.tiny import TinySpec, make_tiny
+from selfplay.dialogue.models import ModelMeta, save_model
 
 SPEC = TinySpec(width=16, layers=1, heads=2, inner=16, context=256)
 

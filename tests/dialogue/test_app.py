@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from selfplay.checkpoint.models import read_model_meta
 from selfplay.checkpoint.store import open_folder, write_folder
 from selfplay.dialogue.cli.flags import parse
+from selfplay.dialogue.models import read_model_meta
 from selfplay.dialogue.report.transcripts import read_transcripts
 from selfplay.dialogue.train import train
 from selfplay.errors import ConfigError, IncompatibleError, LeagueError

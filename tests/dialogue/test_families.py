@@ -8,8 +8,8 @@ from itertools import islice
 import pytest
 import torch
 
-from selfplay.checkpoint.models import weights_of
 from selfplay.dialogue.language.conversation import Reply
+from selfplay.dialogue.models import weights_of
 from tests.dialogue.families import FAMILIES, taught, untaught
 from tests.dialogue.language.stub_server import SGLANG, Stub
 from tests.dialogue.test_app import resume, run

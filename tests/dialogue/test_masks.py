@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from selfplay.dialogue.commands.inspect import described
 from selfplay.dialogue.instances import columns_of
-from selfplay.learner.token_batch import padded, row_of
+from selfplay.dialogue.packing import row_of
+from selfplay.learner.token_batch import padded
 from selfplay_dialogue.registry import MATCHING
 from selfplay_dialogue.states import LAPTOP, assignment
 from selfplay_dialogue.texts import proposal_text

@@ -26,14 +26,14 @@ class Scripts:
     max_models = 64
 
     def __init__(self, rating, **styles):
-        self._rating = rating
+        self.rating = rating
         self._styles = styles
 
     def side(self, name):
         return Seat(player=name, version="v1")
 
     def player(self, name):
-        return partial(self._rating.entry.players[self._styles.get(name, name)], self._rating.rules)
+        return partial(self.rating.entry.players[self._styles.get(name, name)], self.rating.rules)
 
 
 def fixtures(a, b, count):
@@ -41,9 +41,7 @@ def fixtures(a, b, count):
 
 
 def test_both_play_one_state_in_one_seat_with_one_partner():
-    rows = play_dialogues(
-        fixtures("gen_1", "gen_0", 30), Scripts(MATCHING, gen_1="pooling", gen_0="greedy"), MATCHING, 4
-    )
+    rows = play_dialogues(fixtures("gen_1", "gen_0", 30), Scripts(MATCHING, gen_1="pooling", gen_0="greedy"), 4)
     assert len(rows) == 60
     assert {row.facts["seat"] for row in rows} == {0, 1}
     partners = {row.facts["partner"]["player"] for row in rows}
@@ -57,14 +55,12 @@ def test_both_play_one_state_in_one_seat_with_one_partner():
 
 
 def test_the_same_player_twice_is_paid_the_same_where_luck_is_the_same():
-    rows = play_dialogues(
-        fixtures("gen_1", "gen_0", 20), Scripts(MATCHING, gen_1="teacher", gen_0="teacher"), MATCHING, 4
-    )
+    rows = play_dialogues(fixtures("gen_1", "gen_0", 20), Scripts(MATCHING, gen_1="teacher", gen_0="teacher"), 4)
     assert all(row.rewards[0] == row.rewards[1] for row in rows)
 
 
 def test_opposite_each_other_where_rewards_are_not_shared():
-    rows = play_dialogues(fixtures("gen_1", "random", 20), Scripts(KUHN, gen_1="equilibrium"), KUHN, 0)
+    rows = play_dialogues(fixtures("gen_1", "random", 20), Scripts(KUHN, gen_1="equilibrium"), 0)
     assert len(rows) == 40
     assert all(row.facts["partner"] is None and sum(row.rewards) == 0 for row in rows)
     assert [row.seats[0].player for row in rows[:2]] == ["gen_1", "random"]
@@ -72,7 +68,7 @@ def test_opposite_each_other_where_rewards_are_not_shared():
 
 
 def test_the_same_fixtures_give_the_same_rows():
-    one, other = (play_dialogues(fixtures("honest", "random", 5), Scripts(KUHN), KUHN, 0) for _ in range(2))
+    one, other = (play_dialogues(fixtures("honest", "random", 5), Scripts(KUHN), 0) for _ in range(2))
     assert [row.model_dump(exclude={"wall"}) for row in one] == [row.model_dump(exclude={"wall"}) for row in other]
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from selfplay.checkpoint import RunDir, load_latest_learner
-from selfplay.checkpoint.models import read_model
 from selfplay.dialogue.grpo import GRPOLearner
+from selfplay.dialogue.models import read_model
 from selfplay.errors import ConfigError, DiskError, IncompatibleError, RunLockedError
 from selfplay.run.rating_games import RatingGames
 from tests.checkpoint.samples import forge

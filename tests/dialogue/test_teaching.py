@@ -3,8 +3,8 @@ import threading
 
 import pytest
 
-from selfplay.checkpoint.models import read_model, weights_of
 from selfplay.dialogue import embedded
+from selfplay.dialogue.models import read_model, weights_of
 from selfplay.dialogue.partial import partial_folder
 from tests.dialogue.conftest import make_start
 from tests.support.cases import first_alone

@@ -7,12 +7,13 @@ import pytest
 import torch
 
 from selfplay.dialogue.instances import grouped
+from selfplay.dialogue.packing import row_of
 from selfplay.learner.advantages import group_advantages
 from selfplay.learner.grpo_loss import GRPOSettings, clipped_loss, k3, micro_loss
 from selfplay.learner.sampling import Sampling
-from selfplay.learner.token_batch import padded, row_of, token_weights
+from selfplay.learner.token_batch import padded, token_weights
+from tests.dialogue.learner.token_models import LENGTH, VOCABULARY, Model, random_games
 from tests.extras.peers import MARKS
-from tests.learner.token_models import LENGTH, VOCABULARY, Model, random_games
 
 pytestmark = MARKS
 

@@ -177,9 +177,9 @@ def test_the_reward_manager_looks_rewards_up_and_puts_them_on_the_last_sampled_t
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory):
     """Written games of the embedded tokenizer's players, as tables, and rows of their states."""
-    from selfplay.dialogue.commands.initial_states import STATE_COLUMNS
     from selfplay.dialogue.files.parquet import to_parquet
     from selfplay.dialogue.files.rows import COLUMNS, offline_rows
+    from selfplay.dialogue.files.states import STATE_COLUMNS
     from tests.dialogue.chats import tiny_chat
     from tests.dialogue.writers import Said, in_turn, played, settings_of
 

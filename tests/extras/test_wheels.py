@@ -15,7 +15,7 @@ from tests.support.node import needs_node
 from tests.support.processes import finish
 
 ROOT = Path(__file__).parents[2]
-WASM = "envs/selfplay_melee/shipped/envs.melee.browser.program-mock_program.wasm"
+WASM = "envs/selfplay_melee/shipped/selfplay_melee.browser.program-mock_program.wasm"
 
 pytestmark = [pytest.mark.extras, needs_node, pytest.mark.timeout(1500)]
 

@@ -17,7 +17,6 @@ from selfplay.checkpoint import (
     load_latest_learner,
     save_learner,
 )
-from selfplay.checkpoint.models import ModelMeta, read_model, save_model
 from selfplay.checkpoint.store import MANIFEST, open_folder
 from selfplay.cli.game_type import named_game
 from selfplay.cli.ppo import parse
@@ -31,16 +30,17 @@ from selfplay.dialogue.files.table import read_table
 from selfplay.dialogue.integrations.initial_states import initial_state
 from selfplay.dialogue.language.folders import ADAPTER, CONFIG, base_name, check_folder
 from selfplay.dialogue.language.wire import InvalidResponse, decode
+from selfplay.dialogue.models import ModelMeta, read_model, save_model
 from selfplay.dialogue.partial import Partial, load_partial, partial_folder, save_partial
 from selfplay.dialogue.report.transcripts import FILE_NAME as TRANSCRIPTS
 from selfplay.dialogue.report.transcripts import read_transcripts
-from selfplay.dialogue.supervised import SupervisedLearner, SupervisedSettings
+from selfplay.dialogue.supervised import SupervisedLearner
 from selfplay.games.errors import GameError
 from selfplay.games.plugins import allow
 from selfplay.imitation.folders import game_of_training
 from selfplay.imitation.recorded_games import RecordedGames
-from selfplay.league.anchors import FOLDER as ANCHORS
 from selfplay.league.anchors import read_table as read_anchors
+from selfplay.league.anchors import shipped_tables
 from selfplay.league.external_games import read_csv
 from selfplay.league.ledger import Ledger, read_games, read_records
 from selfplay.league.people_ledger import run_games
@@ -118,7 +118,7 @@ def _model(folder: Path) -> Path:
 
 
 def _teaching() -> SupervisedLearner:
-    return SupervisedLearner(tiny(), SupervisedSettings(), 1)
+    return SupervisedLearner(tiny(), 2e-3, 1)
 
 
 def _partial(name: str) -> Callable[[Path], Path]:
@@ -361,7 +361,7 @@ READERS = (
     ),
     Reader(
         "selfplay.json of a model",
-        ("selfplay.checkpoint.models",),
+        ("selfplay.dialogue.models",),
         _model,
         lambda f, p: read_model(p.parent),
         signed=True,
@@ -408,7 +408,7 @@ READERS = (
     Reader(
         "anchors",
         ("selfplay.league.anchors",),
-        _file("anchors.json", lambda: sorted(ANCHORS.glob("*.json"))[0].read_bytes()),
+        _file("anchors.json", lambda: shipped_tables()[0].read_bytes()),
         lambda f, p: read_anchors(p),
     ),
     Reader(

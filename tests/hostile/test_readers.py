@@ -232,7 +232,7 @@ OWN = {
     "selfplay.runner.game_process": "what the parent process says",
     "selfplay.dialogue.link": "the model's files, of which the trainer has looked through the folder",
     "selfplay.runner.serialization": "hashes the project's sources",
-    "selfplay.dialogue.commands.initial_states": "words of the command line",
+    "selfplay.dialogue.files.states": "words of the command line",
     "selfplay.commands.exploit": "a run that it made itself",
     "selfplay.commands.train_or_resume": "the same",
     "selfplay_melee.imitation.scripted": "its cache; tests/melee/imitation/test_scripted.py damages it",

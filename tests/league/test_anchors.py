@@ -79,9 +79,9 @@ def test_bounds_come_from_whoever_is_pinned():
 
 @pytest.fixture
 def shipped(tmp_path, monkeypatch):
-    monkeypatch.setattr(anchors, "FOLDER", tmp_path / "tables")
-    (tmp_path / "tables").mkdir()
-    return tmp_path / "tables" / f"{HASH}.json"
+    monkeypatch.setattr(anchors, "policy_folders", lambda: (tmp_path,))
+    (tmp_path / "anchor_tables").mkdir()
+    return tmp_path / "anchor_tables" / f"{HASH}.json"
 
 
 def test_the_projects_table_comes_before_the_runs_own(shipped, tmp_path):
@@ -170,9 +170,9 @@ def test_what_is_no_table_is_named(text, message, tmp_path):
 
 
 def test_the_tables_of_the_project_are_of_its_rules_and_players():
-    tables = [read_table(path) for path in anchors.FOLDER.glob("*.json")]
+    tables = [read_table(path) for path in anchors.shipped_tables()]
     assert tables
-    for path, table in zip(anchors.FOLDER.glob("*.json"), tables, strict=True):
+    for path, table in zip(anchors.shipped_tables(), tables, strict=True):
         assert path.stem == table.settings == settings_hash(table.described)
         assert (table.described["rules"], table.described["bots"]) == (RULES_VERSION, bots.VERSION), "make figures"
         assert set(table.elo) == {*bots.LADDER, *table.policies}

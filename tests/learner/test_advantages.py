@@ -1,23 +1,18 @@
 import json
-import random
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from selfplay.dialogue.instances import grouped
-from selfplay.errors import ConfigError, LearnerError
-from selfplay.learner.advantages import RoleEMA, group_advantages, refuse_single_games, with_advantages
-from tests.learner.token_models import instance, random_games
+from selfplay.learner.advantages import RoleEMA, group_advantages
 
 KINDS = ("grpo", "dr_grpo", "rloo")
 REWARDS = st.lists(st.floats(-100, 100), min_size=2, max_size=16).map(np.array)
 
 
-def group(*rewards, index=0, seat=0):
-    games = [instance([1, 2], [1], reward, index, f"{number:03}", seat) for number, reward in enumerate(rewards)]
-    return grouped(games)[0]
+def rewards(*groups):
+    return [np.array(group) for group in groups]
 
 
 @given(REWARDS, st.sampled_from(KINDS))
@@ -52,76 +47,26 @@ def test_equal_rewards_are_no_advantage_at_all(kind):
     assert group_advantages(np.full(3, 85.49884497), kind).tolist() == [0.0] * 3
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_group_of_one_never_gets_its_reward(kind):
-    assert group_advantages(np.array([0.7]), kind).tolist() == [0.0]
-    weighed = with_advantages([group(0.7), group(0.2, 0.4, index=1)], kind)
-    assert (weighed.groups, weighed.singletons, weighed.zero_variance) == (2, 1, 0)
-    assert [game.index for game, _ in weighed.instances] == [1, 1]
-
-
-def test_groups_of_one_reward_are_counted_and_left_out():
-    weighed = with_advantages([group(0.3, 0.3, 0.3), group(0.1, 0.3, index=4)], "grpo")
-    assert (weighed.groups, weighed.singletons, weighed.zero_variance) == (2, 0, 1)
-    assert {game.index for game, _ in weighed.instances} == {4}
-
-
-@pytest.mark.parametrize("reward", [float("nan"), float("inf")])
-def test_a_reward_that_is_no_number_is_refused(reward):
-    with pytest.raises(LearnerError, match="state 3, seat 1: a reward is not finite"):
-        with_advantages([group(0.3, reward, index=3, seat=1)], "grpo")
-
-
-def test_one_game_on_each_state_is_refused_without_a_baseline_across_states():
-    with pytest.raises(ConfigError, match="one game's pair has one reward, and so advantage zero, always"):
-        refuse_single_games(1, "group")
-    refuse_single_games(2, "group")
-    refuse_single_games(1, "role-ema")
-
-
-def test_a_games_pair_is_two_groups_of_one():
-    weighed = with_advantages(grouped(random_games(states=5, games=1)), "grpo")
-    assert (weighed.groups, weighed.singletons, weighed.instances) == (10, 10, ())
-
-
-def test_the_order_in_which_games_end_changes_nothing():
-    games = random_games(states=4, games=5)
-    first = with_advantages(grouped(games), "grpo")
-    random.Random(1).shuffle(games)
-    again = with_advantages(grouped(games), "grpo")
-    assert [(game.game_id, game.seat, advantage) for game, advantage in again.instances] == [
-        (game.game_id, game.seat, advantage) for game, advantage in first.instances
-    ]
-    for index, seat in {(game.index, game.seat) for game in games}:
-        of_group = [advantage for game, advantage in first.instances if (game.index, game.seat) == (index, seat)]
-        assert len(of_group) == 5
-        assert sum(of_group) == pytest.approx(0, abs=1e-9)
-
-
 def test_a_seats_baseline_is_what_was_known_before_the_update():
     baseline = RoleEMA(0.75)
-    first = [group(0.2, index=0, seat=0), group(0.6, index=1, seat=0), group(1.0, index=0, seat=1)]
-    assert [value.tolist() for value in baseline.advantages(first)] == [
+    assert [value.tolist() for value in baseline.advantages([0, 0, 1], rewards([0.2], [0.6], [1.0]))] == [
         [pytest.approx(-0.2)], [pytest.approx(0.2)], [0.0]
     ]  # fmt: skip
     assert baseline.state() == {"0": pytest.approx(0.4), "1": 1.0}
-    assert baseline.advantages([group(0.8, seat=0)])[0] == pytest.approx([0.4])
+    assert baseline.advantages([0], rewards([0.8]))[0] == pytest.approx([0.4])
     assert baseline.state() == {"0": pytest.approx(0.75 * 0.4 + 0.25 * 0.8), "1": 1.0}
 
 
 def test_a_seats_baseline_comes_back_from_a_checkpoint():
     baseline, again = RoleEMA(0.9), RoleEMA(0.9)
-    baseline.advantages([group(0.2), group(0.6, seat=1)])
+    baseline.advantages([0, 1], rewards([0.2], [0.6]))
     again.restore(json.loads(json.dumps(baseline.state())))
-    later = [group(0.5, 0.5), group(0.9, seat=1)]
-    for ours, theirs in zip(baseline.advantages(later), again.advantages(later), strict=True):
+    later = [0, 1], rewards([0.5, 0.5], [0.9])
+    for ours, theirs in zip(baseline.advantages(*later), again.advantages(*later), strict=True):
         assert ours.tolist() == theirs.tolist()
     assert baseline.state() == again.state()
 
 
-def test_with_a_baseline_across_states_every_group_trains():
-    baseline = RoleEMA(0.9)
-    baseline.restore({"0": 0.5})
-    weighed = with_advantages([group(0.7), group(0.2, 0.2, index=1)], "grpo", baseline)
-    assert (weighed.groups, weighed.singletons, weighed.zero_variance) == (2, 1, 1)
-    assert [advantage for _, advantage in weighed.instances] == pytest.approx([0.2, -0.3, -0.3])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_group_of_one_never_gets_its_reward(kind):
+    assert group_advantages(np.array([0.7]), kind).tolist() == [0.0]

@@ -1,49 +1,35 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from selfplay.errors import LearnerError
-from selfplay.learner.token_batch import by_length, padded, row_of, shuffled, token_weights
-from tests.learner.token_models import instance, random_games
+from selfplay.learner.token_batch import TrainingRow, by_length, padded, shuffled, token_weights
 
 CPU = torch.device("cpu")
 AGGREGATIONS = ("constant", "seq-mean", "token-mean")
 
 
+def row(ids, sampled, advantage, logprob=None):
+    marks = np.array(sampled, np.bool_)
+    logprob = np.zeros(marks.sum()) if logprob is None else logprob
+    return TrainingRow(np.array(ids, np.int64), marks, np.array(logprob, np.float32), advantage)
+
+
 def rows(count=7, seed=0):
-    return [row_of(game, advantage) for advantage, game in enumerate(random_games(count, 1, seed)[:count])]
-
-
-def test_a_row_ends_with_its_last_own_token():
-    row = row_of(replace(instance([5, 6, 7, 8, 9, 9], [2, 3]), logprob=np.arange(6, dtype=np.float32)), 0.5)
-    assert row.ids.tolist() == [5, 6, 7, 8]
-    assert row.sampled.tolist() == [False, False, True, True]
-    assert row.logprob.tolist() == [2, 3]
-    assert (row.advantage, row.tokens) == (0.5, 2)
-
-
-@pytest.mark.parametrize(
-    ("game", "message"),
-    [
-        (instance([1, 2], []), "game a, seat 0: no token was sampled"),
-        (instance([1, 2], [0]), "its first token was sampled"),
-        (replace(instance([1, 2], [1]), logprob=np.zeros(3, np.float32)), "2 ids, 2 marks, 3 log-probabilities"),
-        (replace(instance([1, 2], [1]), logprob=np.array([0, np.nan], np.float32)), "is not finite"),
-        (replace(instance([1, 2], [1]), logprob=np.array([0, -np.inf], np.float32)), "is not finite"),
-    ],
-)
-def test_what_cannot_be_trained_is_named(game, message):
-    with pytest.raises(LearnerError, match=message):
-        row_of(game)
+    """Rows of random tokens, of different lengths; their advantages are their numbers."""
+    rng = np.random.default_rng(seed)
+    made = []
+    for number in range(count):
+        sampled = rng.random(int(rng.integers(6, 24))) < 0.5
+        sampled[0], sampled[-1] = False, True
+        made.append(row(rng.integers(0, 11, len(sampled)), sampled, number))
+    return made
 
 
 def test_rows_are_padded_on_the_right_and_vectors_follow_the_marks():
-    short = replace(row_of(instance([1, 2, 3], [2]), 0.5), logprob=np.array([-1], np.float32))
-    long = replace(row_of(instance([4, 5, 6, 7], [1, 3]), -2.0), logprob=np.array([-2, -3], np.float32))
+    short = row([1, 2, 3], [0, 0, 1], 0.5, [-1])
+    long = row([4, 5, 6, 7], [0, 1, 0, 1], -2.0, [-2, -3])
     batch = padded([short, long], [0.25, 0.75], CPU)
     assert batch.ids.tolist() == [[1, 2, 3, 0], [4, 5, 6, 7]]
     assert batch.where.tolist() == [[False, False, True, False], [False, True, False, True]]

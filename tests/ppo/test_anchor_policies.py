@@ -23,8 +23,9 @@ def test_the_last_generation_meets_a_shipped_policy_that_the_table_lists_near_it
         seed=0,
         policies={"weak": version},
     )
-    (tmp_path / f"{settings.settings}.json").write_text(table.model_dump_json())
-    monkeypatch.setattr(anchors, "FOLDER", tmp_path)
+    (tmp_path / "anchor_tables").mkdir()
+    (tmp_path / "anchor_tables" / f"{settings.settings}.json").write_text(table.model_dump_json())
+    monkeypatch.setattr(anchors, "policy_folders", lambda: (tmp_path,))
     run = RunDir(tmp_path / "run")
     code, _ = train(run.path, "--track-elo", "--timesteps", ITERATION)
     assert code == 0

@@ -1,10 +1,12 @@
 import json
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 from selfplay.commands.cli import doctor
-from selfplay.commands.doctor.finding import Check
+from selfplay.commands.doctor.finding import Check, GuestChecks
+from selfplay_melee.commands import doctor as emulator
 from tests.scripts.commands import ROOT, mistake, run
 from tests.support.processes import finish
 
@@ -15,15 +17,15 @@ def main(monkeypatch, *arguments):
 
 
 def finds(monkeypatch, *levels):
-    """An examination that finds these; the plans it was given."""
-    plans = []
+    """An examination that finds these; the folders of checkpoints that it was given."""
+    folders = []
 
-    def examine(plan):
-        plans.append(plan)
+    def examine(checkpoints, of_games):
+        folders.append(checkpoints)
         return (Check(level, f"check {i}", "this", "do that") for i, level in enumerate(levels))
 
     monkeypatch.setattr(doctor, "examine", examine)
-    return plans
+    return folders
 
 
 def test_warnings_are_no_failure(monkeypatch, capsys):
@@ -47,14 +49,16 @@ def test_as_json(monkeypatch, capsys):
 
 
 def test_flags(monkeypatch):
-    plans = finds(monkeypatch)
+    folders = finds(monkeypatch)
+    plans = []
+    monkeypatch.setattr(emulator, "examine", plans.append)
     words = "--dolphin d --iso i --slippi-port 2000 --num-games 3 --headless --fast-forward --fast --checkpoint c"
     main(monkeypatch)
     main(monkeypatch, *words.split())
     assert (plans[0].real_games, plans[0].hash_disc, plans[0].headless) == (False, True, False)
     assert (plans[1].dolphin, plans[1].iso, plans[1].slippi_port, plans[1].num_games) == ("d", "i", 2000, 3)
     assert (plans[1].headless, plans[1].fast_forward, plans[1].hash_disc) == (True, True, False)
-    assert str(plans[1].checkpoints) == "c"
+    assert [str(folder) for folder in folders] == ["checkpoints", "c"]
 
 
 @pytest.mark.parametrize(
@@ -80,7 +84,7 @@ def test_this_machine(tmp_path):
     assert (levels["Dolphin"], levels["disc"]) == ("FAIL", "warn")
     assert levels["Python"] == levels["packages"] == levels["torch"] == levels["game rules"] == levels["ports"] == "ok"
     assert {"system", "libmelee", "display", "checkpoints", "temporary files", "shared memory"} < levels.keys()
-    assert {"memory", "cores"} < levels.keys()
+    assert {"memory", "cores", "emulators"} < levels.keys()
 
 
 def test_without_packages():
@@ -90,3 +94,16 @@ def test_without_packages():
     assert done.stderr == ""
     assert "FAIL  packages: " in done.stdout
     assert "torch is not installed" in done.stdout
+
+
+def test_an_installed_package_brings_checks_and_their_flags(monkeypatch, capsys):
+    def add_flags(made):
+        made.add_argument("--board", default="none")
+
+    guest = GuestChecks(add_flags, lambda options: iter([Check("ok", "board", options.board)]))
+    monkeypatch.setattr(doctor, "entry_points", lambda group: {group: SimpleNamespace(load=lambda: guest)})
+    assert main(monkeypatch, "--board", "wood") == 0
+    said = capsys.readouterr().out
+    assert "ok    board: wood\n" in said
+    assert "Dolphin" not in said
+    assert "--iso" in mistake(capsys, "selfplay doctor", lambda: main(monkeypatch, "--iso", "melee.iso"))

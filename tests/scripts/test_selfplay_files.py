@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from selfplay.checkpoint.models import read_model
 from selfplay.dialogue.cli import convert_games, generate_games, inspect_dialogue, train_dialogue
 from selfplay.dialogue.files.table import read_table
+from selfplay.dialogue.models import read_model
 from tests.dialogue.models import model_folder
 from tests.scripts.commands import ROOT, mistake, run_shell
 from tests.support.processes import finish

@@ -8,10 +8,10 @@ import pytest
 from scripts.studies import ROOT
 from scripts.studies.games import fights, solved, texts
 from scripts.studies.games.__main__ import PAGES, write
+from selfplay.dialogue.find import find_dialogue
 from selfplay.games import plugins
-from selfplay.games.registry import known_games
+from selfplay.games.registry import games_of, known_games
 from selfplay.games.solved.kuhn import Kuhn
-from selfplay_dialogue.registry import DIALOGUE
 from selfplay_melee.features import PLAYER, feature_names
 from selfplay_melee.mock import MockMelee
 from selfplay_melee.observation import encode
@@ -52,7 +52,8 @@ def test_every_feature_and_player_of_a_fight_is_explained():
 
 
 def test_every_setting_and_player_of_a_text_game_is_explained():
-    for name, entry in DIALOGUE.items():
+    for name in games_of("dialogue"):
+        entry = find_dialogue(name)
         assert set(entry.players) == set(texts.PLAYERS[name])
         texts.text(name)
 

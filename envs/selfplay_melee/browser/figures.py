@@ -32,7 +32,7 @@ FRAMES: Final = 100
 
 def kept_move_tables(characters: Sequence[int]) -> dict[str, NDArray[Any]]:
     """``move_tables``, made once for the same characters and sources."""
-    folder = cache_folder()
+    folder = cache_folder("selfplay_melee")
     if folder is None:
         return move_tables(characters)
     path = folder / f"figures-{_signature(characters)}.npz"
@@ -45,7 +45,7 @@ def kept_move_tables(characters: Sequence[int]) -> dict[str, NDArray[Any]]:
 
 
 def _signature(characters: Sequence[int]) -> str:
-    digest = hashlib.sha256(f"{sources_hash()} {list(characters)}".encode())
+    digest = hashlib.sha256(f"{sources_hash('selfplay_melee')} {list(characters)}".encode())
     for path in (*sorted(_DRAWING.rglob("*.py")), Path(__file__)):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]

@@ -1,22 +1,114 @@
-"""Checks of requirements of real games beyond Python: Dolphin, the disc, ports, a display."""
+"""Checks of requirements of real games: libmelee, Dolphin, the disc, ports, a display, memory and cores."""
 
 from __future__ import annotations
 
+import argparse
+import importlib.metadata
 import os
 import platform
 import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from selfplay.commands.doctor.finding import Check, Level, PlannedRun
+from selfplay.commands.doctor.finding import Check, GuestChecks, Level
+from selfplay.commands.doctor.software import UNKNOWN, unmet
+from selfplay.distribution import install_command, requirements
+from selfplay.errors import ConfigError
+from selfplay.machine import usable_cores
+from selfplay.memory_limits import as_size, available_memory
 from selfplay_melee.dolphin.disc import judge_disc
-from selfplay_melee.dolphin.install import DolphinVersion, find_executable, free_port, launcher_folder, version_of
+from selfplay_melee.dolphin.install import (
+    FIRST_PORT,
+    LAST_PORT,
+    SLIPPI_PORT,
+    DolphinVersion,
+    find_executable,
+    free_port,
+    launcher_folder,
+    version_of,
+)
 from selfplay_melee.errors import DolphinError
 
 DEV_FUSE: Final = Path("/dev/fuse")
 _APP_IMAGE: Final = b"AI\x02"  # from byte 8 on
 _EXTRACT: Final = "start it once with --appimage-extract and give --dolphin the folder squashfs-root"
+_DOLPHIN_MB: Final = 300  # of one Dolphin, as a rule of thumb; the bench measures
+_WORKER_MB: Final = 160
+"""The process that drives one Dolphin: peak of 155 MB with compiled rules and libmelee (Linux, Python 3.11)."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRun:
+    """The run that the machine is examined for, with the meaning of the training's flags."""
+
+    dolphin: str | None
+    iso: str | None
+    slippi_port: int
+    num_games: int
+    headless: bool
+    fast_forward: bool
+    hash_disc: bool
+
+    @property
+    def real_games(self) -> bool:
+        """True if the user names an emulator or a disc, which makes their requirements mandatory."""
+        return self.dolphin is not None or self.iso is not None
+
+
+def add_flags(made: argparse.ArgumentParser) -> None:
+    made.add_argument("--dolphin", metavar="PATH", help="Slippi Dolphin: its folder or executable")
+    made.add_argument("--iso", metavar="PATH", help="Melee 1.02 disc image")
+    made.add_argument("--fast", action="store_true", help="do not hash the image, which reads 1.4 GB")
+    made.add_argument("--headless", action="store_true", help="check for emulators without windows")
+    made.add_argument("--fast-forward", action="store_true", help="check for emulators without a speed limit")
+    made.add_argument(
+        "--slippi-port", type=int, default=SLIPPI_PORT, metavar="N", help="first of their ports (default: %(default)s)"
+    )
+    made.add_argument("--num-games", type=int, default=1, metavar="N", help="emulators (default: %(default)s)")
+
+
+def plan_of(options: argparse.Namespace) -> PlannedRun:
+    """Convert parsed arguments to the run that is checked for; ConfigError for a number out of range."""
+    if not FIRST_PORT <= options.slippi_port <= LAST_PORT:
+        raise ConfigError(f"--slippi-port {options.slippi_port}: {FIRST_PORT} to {LAST_PORT} is valid")
+    if options.num_games < 1:
+        raise ConfigError(f"--num-games {options.num_games}: at least 1 is needed")
+    return PlannedRun(
+        dolphin=options.dolphin,
+        iso=options.iso,
+        slippi_port=options.slippi_port,
+        num_games=options.num_games,
+        headless=options.headless,
+        fast_forward=options.fast_forward,
+        hash_disc=not options.fast,
+    )
+
+
+def examine(plan: PlannedRun) -> Iterator[Check]:
+    yield libmelee(plan)
+    finding, there = dolphin(plan)
+    yield finding
+    yield from filter(None, (build(plan, there), app_image(there)))
+    yield disc(plan, there)
+    yield ports(plan)
+    yield display(plan, there)
+    yield emulators(plan)
+
+
+CHECKS: Final = GuestChecks(add_flags, lambda options: examine(plan_of(options)))
+
+
+def libmelee(plan: PlannedRun) -> Check:
+    level: Level = "FAIL" if plan.real_games else "warn"
+    remedy = f"real games need it: {install_command('dolphin')}"
+    wanted = requirements("dolphin")
+    if wanted is None:
+        return Check(level, "libmelee", UNKNOWN, remedy)
+    if wrong := unmet(wanted):
+        return Check(level, "libmelee", ", ".join(wrong), remedy)
+    return Check("ok", "libmelee", importlib.metadata.version("melee"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +198,19 @@ def display(plan: PlannedRun, there: FoundDolphin) -> Check:
         return Check("ok", "display", "none; only a Dolphin with a window needs one")
     remedy = "--headless, an ExiAI build, or xvfb-run before the command"
     return Check(_level(plan.dolphin), "display", "none, and this Dolphin opens a window", remedy)
+
+
+def emulators(plan: PlannedRun) -> Check:
+    """Memory and cores for the emulators and the processes that drive them, by rule of thumb."""
+    each = _DOLPHIN_MB + _WORKER_MB
+    wanted = plan.num_games * each << 20
+    found = f"{as_size(wanted)} for --num-games {plan.num_games} in Dolphin (about {each} MB each)"
+    available = available_memory()
+    if available is not None and wanted > available.amount:
+        return Check("warn", "emulators", f"{found}, {as_size(available.amount)} free", "lower --num-games")
+    if plan.num_games > usable_cores():
+        return Check("warn", "emulators", f"{found}, which share {usable_cores()} cores")
+    return Check("ok", "emulators", found)
 
 
 def _level(given: str | None) -> Level:

@@ -243,6 +243,6 @@ def _told(result: Result) -> str:
 
 
 def _other(game: PlayedGame, name: str, what: str) -> IncompatibleError:
-    here = sources_hash()
+    here = sources_hash("selfplay_melee")
     why = "the document was changed" if game.rules == here else f"its rules are version {game.rules}, these are {here}"
     return IncompatibleError(f"{name}, played again, is another game: {what} ({why})")

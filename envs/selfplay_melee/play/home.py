@@ -9,13 +9,13 @@ from typing import Final
 
 from selfplay.checkpoint import RunDir, is_policy, list_generations, shipped_policies
 from selfplay.checkpoint.generations import POLICY_FILE
-from selfplay.checkpoint.policies import NO_RUN_YET, SHIPPED
 from selfplay.checkpoint.run_dir import RUN_FILE, named_run, runs_under
 from selfplay.errors import ConfigError, NotARunError
 from selfplay.evaluation.named_players import policy_folder
 from selfplay.games.registry import find_game
+from selfplay_melee import kinds
 from selfplay_melee.choices import MOCK
-from selfplay_melee.kinds import find_character
+from selfplay_melee.kinds import NO_RUN_YET, find_character
 from selfplay_melee.state import FPS
 
 GENERATIONS: Final = 2
@@ -51,7 +51,7 @@ def home_of(folder: Path | None, shipped: str | None = None, generations: str | 
 
     Args:
         folder: As of ``find_folder``.
-        shipped: Without a folder, the name of the shipped policy, by default ``SHIPPED``.
+        shipped: Without a folder, the name of the shipped policy, by default the mock's.
         generations: Of a run, how many, spread evenly from the first to the newest; or the names of players.
 
     Raises:
@@ -60,7 +60,7 @@ def home_of(folder: Path | None, shipped: str | None = None, generations: str | 
         CheckpointError: a policy is damaged.
     """
     if folder is None:
-        name, hint = (shipped, "") if shipped else (SHIPPED, NO_RUN_YET)
+        name, hint = (shipped, "") if shipped else (kinds.MOCK.default_policy, NO_RUN_YET)
         return Home(name, None, _named(generations, {name: shipped_policies()[name]}, None), hint)
     if is_policy(folder):
         return Home(folder.name, None, _named(generations, {folder.name: folder}, None))

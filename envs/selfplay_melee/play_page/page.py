@@ -107,7 +107,7 @@ def game_data(content: PlayContent) -> dict[str, Any]:
     facts = scene_facts(list(characters.values()), list(stages.values()))
     return {
         "version": VERSION,
-        "sources": sources_hash(),
+        "sources": sources_hash("selfplay_melee"),
         "title": content.title,
         "about": content.about,
         "rules": packed_bytes(rules_module()),

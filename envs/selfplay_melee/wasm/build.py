@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from selfplay.compilation.code_cache import SHIPPED, cache_folder, sources_hash
+from selfplay.compilation.code_cache import cache_folder, shipped_root, sources_hash
 from selfplay.compilation.progress import tell_progress
 from selfplay.distribution import python_path
 from selfplay.games.files import alone, replacing
@@ -38,9 +38,9 @@ def build(name: str, tell: Callable[[str], object] | None = None) -> bytes:
         WasmError: it cannot be built.
     """
     end = signature(name, load_program(name))
-    if (shipped := _kept(SHIPPED / file_name(name), end)) is not None:
+    if (shipped := _kept(shipped_root("selfplay_melee") / file_name(name), end)) is not None:
         return shipped
-    folder = cache_folder()
+    folder = cache_folder("selfplay_melee")
     path = folder and folder / f"{name.replace(':', '-')}-{hashlib.sha256(end).hexdigest()[:16]}.wasm"
     if path is None:
         return _built(name, end, tell)
@@ -81,7 +81,7 @@ def signature(name: str, program: Program) -> bytes:
     """The last section of a module: a hash of all sources that it depends on, and of its layout."""
     own = (*sorted(_OWN.glob("*.py")), Path(str(sys.modules[name.partition(":")[0]].__file__)))
     hashes = [hashlib.sha256(path.read_bytes()).hexdigest() for path in own]
-    parts = [sources_hash(), json.dumps(layout(program)), *hashes]
+    parts = [sources_hash("selfplay_melee"), json.dumps(layout(program)), *hashes]
     return custom_section("sources", hashlib.sha256("\n".join(parts).encode()).digest())
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from scripts.studies.games import parts
 from scripts.studies.pages import table
-from selfplay_dialogue.registry import DIALOGUE, PLAYERS_VERSION
+from selfplay.dialogue.find import find_dialogue
 
 MEANINGS: Final[dict[str, Mapping[str, str]]] = {
     "matching": {
@@ -48,7 +48,7 @@ PLAYERS: Final[dict[str, Mapping[str, str]]] = {
 
 def text(name: str) -> str:
     """The tables of a game's page."""
-    entry = DIALOGUE[name]
+    entry = find_dialogue(name)
     embedded, others = entry.configure(True, {}), entry.configure(False, {})
     rows = [
         (f"`{field.name}`", MEANINGS[name][field.name], getattr(embedded, field.name), getattr(others, field.name))
@@ -57,7 +57,7 @@ def text(name: str) -> str:
     state = entry.states(embedded, [0])[0]
     game = entry.start(embedded, state)
     read = game.observe(game.mover)
-    versions = [("players", PLAYERS_VERSION), *entry.versions.items()]
+    versions = [("players", entry.players_version), *entry.versions.items()]
     return parts.joined(
         [
             ("Settings", table(("setting", "meaning", "with `tiny`", "with other models"), rows)),

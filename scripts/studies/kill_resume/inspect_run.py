@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from selfplay.checkpoint import list_generations, load_generation
 from selfplay.checkpoint.generations import SET_ASIDE
 from selfplay.checkpoint.learner_state import read_meta
-from selfplay.checkpoint.models import is_model, read_model, weights_of
 from selfplay.checkpoint.store import open_folder
+from selfplay.dialogue.models import is_model, read_model, weights_of
 from selfplay.errors import CheckpointError
 from selfplay.league.records import generation_number
 

@@ -85,7 +85,6 @@ def check(options: argparse.Namespace) -> Home | tuple[Path, str]:
         NotARunError: there is no such run or policy.
         CheckpointError: the policy file is damaged.
     """
-    from selfplay.checkpoint.policies import SHIPPED
     from selfplay.evaluation.named_players import check_game_type, game_in
     from selfplay.games.registry import DEFAULT, find_game
     from selfplay.report.saving import check_writable
@@ -104,7 +103,7 @@ def check(options: argparse.Namespace) -> Home | tuple[Path, str]:
         check_name(options.name)
     folder = find_folder(options.what)
     game = DEFAULT if folder is None else game_in(folder)
-    check_game_type(options.what or str(folder or SHIPPED), game, options.game_type)
+    check_game_type(options.what or str(folder or find_game(game).default_policy), game, options.game_type)
     fight = folder is None or find_game(game).show == "film"
     if wrong := _given(options, _FOR_THE_TERMINAL if fight else (*_FOR_PAGES, "add")):
         where = "on a page, where all is chosen" if fight else "in the terminal"

@@ -1,10 +1,13 @@
-"""Input and result of a check."""
+"""Results of checks, and what packages of games bring."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterator
 
 Level = Literal["ok", "warn", "FAIL"]
 
@@ -23,19 +26,9 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedRun:
-    """The run that the machine is examined for, with the meaning of the training's flags."""
+class GuestChecks:
+    """Checks of a package for its games, an entry point of the group ``selfplay.doctor``."""
 
-    dolphin: str | None
-    iso: str | None
-    slippi_port: int
-    num_games: int
-    headless: bool
-    fast_forward: bool
-    hash_disc: bool
-    checkpoints: Path
-
-    @property
-    def real_games(self) -> bool:
-        """True if the user names an emulator or a disc, which makes their requirements mandatory."""
-        return self.dolphin is not None or self.iso is not None
+    add_flags: Callable[[argparse.ArgumentParser], None]
+    plan: Callable[[argparse.Namespace], Iterator[Check]]
+    """The findings, each as soon as it is asked for; ConfigError at once for a flag out of range."""

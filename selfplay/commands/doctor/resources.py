@@ -8,29 +8,28 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from selfplay.commands.doctor.finding import Check, PlannedRun
+from selfplay.commands.doctor.finding import Check
 from selfplay.machine import usable_cores
 from selfplay.memory_limits import as_size, available_memory
 
 MB: Final = 1 << 20
-DOLPHIN_MB: Final = 300  # of one Dolphin, as a rule of thumb; the bench measures
-WORKER_MB: Final = 160
-"""The process that drives one Dolphin: peak of 155 MB with compiled rules and libmelee (Linux, Python 3.11)."""
 LOW_DISK_MB: Final = 1000
 LOW_SHARED_MB: Final = 16
 
 SHARED: Final = Path("/dev/shm")
 
 
-def checkpoint_disk(plan: PlannedRun) -> Check:
-    return _disk("checkpoints", plan.checkpoints.absolute(), "--checkpoint names another folder")
+def checkpoint_disk(folder: Path) -> Check:
+    return _disk("checkpoints", folder.absolute(), "--checkpoint names another folder")
 
 
 def temporary_disk() -> Check:
-    """Check the folder of temporary files: emulators have scratch folders there, each with a script that starts it."""
+    """Check the folder of temporary files, where programs that games start can have scratch folders."""
     folder, remedy = Path(tempfile.gettempdir()), "TMPDIR names another folder"
     if os.statvfs(folder).f_flag & getattr(os, "ST_NOEXEC", 0):
-        return Check("warn", "temporary files", f"{folder} is mounted noexec, Dolphin cannot start there", remedy)
+        return Check(
+            "warn", "temporary files", f"{folder} is mounted noexec, games cannot start programs there", remedy
+        )
     return _disk("temporary files", folder, remedy)
 
 
@@ -45,25 +44,14 @@ def shared_memory() -> Check:
     return Check("ok", "shared memory", found)
 
 
-def memory(plan: PlannedRun) -> Check:
-    """For the emulators and the processes that drive them, by rule of thumb."""
-    each = DOLPHIN_MB + WORKER_MB
-    wanted = plan.num_games * each * MB
-    estimate = f"{as_size(wanted)} for --num-games {plan.num_games} in Dolphin (about {each} MB each)"
+def memory() -> Check:
     available = available_memory()
-    if available is None:
-        return Check("ok", "memory", f"{estimate}; what is free, this system does not tell")
-    found = f"{as_size(available.amount)} free, {estimate}"
-    if wanted > available.amount:
-        return Check("warn", "memory", found, "lower --num-games")
+    found = "what is free, this system does not tell" if available is None else f"{as_size(available.amount)} free"
     return Check("ok", "memory", found)
 
 
-def cores(plan: PlannedRun) -> Check:
-    found = f"{usable_cores()} usable"
-    if plan.num_games > usable_cores():
-        return Check("warn", "cores", found, f"--num-games {plan.num_games} in Dolphin would share them")
-    return Check("ok", "cores", found)
+def cores() -> Check:
+    return Check("ok", "cores", f"{usable_cores()} usable")
 
 
 def _disk(name: str, folder: Path, remedy: str) -> Check:

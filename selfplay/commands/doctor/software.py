@@ -7,7 +7,7 @@ import platform
 import re
 from typing import Final
 
-from selfplay.commands.doctor.finding import Check, Level, PlannedRun
+from selfplay.commands.doctor.finding import Check
 from selfplay.distribution import install_command, requirements
 
 UNKNOWN: Final = "this copy is not installed, and which versions it needs is not known"
@@ -30,20 +30,9 @@ def packages() -> Check:
     wanted = requirements()
     if wanted is None:
         return Check("warn", "packages", UNKNOWN, install_command())
-    if wrong := _unmet(wanted):
+    if wrong := unmet(wanted):
         return Check("FAIL", "packages", ", ".join(wrong), install_command())
     return Check("ok", "packages", f"all {len(wanted)} that are needed")
-
-
-def libmelee(plan: PlannedRun) -> Check:
-    level: Level = "FAIL" if plan.real_games else "warn"
-    remedy = f"real games need it: {install_command('dolphin')}"
-    wanted = requirements("dolphin")
-    if wanted is None:
-        return Check(level, "libmelee", UNKNOWN, remedy)
-    if wrong := _unmet(wanted):
-        return Check(level, "libmelee", ", ".join(wrong), remedy)
-    return Check("ok", "libmelee", importlib.metadata.version("melee"))
 
 
 def torch() -> Check:
@@ -57,10 +46,10 @@ def torch() -> Check:
 
 def rules() -> Check:
     try:
-        from selfplay.games.registry import find_game
+        from selfplay.games.registry import DEFAULT, find_game
     except ImportError as error:
         return Check("FAIL", "game rules", f"cannot be loaded ({error})", install_command())
-    if find_game("mock").starts_at_once():
+    if find_game(DEFAULT).starts_at_once():
         return Check("ok", "game rules", "compiled")
     from selfplay.compilation.progress import RANGE
 
@@ -70,22 +59,22 @@ def rules() -> Check:
 def compile_cache() -> Check:
     """Check the cache folder of the compiled rules; without a cache each start compiles for minutes."""
     try:
-        from selfplay.compilation.code_cache import find_cache
+        from selfplay.compilation.code_cache import code_name, find_cache
     except ImportError as error:
         return Check("FAIL", "compile cache", f"cannot be loaded ({error})", install_command())
-    cache = find_cache()
+    cache = find_cache(code_name("selfplay"))
     if cache.trouble:
         return Check("warn", "compile cache", cache.trouble)
     return Check("ok", "compile cache", str(cache.folder))
 
 
-def _unmet(requirements: list[str]) -> list[str]:
+def unmet(requirements: list[str]) -> list[str]:
     """One message for each requirement that is not met."""
     return [trouble for one in requirements if (trouble := _trouble(one))]
 
 
 def _trouble(requirement: str) -> str:
-    """Why a requirement, such as ``melee>=0.47.6,<0.48``, is not met; empty where it is."""
+    """Why a requirement, such as ``numpy>=2.0,<3``, is not met; empty where it is."""
     match = _REQUIREMENT.fullmatch(requirement)
     if match is None:
         raise ValueError(f"{requirement!r} is of a form that the doctor does not know")

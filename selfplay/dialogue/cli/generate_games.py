@@ -7,6 +7,7 @@ from pathlib import Path
 
 from selfplay.cli.parser import Parser
 from selfplay.commands.cli import command
+from selfplay.dialogue import DEFAULT
 
 
 def parser() -> argparse.ArgumentParser:
@@ -23,8 +24,8 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--exp-name", default="selfplay_gen", metavar="NAME", help="experiment name, written in every row (%(default)s)"
     )
-    made.add_argument("--game", default="matching", metavar="NAME", help="dialogue game (%(default)s)")
-    made.add_argument("--game-size", metavar="N", help="size of the matching (4 with tiny, else 8)")
+    made.add_argument("--game", default=DEFAULT, metavar="NAME", help="dialogue game (%(default)s)")
+    made.add_argument("--game-size", metavar="N", help="size of the game (default: the game's)")
     made.add_argument(
         "--start-tokens", metavar="N", help="tokens of the supervised training of tiny, if it does not exist"
     )

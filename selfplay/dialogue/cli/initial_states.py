@@ -1,4 +1,4 @@
-"""Write states of the reviewer-paper matching, without conversations, as train.parquet and test.parquet.
+"""Write initial states of a game, without conversations, as train.parquet and test.parquet.
 
 For trainers that play the games themselves: a row has a player's initial prompt, and the state.
 """
@@ -11,6 +11,7 @@ from pathlib import Path
 
 from selfplay.cli.parser import Parser, add_seed
 from selfplay.commands.cli import command
+from selfplay.dialogue import DEFAULT
 from selfplay.verbs import respelled
 
 EPILOG = """example:
@@ -24,7 +25,8 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--num_train", type=int, default=1000, metavar="N", help="states in train.parquet (%(default)s)")
     made.add_argument("--num_test", type=int, default=100, metavar="N", help="states in test.parquet (%(default)s)")
     add_seed(made, "seed of the states (%(default)s)")
-    made.add_argument("--size", type=int, default=8, metavar="N", help="reviewers, and papers (%(default)s)")
+    made.add_argument("--game", default=DEFAULT, metavar="NAME", help="text game (%(default)s)")
+    made.add_argument("--size", type=int, metavar="N", help="size of the game (default: the game's)")
     made.add_argument(
         "--rows",
         choices=("state", "player"),
@@ -42,12 +44,14 @@ def main(options: argparse.Namespace) -> None:
     from selfplay.checkpoint import check_writable_folder
 
     check_writable_folder(options.output_dir, "--output_dir")
-    from selfplay.dialogue.commands.initial_states import settings_of, write_states
+    from selfplay.dialogue.files.states import settings_of, write_states
 
     sizes = {"train": options.num_train, "test": options.num_test}
-    settings = {"size": options.size, **settings_of(options.set)}
+    settings = ({} if options.size is None else {"size": options.size}) | settings_of(options.set)
     seats = 2 if options.rows == "player" else 1
-    for path in write_states(
-        options.output_dir, sizes, settings, options.seed, seats, lambda line: print(line, file=sys.stderr)
-    ):
+
+    def notice(line: str) -> None:
+        print(line, file=sys.stderr)
+
+    for path in write_states(options.output_dir, options.game, sizes, settings, options.seed, seats, notice):
         print(f"wrote {path}")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from selfplay.cli.parser import Parser
 from selfplay.commands.cli import command
+from selfplay.dialogue import DEFAULT
 
 
 def parser() -> argparse.ArgumentParser:
@@ -17,8 +18,8 @@ def parser() -> argparse.ArgumentParser:
     )
     what.add_argument("--model", metavar="NAME", help="tiny, a Hugging Face name, or a folder; plays a game")
     made.add_argument("--game-id", metavar="ID", help="game of the file (default: the first)")
-    made.add_argument("--game", default="matching", metavar="NAME", help="game to play (%(default)s)")
-    made.add_argument("--game-size", metavar="N", help="size of the matching (4 with tiny, else 8)")
+    made.add_argument("--game", default=DEFAULT, metavar="NAME", help="game to play (%(default)s)")
+    made.add_argument("--game-size", metavar="N", help="size of the game (default: the game's)")
     made.add_argument("--temperature", default=1.0, metavar="F", help="sampling temperature (%(default)s)")
     made.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the game (%(default)s)")
     made.add_argument(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from selfplay.checkpoint import list_generations
 from selfplay.commands.rate import BATCH, round_robin, spend
 from selfplay.config.resume import started_with
-from selfplay.dialogue.rating import FrozenPlayers, play_dialogues, rating_of
+from selfplay.dialogue.rating import FrozenPlayers, play_dialogues
 from selfplay.dialogue.settings import DialogueConfig
 from selfplay.machine import pick_device
 
@@ -21,19 +21,16 @@ if TYPE_CHECKING:
 def rate_dialogue(run: RunDir, budget: int, seed: int, notice: Callable[[str], object]) -> int:
     """Play up to ``budget`` of the most informative comparisons and add them to the ledger; returns their number."""
     config = started_with(run, DialogueConfig)
-    rating = rating_of(config)
     frozen = FrozenPlayers(config, run, pick_device(config.run.device))
     generations = list_generations(run)
-    players = [*(generation.id for generation in generations), *rating.anchors]
+    players = [*(generation.id for generation in generations), *frozen.rating.anchors]
     iteration = max((generation.iteration for generation in generations), default=0)
-    play = partial(play_dialogues, frozen=frozen, rating=rating, iteration=iteration)
-    return spend(run, rating, players, budget, seed, play, BATCH, notice)
+    play = partial(play_dialogues, frozen=frozen, iteration=iteration)
+    return spend(run, frozen.rating, players, budget, seed, play, BATCH, notice)
 
 
 def calibrate_dialogue(run: RunDir, games: int, seed: int, notice: Callable[[str], object]) -> AnchorTable:
     """Rate the scripted players of a run's game, by ``games`` comparisons of each pair. Blocks."""
-    config = started_with(run, DialogueConfig)
-    rating = rating_of(config)
-    frozen = FrozenPlayers(config, run, "cpu")
-    play = partial(play_dialogues, frozen=frozen, rating=rating, iteration=0)
-    return round_robin(rating, games, seed, play, BATCH, lambda done: notice(f"{done} comparisons"))
+    frozen = FrozenPlayers(started_with(run, DialogueConfig), run, "cpu")
+    play = partial(play_dialogues, frozen=frozen, iteration=0)
+    return round_robin(frozen.rating, games, seed, play, BATCH, lambda done: notice(f"{done} comparisons"))

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from selfplay.checkpoint.store import write_file
-from selfplay.dialogue.commands.initial_states import STATE_COLUMNS, state_row
 from selfplay.dialogue.contract import SEATS
 from selfplay.dialogue.files.games import GAMES, GameLine, read_games
 from selfplay.dialogue.files.parquet import Shape, from_parquet, to_parquet
 from selfplay.dialogue.files.settings import FileSettings, read_settings
+from selfplay.dialogue.files.states import STATE_COLUMNS, state_row
 from selfplay.dialogue.find import find_dialogue
 from selfplay.dialogue.instances import columns_of
 from selfplay.errors import ConfigError, CorruptError

@@ -12,7 +12,7 @@ from pydantic import Field, JsonValue, StringConstraints, ValidationError
 from selfplay.checkpoint.documents import MAX_JSON_BYTES, decode_json, encode_json, parse
 from selfplay.checkpoint.store import write_file
 from selfplay.config.base import Group, Positive
-from selfplay.dialogue.commands.initial_states import SOURCE_SUFFIX
+from selfplay.dialogue.files.states import SOURCE_SUFFIX
 from selfplay.dialogue.settings import (
     TINY,
     DialogueConfig,
@@ -23,10 +23,10 @@ from selfplay.dialogue.settings import (
     SamplingConfig,
     ServerConfig,
     StartConfig,
+    refuse_single_games,
 )
 from selfplay.errors import ConfigError, CorruptError
 from selfplay.files import read_file
-from selfplay.learner.advantages import refuse_single_games
 
 if TYPE_CHECKING:
     from selfplay.dialogue.contract import DialogueEntry

@@ -15,7 +15,6 @@ import torch
 from pydantic import Field, ValidationError
 from torch import distributed
 
-from selfplay.checkpoint.models import ModelMeta, is_model, read_model, save_model
 from selfplay.config.base import Group, Positive
 from selfplay.dialogue.files.rows import TRAIN, VAL
 from selfplay.dialogue.files.settings import SETTINGS, FileSettings, read_settings, refuse_other, user_error
@@ -23,10 +22,11 @@ from selfplay.dialogue.files.table import TrainingTable, check_tables, read_tabl
 from selfplay.dialogue.grpo import GRPOLearner, GRPOStatistics
 from selfplay.dialogue.instances import grouped
 from selfplay.dialogue.language.model import FrozenReference
+from selfplay.dialogue.models import ModelMeta, is_model, read_model, save_model
+from selfplay.dialogue.packing import with_advantages
 from selfplay.dialogue.players import open_model, sampling_of
 from selfplay.dialogue.rules import default_rate_and_kl, is_embedded
 from selfplay.errors import ConfigError, LearnerError
-from selfplay.learner.advantages import with_advantages
 from selfplay.learner.grpo_loss import GRPOSettings, clipped_loss, k3
 from selfplay.machine import pick_device, usable_cores
 from selfplay.seeding import derive

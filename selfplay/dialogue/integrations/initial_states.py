@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from selfplay.dialogue.commands.initial_states import SOURCE_SUFFIX
+from selfplay.dialogue.files.states import SOURCE_SUFFIX
 from selfplay.dialogue.find import find_dialogue
 from selfplay.errors import ConfigError, boundary
 from selfplay.games.files import parse_json

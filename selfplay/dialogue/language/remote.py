@@ -87,7 +87,6 @@ class RemoteWriter(Writer):
         self._first = ""  # cause of the first of them
         self._gone: ServerError | None = None  # set after too many
         self.lost = 0  # lost replies in all
-        self.first_cause = ""  # of the first of them
 
     def reply(self, conversations: Sequence[Conversation]) -> list[Reply]:
         """See ``Writer``; failed replies are marked ``lost``.
@@ -195,7 +194,6 @@ class RemoteWriter(Writer):
             self._first = why
         self._failing += 1
         self.lost += 1
-        self.first_cause = self.first_cause or why
         if self._failing >= self._limits.failures and not self._ending():
             self._gone = self._gone or ServerError(
                 f"{self._endpoint.name}: {self._failing} replies in a row could not be had "

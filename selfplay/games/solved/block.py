@@ -27,12 +27,7 @@ BOTS: Final = np.uint64(0x5C21B7ED)
 
 
 class TableGame:
-    """B games (``ScriptedGame``).
-
-    Args:
-        table: The game.
-        num_games: B.
-    """
+    """B games (``ScriptedGame``)."""
 
     num_seats: Final = 2
     stats_dtype: Final = PAYOFF_STATS
@@ -66,11 +61,7 @@ class TableGame:
         return self._table.obs[self._state]
 
     def step(self, actions: Actions, acts: Bool | None = None) -> StepBatch:
-        """See ``VectorGame.step``; a seat that does not act plays its first legal action.
-
-        Raises:
-            ActionError: not an action, or one that the seat does not have now; nothing has changed then.
-        """
+        """See ``VectorGame.step``; a seat that does not act plays its first legal action."""
         table = self._table
         if acts is not None:
             actions = np.where(acts[..., None], actions, self.actions.first_highest(table.legal[self._state]))
@@ -95,11 +86,7 @@ class TableGame:
         return copied(self._parts())
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> F32:
-        """See ``VectorGame.restore``.
-
-        Raises:
-            GameError: not a snapshot of such a block.
-        """
+        """See ``VectorGame.restore``."""
         put_back(self._parts(), arrays)
         return self._table.obs[self._state]
 

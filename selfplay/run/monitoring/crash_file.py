@@ -41,11 +41,7 @@ def append_crash(path: Path, crash: Crash) -> None:
 
 
 def read_crashes(path: Path, count: int) -> tuple[list[Crash], int]:
-    """The newest ``count`` crashes, the newest first, and how many lines on the way to them say nothing.
-
-    Raises:
-        CorruptError: no plain file, or larger than any that is written here.
-    """
+    """The newest ``count`` crashes, the newest first, and how many lines on the way to them say nothing."""
     if not path.exists():
         return [], 0
     found: list[Crash] = []

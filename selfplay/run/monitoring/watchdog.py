@@ -44,11 +44,7 @@ class Silence:
     _answered: bool = True
 
     def look(self) -> bool:
-        """Return True if the loop has not answered for too many checks. Call at even intervals, from one thread.
-
-        Raises:
-            RuntimeError: the loop is closed.
-        """
+        """Return True if the loop has not answered for too many checks. Call at even intervals, from one thread."""
         if self._answered:
             self._missed, self._answered = 0, False
             self.loop.call_soon_threadsafe(self._answer)

@@ -8,7 +8,6 @@ import pytest
 
 from selfplay.commands.doctor import resources
 from selfplay.memory_limits import Available
-from tests.commands.doctor.plans import plan
 
 Usage = namedtuple("Usage", "total used free")
 GB = 1 << 30
@@ -23,9 +22,9 @@ def free(monkeypatch):
 def test_checkpoints_of_a_folder_that_is_yet_to_be_made(tmp_path, free):
     folder = tmp_path / "runs" / "first"
     free(2 * GB)
-    assert resources.checkpoint_disk(plan(checkpoints=folder)).line() == f"ok    checkpoints: 2.0 GB free at {folder}"
+    assert resources.checkpoint_disk(folder).line() == f"ok    checkpoints: 2.0 GB free at {folder}"
     free(5 << 20)
-    finding = resources.checkpoint_disk(plan(checkpoints=folder))
+    finding = resources.checkpoint_disk(folder)
     assert finding.level == "warn"
     assert finding.found.startswith("5 MB free")
     assert "--checkpoint" in finding.remedy
@@ -34,14 +33,14 @@ def test_checkpoints_of_a_folder_that_is_yet_to_be_made(tmp_path, free):
 
 def test_checkpoints_where_nobody_may_write(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: False)  # root may write everywhere
-    finding = resources.checkpoint_disk(plan(checkpoints=tmp_path / "runs"))
+    finding = resources.checkpoint_disk(tmp_path / "runs")
     assert finding.level == "FAIL"
     assert f"{tmp_path} cannot be written to" in finding.found
 
 
 def test_checkpoints_below_a_file(tmp_path):
     (tmp_path / "runs").touch()
-    assert resources.checkpoint_disk(plan(checkpoints=tmp_path / "runs" / "first")).level == "FAIL"
+    assert resources.checkpoint_disk(tmp_path / "runs" / "first").level == "FAIL"
 
 
 def test_temporary_files(tmp_path, monkeypatch, free):
@@ -69,18 +68,10 @@ def test_shared_memory(tmp_path, monkeypatch, free):
     assert "--shm-size" in finding.remedy
 
 
-def test_memory(monkeypatch):
+def test_memory_and_cores(monkeypatch):
     monkeypatch.setattr(resources, "available_memory", lambda: None)
-    assert "does not tell" in resources.memory(plan()).found
+    assert "does not tell" in resources.memory().found
     monkeypatch.setattr(resources, "available_memory", lambda: Available(GB, "this machine"))
-    finding = resources.memory(plan(num_games=2))
-    assert finding.line() == "ok    memory: 1.0 GB free, 920 MB for --num-games 2 in Dolphin (about 460 MB each)"
-    finding = resources.memory(plan(num_games=3))
-    assert finding.level == "warn"
-    assert finding.remedy == "lower --num-games"
-
-
-def test_cores(monkeypatch):
+    assert resources.memory().line() == "ok    memory: 1.0 GB free"
     monkeypatch.setattr(resources, "usable_cores", lambda: 2)
-    assert resources.cores(plan(num_games=2)).line() == "ok    cores: 2 usable"
-    assert resources.cores(plan(num_games=3)).level == "warn"
+    assert resources.cores().line() == "ok    cores: 2 usable"

@@ -1,5 +1,4 @@
 import dataclasses
-import importlib.metadata
 import platform
 import sys
 from pathlib import Path
@@ -9,26 +8,8 @@ import pytest
 from selfplay import distribution
 from selfplay.commands.doctor import software
 from selfplay.commands.doctor.finding import Check
-from tests.commands.doctor.plans import plan
+from tests.commands.doctor.packages import installed, project
 from tests.support.kinds import bring
-
-
-def installed(monkeypatch, **versions):
-    """Only these packages are installed."""
-
-    def version(name):
-        if name not in versions:
-            raise importlib.metadata.PackageNotFoundError(name)
-        return versions[name]
-
-    monkeypatch.setattr(importlib.metadata, "version", version)
-
-
-def project(monkeypatch, tmp_path, text):
-    path = tmp_path / "pyproject.toml"
-    path.write_text(f"[project]\n{text}\n")
-    monkeypatch.setattr(distribution, "CHECKOUT", path)
-    monkeypatch.setattr(distribution, "NAME", "not-installed")
 
 
 @pytest.mark.parametrize(("name", "level"), [("Linux", "ok"), ("Darwin", "ok"), ("Windows", "FAIL")])
@@ -46,15 +27,14 @@ def test_python():
 
 def test_the_packages_of_this_project_are_there():
     assert software.packages().level == "ok"  # every requirement is of a form that is understood
-    assert software.libmelee(plan()).name == "libmelee"
 
 
 def test_a_copy_without_metadata_and_pyproject_says_so(monkeypatch, tmp_path):
     monkeypatch.setattr(distribution, "CHECKOUT", tmp_path / "pyproject.toml")
     monkeypatch.setattr(distribution, "NAME", "not-installed")
-    for finding in (software.packages(), software.libmelee(plan())):
-        assert (finding.level, finding.found) == ("warn", software.UNKNOWN)
-        assert "pip install" in finding.remedy
+    finding = software.packages()
+    assert (finding.level, finding.found) == ("warn", software.UNKNOWN)
+    assert "pip install" in finding.remedy
 
 
 @pytest.mark.parametrize(
@@ -81,26 +61,6 @@ def test_a_requirement_of_another_form_is_our_own_mistake(monkeypatch, tmp_path)
         software.packages()
 
 
-@pytest.mark.parametrize(
-    ("versions", "said"),
-    [
-        ({}, "melee is not installed"),
-        ({"melee": "0.46.9"}, "melee 0.46.9 is not >=0.47.6,<0.48"),
-        ({"melee": "0.48.0"}, "melee 0.48.0 is not >=0.47.6,<0.48"),
-    ],
-)
-def test_libmelee_is_a_fault_only_where_real_games_are_asked_for(monkeypatch, tmp_path, versions, said):
-    project(monkeypatch, tmp_path, 'optional-dependencies.dolphin = ["melee>=0.47.6,<0.48"]')
-    installed(monkeypatch, **versions)
-    assert software.libmelee(plan()).level == "warn"
-    finding = software.libmelee(plan(iso="melee.iso"))
-    assert finding.level == "FAIL"
-    assert finding.found == said
-    assert "pip install -e '.[dolphin]'" in finding.remedy
-    installed(monkeypatch, melee="0.47.9")
-    assert software.libmelee(plan(iso="melee.iso")).line() == "ok    libmelee: 0.47.9"
-
-
 def test_torch(monkeypatch):
     import torch
 
@@ -113,14 +73,16 @@ def test_torch(monkeypatch):
     assert software.torch().level == "FAIL"
 
 
-def test_rules(monkeypatch):
+@pytest.mark.parametrize(("at_once", "said"), [(True, "compiled"), (False, "not compiled yet")])
+def test_rules(monkeypatch, at_once, said):
     from selfplay.games import registry
 
-    for at_once, said in ((True, "compiled"), (False, "not compiled yet")):
-        entry = dataclasses.replace(registry.find_game("mock"), starts_at_once=lambda now=at_once: now)
-        bring(monkeypatch, "mock", entry)
-        assert software.rules().level == "ok"
-        assert software.rules().found.startswith(said)
+    bring(monkeypatch, "mock", dataclasses.replace(registry.find_game("mock"), starts_at_once=lambda: at_once))
+    assert software.rules().level == "ok"
+    assert software.rules().found.startswith(said)
+
+
+def test_rules_that_cannot_be_loaded(monkeypatch):
     monkeypatch.setitem(sys.modules, "selfplay.games.registry", None)
     assert software.rules().level == "FAIL"
 
@@ -128,9 +90,9 @@ def test_rules(monkeypatch):
 def test_compile_cache(monkeypatch):
     from selfplay.compilation import code_cache
 
-    monkeypatch.setattr(code_cache, "find_cache", lambda: code_cache.Cache(Path("/cache")))
+    monkeypatch.setattr(code_cache, "find_cache", lambda name: code_cache.Cache(Path("/cache")))
     assert software.compile_cache() == Check("ok", "compile cache", "/cache")
-    monkeypatch.setattr(code_cache, "find_cache", lambda: code_cache.Cache(None, "Compiled code is not kept"))
+    monkeypatch.setattr(code_cache, "find_cache", lambda name: code_cache.Cache(None, "Compiled code is not kept"))
     assert software.compile_cache() == Check("warn", "compile cache", "Compiled code is not kept")
     monkeypatch.setitem(sys.modules, "selfplay.compilation.code_cache", None)
     assert software.compile_cache().level == "FAIL"

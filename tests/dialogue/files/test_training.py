@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import torch
 
-from selfplay.checkpoint.models import read_model
 from selfplay.dialogue.files.rows import TRAIN, VAL, convert
 from selfplay.dialogue.files.table import read_table
 from selfplay.dialogue.files.training import CHECKPOINT, TrainingSettings, train, training_settings
 from selfplay.dialogue.language.loading import load_model
+from selfplay.dialogue.models import read_model
 from selfplay.errors import ConfigError, CorruptError
 from tests.dialogue.files.written import lines, written
 from tests.support.processes import Process

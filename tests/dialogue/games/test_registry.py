@@ -7,21 +7,26 @@ from pathlib import Path
 
 import pytest
 
+from selfplay.cli.game_type import training_of
 from selfplay.dialogue.find import find_dialogue
+from selfplay.dialogue.rules import game_of
+from selfplay.dialogue.settings import DialogueConfig
 from selfplay.games.errors import GameError, UnknownNameError
+from selfplay.games.plugins import installed
 from selfplay.games.registry import find_game, games_of, known_games, make_game
-from selfplay_dialogue.registry import DIALOGUE as ENTRIES
+from selfplay_dialogue.registry import KUHN_TEXT, MATCHING
 from selfplay_dialogue.states import LAPTOP, MatchingRules
 from tests.dialogue.games.tables import self_play
 from tests.support.processes import finish
 
 ROOT = Path(__file__).parents[3]
+ENTRIES = games_of("dialogue")
 
 
 def test_the_names_are_known_without_the_entries():
-    assert set(ENTRIES) == set(games_of("dialogue"))
+    assert set(ENTRIES) == {"matching", "kuhn_text"}
     assert not set(games_of("ppo")) & set(ENTRIES)
-    assert find_dialogue("matching") is ENTRIES["matching"]
+    assert find_dialogue("matching") is MATCHING
 
 
 @pytest.mark.parametrize("find", [find_game, find_dialogue, make_game])
@@ -49,6 +54,27 @@ def test_without_the_extra_the_command_names_the_install_line():
     )
     done = finish([sys.executable, "-c", code], cwd=ROOT, check=True)
     assert done.stdout == "scipy is missing, which matching needs: pip install -e '.[dialogue]'\n"
+
+
+def test_an_installed_package_brings_a_text_game(tmp_path, monkeypatch):
+    info = tmp_path / "other_texts-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: other-texts\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[selfplay.games]\nriddle = other_texts:RIDDLE\n")
+    (tmp_path / "other_texts.py").write_text(
+        "from selfplay.dialogue.contract import TextKind\n"
+        "from selfplay_dialogue.registry import KUHN_TEXT\n"
+        "RIDDLE = TextKind(lambda: KUHN_TEXT, defaults={'run': {'num_games': 16}})\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    installed.cache_clear()
+    try:
+        assert training_of("riddle") == "dialogue"
+        config = DialogueConfig.model_validate({"game": {"type": "riddle"}})
+        assert config.run.num_games == 16
+        assert game_of(config)[0] is KUHN_TEXT
+    finally:
+        installed.cache_clear()
 
 
 @pytest.mark.parametrize("name", ENTRIES)

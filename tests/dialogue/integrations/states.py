@@ -2,7 +2,7 @@
 
 import json
 
-from selfplay.dialogue.commands.initial_states import state_row
+from selfplay.dialogue.files.states import state_row
 from selfplay.dialogue.find import find_dialogue
 from selfplay.dialogue.integrations.serving import Sampled
 from selfplay.dialogue.language.tiny import make_tokenizer

@@ -9,7 +9,7 @@ from selfplay.dialogue.language.conversation import Reply
 from selfplay.dialogue.language.tiny import TinySpec, make_tiny
 from selfplay.dialogue.runner import GameSpec
 from selfplay.dialogue.settings import StartConfig
-from selfplay.dialogue.supervised import SupervisedLearner, SupervisedSettings
+from selfplay.dialogue.supervised import SupervisedLearner
 from selfplay.learner.sampling import Sampling
 
 STEPS, ROWS = 60, 32
@@ -28,7 +28,7 @@ def taught_model():
     spec = TinySpec(width=32, layers=2, heads=2, inner=64, context=64)
     model = make_tiny(spec, entry.vocabulary(rules), seed=1)
     rows = taught_games(entry, Recipe("kuhn_text", rules, StartConfig(), 0, spec), model.chat, list(range(64)))
-    learner = SupervisedLearner(model, SupervisedSettings(learning_rate=5e-3), threads=1)
+    learner = SupervisedLearner(model, 5e-3, threads=1)
     for step in range(STEPS):
         first = step * ROWS % len(rows)
         learner.step(rows[first : first + ROWS], step / STEPS)

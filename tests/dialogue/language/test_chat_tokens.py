@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from selfplay.dialogue.find import find_dialogue
 from selfplay.dialogue.language.conversation import Conversation, Reply
-from selfplay_dialogue.registry import DIALOGUE
+from selfplay.games.registry import games_of
 from tests.dialogue.chats import byte_chat, tiny_chat
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30).filter(lambda text: "<|im_" not in text)
@@ -19,9 +20,9 @@ def test_replies_come_back_as_they_were(replies):
     assert chat.text_of(ids) == replies
 
 
-@pytest.mark.parametrize("game", sorted(DIALOGUE))
+@pytest.mark.parametrize("game", games_of("dialogue"))
 def test_each_word_of_a_game_is_one_token(game):
-    chat, entry = tiny_chat(game), DIALOGUE[game]
+    chat, entry = tiny_chat(game), find_dialogue(game)
     words = entry.vocabulary(entry.configure(True, {}))
     assert {len(ids) for ids in chat.ids_of(words)} == {2}  # the end of the turn is the other
     assert chat.text_of(chat.ids_of(words)) == words

@@ -89,7 +89,7 @@ def test_games_are_compared_and_not_their_turns(model):
 
 
 def test_one_game_of_many_turns_is_a_group_of_one(model):
-    from selfplay.learner.advantages import with_advantages
+    from selfplay.dialogue.packing import with_advantages
 
     made, _ = talk(model, count=1)
     weighed = with_advantages(grouped(made[0].instances(0, "0-0", 0, 0.7)), "dr_grpo")

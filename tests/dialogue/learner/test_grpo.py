@@ -11,7 +11,7 @@ from selfplay.errors import LearnerError
 from selfplay.learner.grpo_loss import token_logprobs
 from selfplay.learner.sampling import Sampling
 from selfplay.run.learner_state import learner_arrays, restore_learner
-from tests.learner.token_models import (
+from tests.dialogue.learner.token_models import (
     LENGTH,
     VOCABULARY,
     Cells,

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.learner.one_of_several import train
-from tests.learner.token_models import TinyTransformer, games_of
+from tests.dialogue.learner.one_of_several import train
+from tests.dialogue.learner.token_models import TinyTransformer, games_of
 from tests.support.processes import Process
 
 ROOT = Path(__file__).parents[3]

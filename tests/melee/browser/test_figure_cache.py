@@ -14,7 +14,7 @@ def cache(tmp_path, monkeypatch):
     """An empty cache, and a count of the tables that were made."""
     made = []
     table = {"figures": np.arange(6, dtype=np.int16).reshape(1, 3, 2), "first": np.ones((1, 4), np.uint16)}
-    monkeypatch.setattr(figures, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(figures, "cache_folder", lambda package: tmp_path)
     monkeypatch.setattr(figures, "move_tables", lambda characters: made.append(characters) or table)
     return tmp_path, made, table
 
@@ -53,7 +53,7 @@ def test_damaged_ones_are_made_again(cache, damage):
 
 def test_without_a_cache_they_are_made_each_time(cache, monkeypatch):
     _, made, table = cache
-    monkeypatch.setattr(figures, "cache_folder", lambda: None)
+    monkeypatch.setattr(figures, "cache_folder", lambda package: None)
     for _ in range(2):
         check(figures.kept_move_tables(FOX), table)
     assert len(made) == 2

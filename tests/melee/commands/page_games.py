@@ -50,7 +50,7 @@ def page_game(
     return {
         "format": 1,
         "game": "mock",
-        "rules": sources_hash(),
+        "rules": sources_hash("selfplay_melee"),
         "seed": str(seed),
         "stage": stage,
         "characters": ids,

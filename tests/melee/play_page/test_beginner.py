@@ -28,7 +28,7 @@ def games(tmp_path_factory):
     (folder / "weights").write_bytes(untrained.weights)
     tables = move_tables([character])
     setup = {
-        "version": sources_hash(),
+        "version": sources_hash("selfplay_melee"),
         "stage": STAGES[STAGE],
         "characters": [character, character],
         "names": ["Ann", untrained.label],

@@ -47,7 +47,7 @@ def game(name, seats, stage="battlefield", characters=("fox", "marth"), delay=(0
         "seats": seats,
         "frames": frames,
         "setup": {
-            "version": sources_hash(),
+            "version": sources_hash("selfplay_melee"),
             "seed": str(seed),
             "stage": STAGES[stage],
             "characters": [CHARACTERS[character] for character in characters],

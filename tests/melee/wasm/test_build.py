@@ -22,7 +22,7 @@ SMALL = "tests.melee.wasm.small:program"
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(building, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(building, "cache_folder", lambda package: tmp_path / "cache")
     return tmp_path / "cache"
 
 
@@ -78,7 +78,7 @@ def test_what_another_process_has_built_meanwhile_is_not_built_again(folder, fak
 
 
 def test_without_a_cache_it_is_built_each_time(monkeypatch, fake):
-    monkeypatch.setattr(building, "cache_folder", lambda: None)
+    monkeypatch.setattr(building, "cache_folder", lambda package: None)
     assert build(SMALL) == build(SMALL)
     assert len(fake) == 2
 
@@ -99,19 +99,19 @@ def test_a_kept_module_that_is_cut_short_is_built_again(folder, fake):
 
 def test_a_module_that_came_with_the_package_is_not_built(monkeypatch, tmp_path, folder, fake):
     module = build(SMALL)
-    monkeypatch.setattr(building, "SHIPPED", tmp_path)
+    monkeypatch.setattr(building, "shipped_root", lambda package: tmp_path)
     (kept,) = folder.glob("*.wasm")
     kept.rename(tmp_path / building.file_name(SMALL))
     assert build(SMALL) == module
     assert len(fake) == 1
-    monkeypatch.setattr(building, "sources_hash", lambda: "of other rules")
+    monkeypatch.setattr(building, "sources_hash", lambda package: "of other rules")
     build(SMALL)
     assert len(fake) == 2
 
 
 def test_every_source_counts(monkeypatch, tmp_path, folder, fake):
     build(SMALL)
-    monkeypatch.setattr(building, "sources_hash", lambda: "of other rules")
+    monkeypatch.setattr(building, "sources_hash", lambda package: "of other rules")
     build(SMALL)
     own = tmp_path / "builder"
     shutil.copytree(building._OWN, own, ignore=shutil.ignore_patterns("__pycache__"))
@@ -139,7 +139,7 @@ def small(tmp_path_factory):
     """The module of a small program, really built, and what was told."""
     told, own = [], tmp_path_factory.mktemp("cache")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(building, "cache_folder", lambda: own)
+        patch.setattr(building, "cache_folder", lambda package: own)
         return build(SMALL, told.append), told
 
 

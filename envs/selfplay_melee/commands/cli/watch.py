@@ -60,10 +60,10 @@ def film_and_path(options: argparse.Namespace) -> tuple[Film, Path, list[str]]:
     """Return the film, the file to write (unused in the terminal), and lines that say why this film was chosen."""
     from selfplay.checkpoint import is_policy, shipped_policies
     from selfplay.checkpoint.generations import POLICY_FILE
-    from selfplay.checkpoint.policies import NO_RUN_YET, SHIPPED
     from selfplay.checkpoint.run_dir import RUN_FILE, named_run, runs_under
     from selfplay.evaluation.named_players import check_game_type, game_in
     from selfplay.report.saving import check_writable
+    from selfplay_melee import kinds
     from selfplay_melee.choices import MOCK, check_fight
     from selfplay_melee.show.saving import MOMENT_S, check_options, is_game, is_replay, seconds_for
 
@@ -79,7 +79,7 @@ def film_and_path(options: argparse.Namespace) -> tuple[Film, Path, list[str]]:
         return film, options.out or _free(Path(Path(options.what).stem + ".html")), []
     what, lines = options.what, []
     if what is None and not runs_under():
-        what, lines = SHIPPED, [NO_RUN_YET]
+        what, lines = kinds.MOCK.default_policy, [kinds.NO_RUN_YET]
     folder = shipped_policies().get(what or "") or named_run(what, (RUN_FILE, POLICY_FILE))
     check_game_type(what or str(folder), game_in(folder), options.game_type)
     check_fight(folder, options.players)

@@ -5,11 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from selfplay import distribution
+from selfplay.commands.doctor import software
+from selfplay.memory_limits import Available
 from selfplay_melee.commands import doctor as emulator
 from selfplay_melee.commands.doctor import FoundDolphin
 from selfplay_melee.dolphin.disc import DISC_MAGIC, Verdict
 from selfplay_melee.dolphin.install import DolphinVersion, free_port
-from tests.commands.doctor.plans import plan
+from tests.commands.doctor.packages import installed, project
+from tests.melee.commands.plans import plan
 
 EXI_AI = DolphinVersion(mainline=False, exi_ai=True, text="3.4.0")
 MAINLINE = DolphinVersion(mainline=True, exi_ai=False, text="mainline-beta.8")
@@ -189,3 +193,47 @@ def test_no_display(asked, version, level):
 def test_display_of_macos(monkeypatch):
     monkeypatch.setattr(platform, "system", lambda: "Darwin")
     assert emulator.display(plan(dolphin="x"), FoundDolphin(SOMEWHERE, ISHIIRUKA)).level == "ok"
+
+
+@pytest.mark.parametrize(
+    ("versions", "said"),
+    [
+        ({}, "melee is not installed"),
+        ({"melee": "0.46.9"}, "melee 0.46.9 is not >=0.47.6,<0.48"),
+        ({"melee": "0.48.0"}, "melee 0.48.0 is not >=0.47.6,<0.48"),
+    ],
+)
+def test_libmelee_is_a_fault_only_where_real_games_are_asked_for(monkeypatch, tmp_path, versions, said):
+    project(monkeypatch, tmp_path, 'optional-dependencies.dolphin = ["melee>=0.47.6,<0.48"]')
+    installed(monkeypatch, **versions)
+    assert emulator.libmelee(plan()).level == "warn"
+    finding = emulator.libmelee(plan(iso="melee.iso"))
+    assert finding.level == "FAIL"
+    assert finding.found == said
+    assert "pip install -e '.[dolphin]'" in finding.remedy
+    installed(monkeypatch, melee="0.47.9")
+    assert emulator.libmelee(plan(iso="melee.iso")).line() == "ok    libmelee: 0.47.9"
+
+
+def test_libmelee_of_a_copy_without_metadata_and_pyproject(monkeypatch, tmp_path):
+    monkeypatch.setattr(distribution, "CHECKOUT", tmp_path / "pyproject.toml")
+    monkeypatch.setattr(distribution, "NAME", "not-installed")
+    finding = emulator.libmelee(plan())
+    assert (finding.level, finding.found) == ("warn", software.UNKNOWN)
+    assert "pip install" in finding.remedy
+
+
+def test_emulators(monkeypatch):
+    monkeypatch.setattr(emulator, "available_memory", lambda: None)
+    monkeypatch.setattr(emulator, "usable_cores", lambda: 2)
+    finding = emulator.emulators(plan(num_games=2))
+    assert finding.line() == "ok    emulators: 920 MB for --num-games 2 in Dolphin (about 460 MB each)"
+    finding = emulator.emulators(plan(num_games=3))
+    assert finding.level == "warn"
+    assert finding.found.endswith("which share 2 cores")
+    monkeypatch.setattr(emulator, "available_memory", lambda: Available(1 << 30, "this machine"))
+    assert emulator.emulators(plan(num_games=2)).level == "ok"
+    finding = emulator.emulators(plan(num_games=3))
+    assert finding.level == "warn"
+    assert "1.0 GB free" in finding.found
+    assert finding.remedy == "lower --num-games"

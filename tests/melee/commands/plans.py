@@ -1,9 +1,8 @@
 """What the doctor is asked for in tests."""
 
 from dataclasses import replace
-from pathlib import Path
 
-from selfplay.commands.doctor.finding import PlannedRun
+from selfplay_melee.commands.doctor import PlannedRun
 
 NOTHING = PlannedRun(
     dolphin=None,
@@ -13,7 +12,6 @@ NOTHING = PlannedRun(
     headless=False,
     fast_forward=False,
     hash_disc=False,
-    checkpoints=Path("checkpoints"),
 )
 
 

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from selfplay.learner.optimizers import adamw
-from tests.learner.token_models import TinyTransformer, games_of, learning, weights
+from tests.dialogue.learner.token_models import TinyTransformer, games_of, learning, weights
 
 RATE = 1e-3
 LENGTHS, WIDTHS = (8, 48, 512), (16, 96, 384)  # 2 thousand to 800 thousand parameters

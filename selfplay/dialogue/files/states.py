@@ -1,4 +1,4 @@
-"""Writes initial states of the matching game, for trainers that play the games themselves."""
+"""Writes initial states of a game, for trainers that play the games themselves."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ from selfplay.dialogue.find import find_dialogue
 from selfplay.errors import ConfigError, boundary
 from selfplay.seeding import derive
 
-GAME: Final = "matching"
 SOURCE_SUFFIX: Final = "_game_selfplay"  # follows the name of the game in the column ``data_source``
-DATA_SOURCE: Final = f"{GAME}{SOURCE_SUFFIX}"
 STATE_COLUMNS: Final[dict[str, Shape]] = {
     "prompt": [{"role": "string", "content": "string"}],
     "game_state": "string",
@@ -46,6 +44,7 @@ def settings_of(words: Sequence[str]) -> dict[str, Any]:
 
 def write_states(
     folder: Path,
+    game: str,
     sizes: Mapping[str, int],
     settings: Mapping[str, Any],
     seed: int,
@@ -55,7 +54,7 @@ def write_states(
     """Write a parquet file for each part, named in ``sizes`` with the number of its states; existing ones are replaced.
 
     A state depends only on the seed, the name of its part and its number there. Columns: ``prompt``, the messages that
-    a seat reads before the first turn; ``game_state``, JSON with dialop's field names; ``game_rules``, JSON;
+    a seat reads before the first turn; ``game_state`` and ``game_rules``, JSON;
     ``player_index``; ``game_id``; ``index``, the number in the part; ``data_source``. A state has a row for each of the
     first ``seats``.
 
@@ -67,12 +66,12 @@ def write_states(
     for name, size in sizes.items():
         if size < 0:
             raise ConfigError(f"--num_{name} {size}: must be at least 0")
-    rules = find_dialogue(GAME).configure(False, settings)
+    rules = find_dialogue(game).configure(False, settings)
     with boundary(ConfigError, f"cannot write to {folder}"):
         make_folder(folder)
     files = {}
     for name, size in sizes.items():
-        rows = _rows(rules, name, size, seed, seats, notice)
+        rows = _rows(game, rules, name, size, seed, seats, notice)
         files[folder / f"{name}.parquet"] = to_parquet(rows, STATE_COLUMNS, {})
     for path, data in files.items():
         write_file(path, data)
@@ -80,6 +79,7 @@ def write_states(
 
 
 def _rows(
+    game: str,
     rules: Any,  # noqa: ANN401
     part: str,
     size: int,
@@ -87,14 +87,14 @@ def _rows(
     seats: int,
     notice: Callable[[str], None],
 ) -> list[JsonObject]:
-    game, rows = find_dialogue(GAME), list[JsonObject]()
+    entry, rows, source = find_dialogue(game), list[JsonObject](), f"{game}{SOURCE_SUFFIX}"
     for first in range(0, size, CHUNK):
         numbers = range(first, min(first + CHUNK, size))
-        states = game.states(rules, [derive(seed, part, number) for number in numbers])
+        states = entry.states(rules, [derive(seed, part, number) for number in numbers])
         for number, state in zip(numbers, states, strict=True):
-            begun, name = game.start(rules, state), f"{part}-{seed}-{number}"
+            begun, name = entry.start(rules, state), f"{part}-{seed}-{number}"
             rows += [
-                state_row(begun, rules, seat=seat, game_id=name, index=number, data_source=DATA_SOURCE)
+                state_row(begun, rules, seat=seat, game_id=name, index=number, data_source=source)
                 for seat in range(seats)
             ]
         notice(f"{part}: {numbers.stop} of {size} states")

@@ -35,12 +35,7 @@ class ModelMeta(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):
 
 
 def save_model(path: Path, meta: ModelMeta, write: Callable[[Path], object], replace: bool = False) -> Path:
-    """Write a model folder; ``write`` is called with a folder for the model's own files.
-
-    Raises:
-        ImmutableError: the folder exists and ``replace`` is false.
-        CheckpointError: it cannot be written.
-    """
+    """Write a model folder; ``write`` is called with a folder for the model's own files."""
 
     def fill(folder: Path) -> None:
         write(folder)

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import distributed
 
-from tests.learner.token_models import TinyTransformer, games_of, update, weights
+from tests.dialogue.learner.token_models import TinyTransformer, games_of, update, weights
 
 
 def main(number: int, processes: int, folder: Path, sizes: list[int]) -> None:

@@ -1,0 +1,48 @@
+"""The part of a state that is no array, as the types from which a run goes on, see ``run.saved_state``."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from selfplay.checkpoint.documents import Count, Name
+from selfplay.league.matchmaker import MatchmakerState
+from selfplay.league.modes import Kind
+from selfplay.run.saved_state import Saved, SavedExtra
+
+
+class _Agent(Saved):
+    matchmaker: MatchmakerState
+    since: Count = 0
+    began: Count = 0
+
+
+class _PPOExtra(SavedExtra):
+    agents: dict[str, _Agent] = Field(default_factory=dict)
+    exploiters: tuple[str, ...] = ()
+    leaving: tuple[str, ...] = ()
+    own_choice_of_opponents: bool = False
+
+
+class _Block(Saved):
+    opponents: tuple[tuple[Kind, str, str], ...] = ()
+
+
+class _Game(Saved):
+    """Names that every policy repeats; those of a fight are compared with its lists as well."""
+
+    character: Name = ""
+    opponent_character: Name | None = None
+    stage: Name = ""
+
+
+class _Config(Saved):
+    game: _Game = _Game()
+
+
+class PPOState(Saved):
+    """The part of a state from which a run goes on."""
+
+    config: _Config
+    matchmaker: MatchmakerState
+    opponents: dict[str, _Block]
+    extra: _PPOExtra
