@@ -27,9 +27,8 @@ class Verb(NamedTuple):
 
 OWN: Final = {
     "train": Verb("selfplay.commands.cli.train", "train a policy by self-play"),
-    "imitate": Verb(
-        "selfplay.commands.cli.imitate", "train a policy to imitate the players of replays or recorded games"
-    ),
+    "imitate": Verb("selfplay.commands.cli.imitate", "train a policy to imitate the players of recorded games"),
+    "record": Verb("selfplay.commands.cli.record", "record games for imitation"),
     "evaluate": Verb("selfplay.commands.cli.evaluate", "play two players against each other"),
     "rate": Verb("selfplay.commands.cli.rate", "play more rating games for a run"),
     "leaderboard": Verb("selfplay.commands.cli.leaderboard", "show the ratings of a run, or write them as a page"),

@@ -36,7 +36,7 @@ for module in modules:
                     "selfplay",
                     "selfplay.checkpoint",
                     "selfplay.league",
-                    "selfplay_melee.replays.batches",
+                    "selfplay_melee.replays.library",
                 ),
                 *("selfplay.report", "selfplay.cli.ppo", "selfplay.ppo.train", "selfplay.dialogue.train"),
                 "selfplay.imitation.train",

@@ -7,12 +7,11 @@
 A seat that plays with frame skip k and delay D decides every k frames; what it chooses on seeing frame N is first the
 input of frame N+1+D and is held for k frames. So the decision on frame N is labelled with the player's inputs on the
 frames N+1+D .. N+D+k, and a policy that outputs the label plays as the player did. Observations come from the
-encoder, actions are given in the view of the seat on frame N.
+encoder, actions are given in the view of the seat on frame N; ``last`` is the controller of frame N itself.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -20,12 +19,12 @@ from numpy.typing import NDArray
 
 from selfplay.compilation.compile import compiled, rule
 from selfplay.games.errors import GameError
+from selfplay.imitation.batches import Examples
 from selfplay_melee.controller import BUTTONS, MAIN_X, SHOULDER, encode, mirror
 from selfplay_melee.observation import encode_one
 from selfplay_melee.state import NUM_SEATS, GameState
 
 if TYPE_CHECKING:
-    from selfplay.games.api import F32, Actions, Bool
     from selfplay_melee.slp.model import Replay
     from selfplay_melee.tables import Tables
 
@@ -33,21 +32,6 @@ EXAMPLES_VERSION: Final = 1  # raise it when examples change; cached files of an
 
 _NUM_BUTTONS: Final = len(BUTTONS)
 _MAY_BE_ABSENT: Final = ("jumps_left", "on_ground", "invulnerable")  # whole numbers that old files do not record
-
-
-@dataclass(frozen=True, slots=True)
-class Examples:
-    """M decisions of one seat of one game, in the order of time."""
-
-    obs: F32  # [M, OBS_WIDTH]
-    action: Actions  # [M, A] what the player did, in the view of the seat
-    last: Actions  # [M, A] the controller of frame N itself, in the same view: what doing nothing new would repeat
-    frame: NDArray[np.int32]  # [M] N
-    fresh: Bool  # [M] a stream begins here: what came before is not the frames before
-    legal: Bool | None = None  # [M, L] what could be chosen, in games that are no fights; None: everything
-
-    def __len__(self) -> int:
-        return len(self.obs)
 
 
 def examples(replay: Replay, seat: int, frame_skip: int, delay: int, tables: Tables, phase: int = 0) -> Examples:

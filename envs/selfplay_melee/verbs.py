@@ -6,10 +6,6 @@ from selfplay.verbs import Verb
 
 VERBS: Final = {
     "watch": Verb("selfplay_melee.commands.cli.watch", "watch a fight or a replay: page, GIF or terminal"),
-    "record": Verb(
-        "selfplay_melee.commands.cli.record",
-        "record games for imitation: of the mock as replays, of others as one file",
-    ),
     "behaviour": Verb(
         "selfplay_melee.commands.cli.behaviour", "compare statistics of play: players of replays and a policy"
     ),

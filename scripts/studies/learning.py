@@ -31,6 +31,7 @@ from selfplay.league.records import START, generation_number
 from selfplay.league.render import to_text
 from selfplay_melee import bots
 from selfplay_melee.conditions import as_fight
+from selfplay_melee.imitation.scripted import PLAYERS
 
 if TYPE_CHECKING:
     import argparse
@@ -93,7 +94,7 @@ def rated(run: RunDir) -> dict[str, Any]:
 def opponents(config: Config) -> dict[str, Any]:
     """The mode of a run, and the scripted players that it neither trains against nor imitates."""
     mode = config.league.mode
-    imitated = config.game.entry.imitated_players if config.run.pretrained == SCRIPTED else ()
+    imitated = PLAYERS if config.run.pretrained == SCRIPTED else ()
     unknown = held_out(config) if "scripted" in MODES[mode] else bots.LADDER
     return {"mode": mode, "held_out": [name for name in unknown if name not in imitated]}
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from selfplay.checkpoint import resolve_run, shipped_policies
 from selfplay.checkpoint.generations import POLICY_FILE
 from selfplay.checkpoint.run_dir import RUN_FILE, named_run
-from selfplay.config.resume import game_of_run, type_in
+from selfplay.config.resume import game_of_run
 from selfplay.errors import SelfPlayError
 from selfplay.evaluation.named_players import game_in
 from selfplay.games.errors import GameError
@@ -25,31 +25,44 @@ def training_of(game: str | None) -> str:
     return find_kind(game).training if game in installed() else "ppo"
 
 
-def named_game(arguments: Sequence[str]) -> str | None:
+def _game_resumed(checkpoint: Path | None) -> str:
+    return game_of_run(resolve_run(checkpoint))
+
+
+def named_game(
+    arguments: Sequence[str], setting: str = "game.type", resumed: Callable[[Path | None], str | None] = _game_resumed
+) -> str | None:
     """The game that a command line names, or that of the run that it resumes.
 
     Invalid arguments raise nothing here; the parser reports them.
+
+    Args:
+        arguments: Of the command line.
+        setting: Name of the setting that is the game.
+        resumed: Returns the game of the run in ``--checkpoint``.
     """
-    return given_game(arguments) or _resumed_game(arguments)
+    if (game := given_game(arguments, setting)) is not None:
+        return game
+    given = _given(arguments)
+    if given.resume:
+        with suppress(SelfPlayError):
+            return resumed(Path(given.checkpoint) if given.checkpoint else None)
+    return None
 
 
-def given_game(arguments: Sequence[str]) -> str | None:
+def given_game(arguments: Sequence[str], setting: str = "game.type") -> str | None:
     """The game that the user names, with a flag or in a file of settings."""
     given = _given(arguments)
-    sets = [text.partition("=")[2] for text in given.set if (text or "").startswith("game.type=")]
+    sets = [text.partition("=")[2] for text in given.set if (text or "").startswith(f"{setting}=")]
     if given.game_type or sets:
         return str(given.game_type or sets[-1])
     if given.config:
         with suppress(OSError, ValueError):
-            return type_in(parse_toml(read_plain(Path(given.config), MAX_TEXT_BYTES, follow=True)))
-    return None
-
-
-def _resumed_game(arguments: Sequence[str]) -> str | None:
-    given = _given(arguments)
-    if given.resume:
-        with suppress(SelfPlayError):
-            return game_of_run(resolve_run(Path(given.checkpoint) if given.checkpoint else None))
+            document = parse_toml(read_plain(Path(given.config), MAX_TEXT_BYTES, follow=True))
+            group, _, name = setting.partition(".")
+            part = document.get(group)
+            game = part.get(name) if isinstance(part, dict) else None
+            return game if isinstance(game, str) else None
     return None
 
 

@@ -57,7 +57,9 @@ class GameKind(AnyKind):
     sample: Callable[[Any, int], ScriptedGame] | None = None  # as the policy of a body sees them, with scripted players
     training_players: tuple[str, ...] | None = None  # scripted players met in training; None: those of the ladder
     held_out: tuple[str, ...] = ()  # those of them that training does not meet by default
-    imitated_players: tuple[str, ...] = ()  # scripted players of the mock that a run can begin by imitating
+    start: Callable[[], Any] | None = None  # ``ppo.pretrained.Start``: the policy of --pretrained scripted; None: none
+    imitation: Callable[[], Any] | None = None  # ``imitation.hook.Imitation``; None: of games recorded in one file
+    record: Callable[[], int] | None = None  # ``main`` of the verb record; None: it writes games into one file
     characters: Collection[str] = ()  # of a fight
     stages: Collection[str] = ()
     action_parts: tuple[str, ...] = ()  # of a fight: names of the integers of an action

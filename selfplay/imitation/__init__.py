@@ -1,1 +1,1 @@
-"""Imitation learning: a policy from the replays of others (docs/melee/imitation.md)."""
+"""Imitation learning: a policy from recorded games of others (docs/trainer/imitation.md)."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
@@ -15,19 +14,14 @@ from selfplay.config.defaults import update_threads
 from selfplay.config.options import listed
 from selfplay.errors import ConfigError
 from selfplay.games.registry import find_game
-from selfplay.imitation.data import Games, open_library
+from selfplay.imitation.data import Games
 from selfplay.imitation.export import LATEST, exported, owner_of_best
-from selfplay.imitation.program import resolve_imitation
+from selfplay.imitation.folders import find_training, new_folder, write_settings
+from selfplay.imitation.hook import imitation_of
 from selfplay.imitation.report import Reports, table
+from selfplay.imitation.train import resumed_imitation
 from selfplay.imitation.training import Training
-from selfplay.imitation.training_state import (
-    TrainingProgress,
-    find_training,
-    new_folder,
-    saved_action_counts,
-    saved_progress,
-    write_settings,
-)
+from selfplay.imitation.training_state import TrainingProgress, saved_action_counts, saved_progress
 from selfplay.machine import pick_device, processor, usable_cores
 from selfplay.policy.heads import Heads
 from selfplay.policy.network import check_network
@@ -38,21 +32,21 @@ from selfplay.verbs import quoted, respelled
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import LearnerState
-    from selfplay.config.imitation import DataConfig, ImitationConfig, LearnConfig
+    from selfplay.imitation.recordings import Recordings
+    from selfplay.imitation.settings import ImitationConfig, LearnConfig
     from selfplay.learner.imitation_metrics import ActionCounts
-    from selfplay_melee.replays.library import Library
 
 HIDDEN: Final = ("data.game", "data.replays", "run.seed", "run.device", "run.checkpoint")
 """Settings that have a line of their own in the header."""
 
 
-def resume(config: ImitationConfig, explicit: Mapping[str, Any], preset: str | None, stream: TextIO) -> int:
-    """Go on with the training of ``--checkpoint``; arguments and errors as of ``selfplay.imitation.train.train``."""
-    run = find_training(Path(config.run.checkpoint))
+def resume(folder: Path, explicit: Mapping[str, Any], preset: str | None, stream: TextIO) -> int:
+    """Go on with the training in a folder; arguments and errors as of ``selfplay.imitation.train.train``."""
+    run = find_training(folder)
     with run.lock():
         state = load_latest_learner(run)
-        config = resolve_imitation(config, explicit, state)
-        device, library = pick_device(config.run.device), _library(config.data, run.path.parent, stream)
+        config = resumed_imitation(state, explicit)
+        device, library = pick_device(config.run.device), open_library(config, run.path.parent, stream)
         return _start(library, Games.of(library, config), run, device, state, preset, stream)
 
 
@@ -60,20 +54,27 @@ def start(config: ImitationConfig, preset: str | None, stream: TextIO) -> int:
     """Train to the end in a new folder; arguments and errors as of ``selfplay.imitation.train.train``."""
     check_network(config.net.spec(find_game(config.data.game).obs_width))
     device, parent = pick_device(config.run.device), Path(config.run.checkpoint)
-    library = _library(config.data, parent, stream)
+    library = open_library(config, parent, stream)
     games = Games.of(library, config)  # before the folder is made, so that an error leaves none
     run = new_folder(parent)
     with run.lock():
         return _start(library, games, run, device, None, preset, stream)
 
 
-def _library(data: DataConfig, parent: Path, stream: TextIO) -> Library:
-    with Ticker(stream, "Reading replays") as ticker:
-        return open_library(data, parent, ticker.at)
+def open_library(config: ImitationConfig, parent: Path, stream: TextIO) -> Recordings:
+    """The recorded games of the settings, for policies in the folder ``parent``.
+
+    Raises:
+        ConfigError: a setting cannot be used, or there is no game to learn from.
+    """
+    library = imitation_of(find_game(config.data.game)).open(config, parent)
+    with Ticker(stream, "Reading games") as ticker:
+        library.scan(ticker.at)
+    return library
 
 
 def _start(
-    library: Library,
+    library: Recordings,
     games: Games,
     run: RunDir,
     device: str,
@@ -114,7 +115,7 @@ def _action_counts(games: Games, state: LearnerState | None, stream: TextIO) -> 
         return games.action_counts(heads, ticker.at)
 
 
-def _findings(library: Library, games: Games) -> Iterator[str]:
+def _findings(library: Recordings, games: Games) -> Iterator[str]:
     config = games.config
     if config.temporal and not config.learn.temporal:
         yield f"{config.net.backbone} remembers, so that it learns from windows, as with --temporal"
@@ -138,7 +139,8 @@ def _finish(training: Training, games: Games, run: RunDir, reports: Reports) -> 
     progress = training.progress
     for which, found in ((BEST, training.best), (LATEST, training.last)):
         if found is not None:
-            reports.paragraph(table(found, which, validated=bool(games.validation)))
+            rates = imitation_of(find_game(games.config.data.game)).rates(found)
+            reports.paragraph(table(found, which, rates, validated=bool(games.validation)))
             break
     word = f"Finished, {progress.ended}," if progress.ended else "Stopped, and saved,"
     reports.notice(
@@ -147,15 +149,13 @@ def _finish(training: Training, games: Games, run: RunDir, reports: Reports) -> 
     )
     parent = run.path.parent
     best = exported(parent, BEST if progress.best is not None else LATEST)
-    named, played = "", f" --character {games.characters[0]} --stage {games.stage}"
-    if not find_game(games.config.data.game).stages:
-        named = played = f" --game-type {shlex.quote(games.config.data.game)}"
+    home = games.home
     more = _more(training, games.config.learn, games.config.run.max_minutes)
     for line in (
         "What next:",
-        f"  selfplay train --pretrained {quoted(best)}{played}",
-        f"  selfplay evaluate {quoted(best)} random --games 100{named}",
-        f"  selfplay imitate --resume --checkpoint {quoted(run.path)}{more}{named}",
+        f"  selfplay train --pretrained {quoted(best)}{home.played}",
+        f"  selfplay evaluate {quoted(best)} random --games 100{home.named}",
+        f"  selfplay imitate --resume --checkpoint {quoted(run.path)}{more}{home.named}",
         f"  tensorboard --logdir {quoted(parent)}",
     ):
         reports.notice(respelled(line))

@@ -3,80 +3,49 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, fields
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from selfplay.errors import ConfigError
 from selfplay.games.registry import find_game
+from selfplay.imitation.batches import frames, windows
+from selfplay.imitation.hook import Home, imitation_of
+from selfplay.imitation.recordings import split
 from selfplay.learner.imitation import Lesson
 from selfplay.learner.imitation_metrics import ActionCounts
-from selfplay_melee.replays.batches import frames, windows
-from selfplay_melee.replays.games import split
-from selfplay_melee.replays.library import Library
-from selfplay_melee.replays.recorded_games import NO_CHARACTER, RecordedGames
-from selfplay_melee.tables import CHARACTERS
 
 if TYPE_CHECKING:
-    from selfplay.config.imitation import DataConfig, ImitationConfig
+    from selfplay.imitation.batches import Examples, WindowBatch
+    from selfplay.imitation.recordings import Game, Recordings
+    from selfplay.imitation.settings import ImitationConfig
     from selfplay.policy.heads import Heads
-    from selfplay_melee.examples import Examples
-    from selfplay_melee.replays.batches import Loader, WindowBatch
-    from selfplay_melee.replays.games import Game
-
-CACHE: Final = ".replay_cache"  # hidden from the search for runs
-
-
-def open_library(data: DataConfig, parent: Path, progress: Callable[[int, int], None]) -> Library:
-    """Scan the replays of the settings; ``parent`` holds the cache by default.
-
-    Raises:
-        ConfigError: a setting cannot be used, or there is no game to learn from.
-    """
-    path = Path(data.replays or "")
-    if not find_game(data.game).fighter:
-        library: Library = RecordedGames(path, data.game, data.player, data.max_files)
-    else:
-        cache = None if data.no_cache else Path(data.cache) if data.cache else parent / CACHE
-        library = Library(
-            path, data.frame_skip, data.delay, cache,
-            characters=data.character, player=data.player, max_files=data.max_files,
-            cache_bytes=int(data.cache_gb * 1e9),
-        )  # fmt: skip
-    library.scan(progress)
-    return library
 
 
 @dataclass(frozen=True, slots=True)
 class Games:
-    """Training and validation games of a scanned library."""
+    """Training and validation games of a scanned library; ``home`` is of those for training."""
 
-    library: Loader
+    library: Recordings
     train: Sequence[Game]
     validation: Sequence[Game]
     config: ImitationConfig
+    home: Home
 
     @staticmethod
-    def of(library: Library, config: ImitationConfig) -> Games:
+    def of(library: Recordings, config: ImitationConfig) -> Games:
         """Split a library by game.
 
         Raises:
-            ConfigError: the training games are too short for a single decision, or have no known character.
+            ConfigError: the training games are too short for a single decision, or nothing that the game knows.
         """
         train, validation = split(library.games, config.run.seed, config.folds)
         if not sum(game.rows for game in train):
             raise ConfigError(f"{library.folder}: the games to learn from are too short for a single decision")
-        games = Games(library, train, [game for game in validation if game.rows], config)
-        if not games.characters:
-            found = ", ".join(games._rows_by_character())
-            raise ConfigError(
-                f"{library.folder}: there are only players of {found} to learn from; known are {', '.join(CHARACTERS)}"
-            )
-        return games
+        home = imitation_of(find_game(config.data.game)).home(config, train)
+        return Games(library, train, [game for game in validation if game.rows], config, home)
 
     @property
     def rows(self) -> int:
@@ -100,34 +69,17 @@ class Games:
         return found
 
     def description(self) -> dict[str, Any]:
-        """Description of the replays for policy files; ``hash`` covers the files of both parts."""
+        """Description of the games for policy files; ``hash`` covers both parts."""
         sides = {"train": self.train, "validation": self.validation}
         digest = hashlib.sha256()
         for name, games in sides.items():
             digest.update("\0".join([name, *(_wanted(game) for game in games)]).encode())
-        characters = find_game(self.config.data.game).characters
         return {
             "hash": digest.hexdigest(),
             "games": {name: len(games) for name, games in sides.items()},
             "rows": {name: sum(game.rows for game in games) for name, games in sides.items()},
-            **({"rows_by_character": self._rows_by_character()} if characters else {}),
+            **self.home.described,
         }
-
-    @property
-    def characters(self) -> tuple[str, ...]:
-        """Characters of the players that have a table, the most frequent first; ``NO_CHARACTER`` in other games."""
-        return tuple(name for name in self._rows_by_character() if name in (*CHARACTERS, NO_CHARACTER))
-
-    @property
-    def stage(self) -> str:
-        return Counter(game.stage for game in self.train).most_common(1)[0][0]
-
-    def _rows_by_character(self) -> dict[str, int]:
-        counts: Counter[str] = Counter()
-        for game in self.train:
-            for seat in game.seats:
-                counts[seat.character] += seat.rows
-        return dict(counts.most_common())
 
     def _lessons(self, games: Sequence[Game], epoch: int, *, shuffle: bool) -> Generator[Lesson, None, None]:
         config, seed = self.config, self.config.run.seed

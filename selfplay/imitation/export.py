@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from selfplay.checkpoint import ActionHeads, NetworkSpec, PolicyMeta, RunDir, read_policy_meta, save_policy
 from selfplay.checkpoint.policies import BEST, OWN_NAME, SHARED_NAME
-from selfplay.config.ppo import default_game
 from selfplay.errors import CheckpointError
 from selfplay.games.registry import find_game
 from selfplay.policy.policy import parameters_of
@@ -23,11 +21,10 @@ if TYPE_CHECKING:
     from selfplay.learner.imitation_metrics import ImitationMetrics
     from selfplay.policy.network import ActorCritic
 
-GAME: Final = "mock"  # a replay's observations and actions are those of the fight
 LATEST: Final = "latest"
 
 
-def network_of(net: StructureConfig, name: str = GAME) -> tuple[NetworkSpec, ActionHeads]:
+def network_of(net: StructureConfig, name: str) -> tuple[NetworkSpec, ActionHeads]:
     game = find_game(name)
     actions = ActionHeads(binary=game.actions.binary, sizes=game.actions.sizes)
     return net.spec(game.obs_width), actions
@@ -82,14 +79,6 @@ def export(
     """
     config, game, losses = games.config, games.config.data.game, _losses(found, games.config.data.game)
     spec, heads = network_of(config.net, game)
-    home = default_game(game)
-    if find_game(game).fighter:
-        home = type(home)(
-            character=games.characters[0],  # of both seats; the configuration has all
-            stage=games.stage,
-            frame_skip=config.data.frame_skip,
-            delay=config.data.delay,
-        )
     meta = PolicyMeta(
         id=f"{run.path.name}_{which}",
         iteration=progress.epoch,
@@ -98,7 +87,7 @@ def export(
         actions=heads,
         encoder_version=find_game(game).encoder_version,
         game=game,
-        body=asdict(home.body),
+        body=dict(games.home.body),
         created=datetime.now(UTC),
         config={
             "imitation": {**config.model_dump(mode="json"), "replays": games.description(), "losses": losses},

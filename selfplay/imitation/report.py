@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 from selfplay.report.outputs import reporters
 from selfplay.report.ticker import Ticker
-from selfplay_melee.controller import BUTTONS, FIELDS
 
 if TYPE_CHECKING:
+    from selfplay.imitation.hook import Rate
     from selfplay.imitation.training_state import Sums
     from selfplay.learner.imitation_metrics import ImitationMetrics
 
 SHOWN_BAD: Final = 3  # files that the terminal names
 ALIKE: Final = 0.02  # share of the player's distinct actions below which a policy counts as collapsed
 VARIED: Final = 50  # minimum of the player's distinct actions for this check
-RARELY: Final = 0.1  # share of the player's presses below which a button counts as forgotten
-PRESSES: Final = 20  # minimum of the player's presses for this check
+RARELY: Final = 0.1  # share of the player's decisions to do something below which it counts as forgotten
+ENOUGH: Final = 20  # minimum of the player's decisions for this check
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,8 @@ class EpochReport:
     validated: bool  # ``metrics`` are of games that do not train
     learning_rate: float
     best: bool
-    part_names: tuple[str, ...] = FIELDS
+    part_names: tuple[str, ...]
+    rates: Sequence[Rate] = ()
 
     @property
     def train_loss(self) -> float:
@@ -60,10 +61,8 @@ class EpochReport:
             mean = getattr(found, name)
             values |= {f"{side}/{name}": mean.all, f"{side}/{name}_changed": mean.changed}
         values |= {f"{side}_parts/{name}": loss for name, loss in zip(self.part_names, found.parts, strict=True)}
-        pairs = dict(zip(BUTTONS, found.pressed, strict=False))  # games that are no fights have none
-        pairs |= {f"{name}_stick_out": rates for name, rates in found.off_centre.items()}
-        for name, (predicted, played) in pairs.items():
-            values |= {f"rates/{name}_predicted": predicted, f"rates/{name}_played": played}
+        for rate in self.rates:
+            values |= {f"rates/{rate.tag}_predicted": rate.predicted, f"rates/{rate.tag}_played": rate.played}
         return {tag: value for tag, value in values.items() if value is not None}
 
     def line(self) -> str:
@@ -71,48 +70,46 @@ class EpochReport:
         side = "validation" if self.validated else "same games"
         parts = [f"train {self.train_loss:.3f}", f"{side} {found.model.all:.3f}"]
         if found.model.changed is not None:
-            parts.append(f"where the controller changes {found.model.changed:.3f}")
+            parts.append(f"where the action changes {found.model.changed:.3f}")
         parts.append(f"{sums.seconds:.1f} s, {sums.seen / max(sums.seconds, 1e-9):,.0f} rows/s")
         if sums.skipped:
             parts.append(f"{sums.skipped} minibatches skipped, their gradient was not finite")
         return f"Epoch {self.iteration}/{self.epochs}: {', '.join(parts)}{', best so far' if self.best else ''}"
 
 
-def warnings(found: ImitationMetrics) -> list[str]:
+def warnings(found: ImitationMetrics, rates: Sequence[Rate] = ()) -> list[str]:
     lines = []
     if found.distinct[1] >= VARIED and found.diversity < ALIKE:
         lines.append(
             f"Warning: the policy does {found.distinct[0]} different things where the player did {found.distinct[1]}"
         )
-    for name, (predicted, played) in zip(BUTTONS, found.pressed, strict=False):
-        if played * found.rows >= PRESSES and predicted < RARELY * played:
-            lines.append(
-                f"Warning: {name} is pressed in {played:.2%} of the decisions, but the policy would in {predicted:.2%}"
-            )
+    lines += [
+        f"Warning: {rate.sentence} in {rate.played:.2%} of the decisions, but the policy would in {rate.predicted:.2%}"
+        for rate in rates
+        if rate.sentence and rate.played * found.rows >= ENOUGH and rate.predicted < RARELY * rate.played
+    ]
     return lines
 
 
-def table(found: ImitationMetrics, which: str, *, validated: bool) -> str:
+def table(found: ImitationMetrics, which: str, rates: Sequence[Rate] = (), *, validated: bool) -> str:
     """A table of the latest or the best policy and the players."""
     where = "validation games" if validated else "games that it learned from"
     lines = [
         f"═══ The {which} policy on the {where} ═══",
-        f"{found.rows:,} decisions, {found.changed_rows:,} of them change the controller; "
+        f"{found.rows:,} decisions, {found.changed_rows:,} of them change the action; "
         "losses are -log likelihoods per decision",
         "",
         f"{'':<24}{'all':>10}{'changed':>10}",
     ]
     for name, mean in (
         ("policy", found.model),
-        ("repeats the controller", found.repeat),
+        ("repeats the action", found.repeat),
         ("marginals", found.marginals),
     ):
         changed = f"{mean.changed:>10.3f}" if mean.changed is not None else f"{'-':>10}"
         lines.append(f"{name:<24}{mean.all:>10.3f}{changed}")
     lines += ["", f"{'':<24}{'policy':>10}{'player':>10}"]
-    pairs = [(f"{name} pressed", rates) for name, rates in zip(BUTTONS, found.pressed, strict=False)]
-    pairs += [(f"{name} stick out", rates) for name, rates in found.off_centre.items()]
-    lines += [f"{name:<24}{predicted:>10.2%}{played:>10.2%}" for name, (predicted, played) in pairs]
+    lines += [f"{rate.label:<24}{rate.predicted:>10.2%}{rate.played:>10.2%}" for rate in rates]
     lines.append(f"{'accuracy':<24}{found.accuracy:>10.2%}")
     lines.append(f"{'different actions':<24}{found.distinct[0]:>10,}{found.distinct[1]:>10,}")
     return "\n".join(lines)
@@ -149,7 +146,7 @@ class Reports:
         for file in ("metrics", "tensorboard"):
             self._reporters[file].iteration(report)
         self.notice(report.line())
-        for line in warnings(report.metrics):
+        for line in warnings(report.metrics, report.rates):
             self.notice(line)
 
     def paragraph(self, text: str) -> None:

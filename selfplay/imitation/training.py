@@ -7,27 +7,25 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import torch
 
 from selfplay.checkpoint.policies import BEST
 from selfplay.games.registry import find_game
 from selfplay.imitation.export import LATEST, export, network_of
+from selfplay.imitation.hook import imitation_of
 from selfplay.imitation.report import EpochReport, Reports
 from selfplay.imitation.training_state import Sums, TrainingProgress, restore, save
 from selfplay.learner.imitation import Emphasis, Imitator, Lesson, begin_with, look
-from selfplay.learner.imitation_metrics import ActionCounts, Baselines, ImitationMetrics, Stick, imitation_metrics
+from selfplay.learner.imitation_metrics import ActionCounts, Baselines, ImitationMetrics, imitation_metrics
 from selfplay.policy.network import build_network
 from selfplay.seeding import derive
-from selfplay_melee.controller import C_X, CENTRE, MAIN_X
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import LearnerState, RunDir
     from selfplay.imitation.data import Games
     from selfplay.policy.network import ActorCritic
-
-STICKS: Final[dict[str, Stick]] = {"main": (MAIN_X, CENTRE), "c": (C_X, CENTRE)}
 
 
 class Training:
@@ -45,12 +43,11 @@ class Training:
         self._config, learn = games.config, games.config.learn
         self._replays, self._rows = str(games.description()["hash"]), games.rows
         self._game = find_game(self._config.data.game)
+        self._hook = imitation_of(self._game)
         self._generator = torch.Generator().manual_seed(derive(self._config.run.seed, "imitation", "samples"))
         self._baselines = Baselines(action_counts)
         network = self._fresh_network().to(device)
-        emphasis = Emphasis.of(
-            action_counts, network.heads, learn.button_power, learn.button_limit, learn.change_weight
-        )
+        emphasis = Emphasis.of(action_counts, network.heads, *self._hook.emphasis(self._config), learn.change_weight)
         self._imitator = Imitator(network, emphasis, learn.learning_rate, learn.max_grad_norm, threads)
         self._began = self._saved = time.monotonic()
         self._before_s = 0.0  # of earlier processes
@@ -146,8 +143,8 @@ class Training:
         before = self._generator.get_state()
         with closing(lessons):
             decisions = look(self._imitator.network, self._until_stopped(lessons))
-            sticks = STICKS if self._game.action_parts else {}
-            found = imitation_metrics(self._imitator.network.heads, decisions, self._baselines, sticks, self._generator)
+            heads, pairs = self._imitator.network.heads, self._hook.pairs
+            found = imitation_metrics(heads, decisions, self._baselines, pairs, self._generator)
         stopped = found is None or self._stop()  # called once, since it can change at any time
         if not whole or stopped:
             self._generator.set_state(before)  # the epoch continues when the training is resumed
@@ -202,6 +199,7 @@ class Training:
                 learning_rate=self._imitator.parallel_step.optimizer.learning_rate,
                 best=best and bool(self._games.validation),
                 part_names=self._game.part_names,
+                rates=self._hook.rates(found),
             )
         )
 

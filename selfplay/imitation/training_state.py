@@ -1,35 +1,27 @@
-"""Progress of a training, and the files to resume it from.
+"""Progress of a training, and the states to resume it from.
 
-The folder of a training is a ``RunDir``. Its settings are in ``imitation.json`` and not in ``run.json``, so that
-self-play, which resumes the newest run, ignores it. States are in ``learner/iter_N`` (see
-``selfplay.checkpoint.learner_state``), where N is the number of minibatches.
+They are in ``learner/iter_N`` (see ``selfplay.checkpoint.learner_state``), where N is the number of minibatches.
 """
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from pydantic import BaseModel, Field
 
-from selfplay.checkpoint import LearnerMeta, LearnerState, RunDir, create_run, group, has_state, save_learner
-from selfplay.checkpoint.documents import Count, encode_json
-from selfplay.checkpoint.run_dir import modified_ns
-from selfplay.checkpoint.store import make_folder, write_file
-from selfplay.errors import IncompatibleError, NotARunError, boundary
+from selfplay.checkpoint import LearnerMeta, LearnerState, RunDir, group, save_learner
+from selfplay.checkpoint.documents import Count
+from selfplay.errors import IncompatibleError, boundary
 from selfplay.learner.imitation_metrics import ActionCounts
 from selfplay.run.learner_state import learner_arrays, restore_learner
 
 if TYPE_CHECKING:
-    from selfplay.config.imitation import ImitationConfig
+    from selfplay.imitation.settings import ImitationConfig
     from selfplay.learner.imitation import Imitator, Learned
     from selfplay.policy.heads import Heads
-
-NAME: Final = "imitation"  # of the folder of a training: imitation, imitation-2, ...
-SETTINGS: Final = "imitation.json"
 
 
 class Sums(BaseModel, frozen=True, extra="forbid"):
@@ -76,34 +68,6 @@ class TrainingProgress(BaseModel, frozen=True, extra="forbid"):
     ended: str = ""  # why the training has ended, "" before
 
 
-def new_folder(parent: Path) -> RunDir:
-    """Create the folder of a new training under the next free name."""
-    return create_run(parent / NAME, is_default=True)
-
-
-def find_training(path: Path) -> RunDir:
-    """The training in a folder, or the newest training below it that has a state.
-
-    Raises:
-        NotARunError: there is none; names trainings without a state.
-    """
-    if (path / SETTINGS).is_file():
-        return RunDir(path)
-    runs = [RunDir(entry) for entry in sorted(path.glob(f"{NAME}*")) if (entry / SETTINGS).is_file()]
-    begun = [run for run in runs if has_state(run)]
-    if not begun:
-        failed = ", ".join(run.path.name for run in runs)
-        more = f"; {failed} ended before the first state" if failed else ""
-        raise NotARunError(f"{path} holds no training of selfplay imitate to resume{more}")
-    return max(begun, key=lambda run: (modified_ns(run.learner), run.path.name))
-
-
-def write_settings(run: RunDir, document: dict[str, Any]) -> None:
-    """Write ``imitation.json`` atomically."""
-    make_folder(run.path)
-    write_file(run.path / SETTINGS, encode_json(document, SETTINGS))
-
-
 def save(
     run: RunDir, config: ImitationConfig, progress: TrainingProgress, replays: str, imitator: Imitator,
     action_counts: ActionCounts, generator: torch.Generator,
@@ -125,7 +89,7 @@ def save(
 
 
 def saved_progress(state: LearnerState) -> tuple[TrainingProgress, str]:
-    """Progress of a saved training, and the hash of its replays; IncompatibleError for a state of something else."""
+    """Progress of a saved training, and the hash of its games; IncompatibleError for a state of something else."""
     with boundary(IncompatibleError, f"{state.path} is no state of imitation"):
         return TrainingProgress.model_validate(state.meta.extra["standing"]), str(state.meta.extra["replays"])
 

@@ -13,6 +13,7 @@ results differ from what the ratings of its two players predict (``PAIR_SPREAD``
 
 from __future__ import annotations
 
+import itertools
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterable, Sequence
@@ -21,12 +22,13 @@ from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
 
-from selfplay.errors import LeagueError
+from selfplay.errors import ConfigError, LeagueError
 from selfplay.league.anchors import ratings_of
 from selfplay.league.bradley_terry import information
 from selfplay.league.ratings import ELO, Ratings, gap_variance
 from selfplay.league.records import ANCHOR, OUTSIDE, START, check_player, generation_number, ladder_key
 from selfplay.league.statistics import ScoreInterval, score_interval
+from selfplay.seeding import derive
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -124,6 +126,40 @@ def plan_games(
 def repeat(a: str, b: str, budget: int, rng: np.random.Generator, games_each: int = 2) -> list[Matchup]:
     """Matchups of the same two players, one at least, for at most ``budget`` games."""
     return [Matchup((a, b), seed=int(rng.integers(_SEEDS))) for _ in range(max(1, budget // games_each))]
+
+
+def pairings_of(
+    players: Sequence[str], opponents: Sequence[str], games: int, characters: tuple[str, ...], seed: int
+) -> list[Matchup]:
+    """Games to record: all pairs in turn, then the same pairs with seats swapped, and again.
+
+    Args:
+        players: Ids of the players with the first character. Without opponents they play each other in both seats; a
+            single player plays itself.
+        opponents: Ids of the players with the second character.
+        games: Number of games.
+        characters: Of players and of opponents; none in a game without.
+        seed: Of all games; a game's own seed depends on it and the number of the game.
+
+    Raises:
+        ConfigError: no player, or fewer than one game.
+    """
+    if not players:
+        raise ConfigError("at least one player is needed")
+    if games < 1:
+        raise ConfigError(f"--games {games}: at least 1 is needed")
+    players, opponents = list(dict.fromkeys(players)), list(dict.fromkeys(opponents))
+    if opponents:
+        meetings = list(itertools.product(players, opponents))
+    else:
+        meetings = list(itertools.permutations(players, 2)) or [(players[0], players[0])]
+    matchups = []
+    for number in range(games):
+        (a, b), bodies = meetings[number % len(meetings)], characters
+        if number // len(meetings) % 2:
+            a, b, bodies = b, a, characters[::-1]
+        matchups.append(Matchup((a, b), bodies, derive(seed, "record", number)))
+    return matchups
 
 
 def kinds_of_opponents(place: int, names: Sequence[str]) -> dict[str, Ints]:

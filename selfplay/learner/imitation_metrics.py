@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from selfplay.policy.heads import Heads
 
 DIVERSITY_ROWS: Final = 20_000  # decisions whose whole actions are compared; more do not change the result
-Stick = tuple[int, int]
-"""Index of the part that is a stick's first axis (the second axis follows), and the class of its centre."""
+Pair = tuple[int, int]
+"""Index of the first of two parts that belong together, such as a stick's axes, and the class of both at its centre."""
 _HALVINGS: Final = 60  # of the interval that is searched for the share of changes
 
 
@@ -124,7 +124,7 @@ class ImitationMetrics:
     repeat: Mean
     parts: tuple[float, ...]  # [A] the model's, of each part
     pressed: tuple[tuple[float, float], ...]  # of each button: press rate of the network, of the player
-    off_centre: dict[str, tuple[float, float]]  # of each stick: rate off centre of the network, of the player
+    off_centre: dict[str, tuple[float, float]]  # of each pair: rate off centre of the network, of the player
     accuracy: float  # share of decisions whose most likely action is the player's
     distinct: tuple[int, int]  # different actions in the first DIVERSITY_ROWS decisions: drawn from the network, played
 
@@ -138,14 +138,14 @@ def imitation_metrics(
     heads: Heads,
     decisions: Iterable[Decided],
     baselines: Baselines,
-    sticks: Mapping[str, Stick],
+    pairs: Mapping[str, Pair],
     generator: torch.Generator,
 ) -> ImitationMetrics | None:
     """Metrics of a network and both baselines; None without decisions. ``generator`` (CPU) is for ``distinct``."""
     totals = torch.zeros(8, dtype=torch.float64)
     parts = torch.zeros(heads.width, dtype=torch.float64)
     pressed = torch.zeros(2, heads.binary, dtype=torch.float64)
-    out = torch.zeros(2, len(sticks), dtype=torch.float64)
+    out = torch.zeros(2, len(pairs), dtype=torch.float64)
     drawn: set[bytes] = set()
     played: set[bytes] = set()
     seen = right = 0
@@ -160,8 +160,8 @@ def imitation_metrics(
         totals += torch.cat([rows.sum(1), rows[:, changed].sum(1)])
         chances = probabilities(heads, logits).double()
         pressed += torch.stack([chances[:, : heads.binary].sum(0), action[:, : heads.binary].double().sum(0)])
-        for i, stick in enumerate(sticks.values()):
-            out[:, i] += torch.stack(_off_centre(heads, chances, action, *stick))
+        for i, pair in enumerate(pairs.values()):
+            out[:, i] += torch.stack(_off_centre(heads, chances, action, *pair))
         right += int((sample(heads, logits, None, greedy=True)[0] == action).all(1).sum())
         if (left := DIVERSITY_ROWS - seen) > 0:
             drawn |= _distinct(sample(heads, logits[:left], generator)[0])
@@ -181,14 +181,14 @@ def imitation_metrics(
         repeat=repeat,
         parts=tuple((parts / seen).tolist()),
         pressed=tuple((a, b) for a, b in (pressed / seen).T.tolist()),
-        off_centre={name: (a, b) for name, (a, b) in zip(sticks, (out / seen).T.tolist(), strict=True)},
+        off_centre={name: (a, b) for name, (a, b) in zip(pairs, (out / seen).T.tolist(), strict=True)},
         accuracy=right / seen,
         distinct=(len(drawn), len(played)),
     )
 
 
 def _off_centre(heads: Heads, chances: Tensor, action: Tensor, first: int, centre: int) -> tuple[Tensor, Tensor]:
-    """Decisions with a stick off centre: expected for the network, whose axes are independent, and of the player."""
+    """Decisions with a pair off centre: expected for the network, whose parts are independent, and of the player."""
     x = heads.binary + sum(heads.sizes[: first - heads.binary])
     y = x + heads.sizes[first - heads.binary]
     at_rest = chances[:, x + centre] * chances[:, y + centre]

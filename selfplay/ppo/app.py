@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TextIO, cast
+from typing import TYPE_CHECKING, Final, TextIO
 
 from selfplay.checkpoint import (
     create_run,
@@ -17,15 +17,13 @@ from selfplay.config.defaults import runners
 from selfplay.config.options import listed
 from selfplay.config.ppo import SCRIPTED
 from selfplay.errors import CheckpointError, ConfigError, IncompatibleError
-from selfplay.games.registry import find_game
-from selfplay.imitation.export import GAME
 from selfplay.machine import be_deterministic, pick_device, processor, usable_cores
 from selfplay.policy.network import check_network
 from selfplay.policy.policy import load_policy
 from selfplay.ppo.external_opponents import install_opponents, load_opponents
 from selfplay.ppo.memory import check_memory
 from selfplay.ppo.population import OWN_CHOICE
-from selfplay.ppo.pretrained import with_pretrained
+from selfplay.ppo.pretrained import start_of, with_pretrained
 from selfplay.ppo.session import Hooks, Session
 from selfplay.ppo.training import PPOTraining
 from selfplay.report import header
@@ -87,8 +85,8 @@ def start(call: Invocation[Config], stream: TextIO, hooks: Hooks | None, notices
     if call.notice is not None and not below:
         lines.notice(call.notice)
     compile_rules(config.game.entry, lines.notice)
-    if pretrained == SCRIPTED:  # games of the mock are recorded, whatever the run plays
-        compile_rules(find_game(GAME), lines.notice)
+    if pretrained == SCRIPTED and (made := start_of(config)) is not None:
+        made.prepare(lines.notice)
     with cluster_for(config.run, runners(config)) as cluster:
         with stop_signal() as stopped:
             policy = _start_policy(config, folder.parent, lines.notice, lambda: bool(stopped))
@@ -121,9 +119,8 @@ def _start_policy(
     pretrained = config.run.pretrained
     if pretrained != SCRIPTED:
         return None if pretrained is None else load_policy(pretrained)
-    from selfplay_melee.imitation.scripted import CACHE, imitate_scripted, recipe_of  # loads the fighting game
-
-    return imitate_scripted(recipe_of(cast("Any", config)), parent / CACHE, notice, stop)
+    made = start_of(config)
+    return None if made is None else made.make(config, parent, notice, stop)
 
 
 def _check_encoder(run: RunDir, config: Config) -> None:

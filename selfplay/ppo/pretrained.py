@@ -3,25 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
 from selfplay.config.game_settings import game_settings
 from selfplay.config.options import flag_of, shown
 from selfplay.config.ppo import OPTIONS, SCRIPTED, NetConfig, options_of
 from selfplay.errors import ConfigError, IncompatibleError, boundary
-from selfplay.games.registry import find_game
 from selfplay.policy.played_game import can_play, game_of
 from selfplay.policy.policy import load_policy
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from selfplay.checkpoint import NetworkSpec, PolicyMeta
     from selfplay.config.ppo import Config
+    from selfplay.policy.policy import Policy
 
 BESIDE_A_TEACHER: Final = {"teacher_kl": 0.01, "teacher_kl_reverse": 0.0, "critic_burn_in": 20}
 """Settings of ``[ppo]`` that only a pretrained policy gives a meaning to; defaults where it was made by imitation."""
 REST: Final = "net.rest"
 """How a fresh network begins, in games whose actions can rest."""
 BURN_IN_SHARE: Final = 4  # by default the critic learns alone in a quarter of the run at most
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The policy of a game that imitates its scripted players, see ``GameKind.start``."""
+
+    lack: Callable[[Any], str | None]  # why a run cannot start from it
+    prepare: Callable[[Callable[[str], object]], None]  # compiles the rules that it needs; with a function for notices
+    make: Callable[[Any, Path, Callable[[str], object], Callable[[], bool]], Policy | None]
+    """For a run in a folder of the path, with a function for notices, and one that returns True to end the work."""
+
+
+def start_of(config: Config) -> Start | None:
+    made = config.game.entry.start
+    return None if made is None else made()
 
 
 def with_pretrained(
@@ -87,11 +105,11 @@ def _imitation_or_scratch(config: Config, explicit: Mapping[str, Any], notice: C
     Raises:
         ConfigError: the user asks for it.
     """
-    game, fight = config.game.entry, cast("Any", config.game)
-    if not game.imitated_players:
-        lack = f"--game-type {config.game.type} has no scripted fighters"
-    elif strangers := [name for name in fight.characters if name not in find_game("mock").characters]:
-        lack = f"the mock, where games of scripted players are recorded, has no {strangers[0]}"
+    start = start_of(config)
+    if start is None:
+        lack = f"--game-type {config.game.type} has no scripted players to imitate"
+    elif (found := start.lack(config)) is not None:
+        lack = found
         notice(f"From scratch: {lack}")
     else:
         return config

@@ -1,18 +1,23 @@
 import pytest
 
 from selfplay.cli.imitation import parse
-from selfplay.config.imitation import OPTIONS, ImitationConfig
 from selfplay.errors import ConfigError
-from selfplay.imitation.program import PRESETS, resolve_imitation
+from selfplay.games.registry import find_game
+from selfplay.imitation.hook import imitation_of
+from selfplay.imitation.settings import PRESETS, ImitationConfig
+from selfplay.imitation.train import resolve_imitation
+from selfplay_melee.imitation.settings import FightImitationConfig
 
+TIC_TAC_TOE = "selfplay.examples.tic_tac_toe:TicTacToe"
 OTHER = {
-    "--game-type": "kuhn",
     "--replays": "games", "--character": "fox,marth", "--player": "2", "--max-files": "3", "--frame-skip": "2",
     "--delay": "5", "--val-split": "0.25", "--cache": "elsewhere", "--backbone": "gru",
     "--hidden": "64,64", "--epochs": "3", "--batch-size": "64", "--learning-rate": "3e-4",
     "--button-power": "0", "--change-weight": "2", "--patience": "0", "--checkpoint": "there",
     "--seed": "7", "--max-minutes": "2", "--device": "auto",
 }  # fmt: skip
+OPTIONS = {game: imitation_of(find_game(game)).program.options for game in ("mock", "kuhn")}
+FLAGS = [(game, option) for game, options in OPTIONS.items() for option in options if option.path != "data.game"]
 
 
 def values(config):
@@ -20,8 +25,7 @@ def values(config):
 
 
 def resolved(arguments):
-    call = parse(arguments)
-    return resolve_imitation(call.config, call.explicit)
+    return resolve_imitation(parse(arguments).config)
 
 
 def refusal(*arguments):
@@ -32,17 +36,20 @@ def refusal(*arguments):
     return str(caught.value)
 
 
-@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.flag)
-def test_every_flag_sets_its_setting_and_nothing_else(option):
+@pytest.mark.parametrize(("game", "option"), FLAGS, ids=lambda part: getattr(part, "flag", part))
+def test_every_flag_sets_its_setting_and_nothing_else(game, option):
     arguments = [option.flag] if option.is_switch else [option.flag, OTHER[option.flag]]
-    invocation = parse([*arguments, *(() if option.flag == "--replays" else ("--replays", "games"))])
-    before, after = values(ImitationConfig()), values(invocation.config)
-    assert {name for name in before if before[name] != after[name]} == {option.path, "data.replays"}
+    replays = () if option.flag == "--replays" else ("--replays", "games")
+    invocation = parse([*arguments, *replays, "--game-type", game])
+    before, after = values(option.root()), values(invocation.config)
+    changed = {name for name in before if before[name] != after[name]} - {"data.game"}
+    assert changed == {option.path, "data.replays"}
+    assert after["data.game"] == game
     assert invocation.explicit[option.path] == after[option.path]
 
 
 def test_defaults():
-    config = ImitationConfig()
+    config = FightImitationConfig()
     assert (config.learn.epochs, config.learn.batch_size, config.learn.learning_rate) == (10, 1024, 1e-3)
     assert (config.data.frame_skip, config.data.delay, config.data.val_split) == (4, 0, 0.1)
     assert (config.net.backbone, config.net.window, config.temporal) == ("mlp", 60, False)
@@ -88,9 +95,9 @@ def test_a_backbone_with_memory_learns_from_windows():
         (["--game-type", "kuun"], ["--game-type kuun", "did you mean kuhn?"]),
         (
             ["--game-type", "kuhn", "--cache", "there"],
-            ["--cache goes with --game-type mock or dolphin", "kuhn has"],
+            ["--cache goes with --game-type ", "mock"],
         ),
-        (["--game-type", "kuhn", "--set", "learn.button_limit=3"], ["--set learn.button_limit goes with"]),
+        (["--game-type", "kuhn", "--set", "learn.button_limit=3"], ["unknown setting 'learn.button_limit'"]),
         (["--no-cache", "--cache", "there"], ["--no-cache and --cache exclude each other"]),
     ],
 )
@@ -99,10 +106,28 @@ def test_mistakes_are_one_line(arguments, words):
     assert [word for word in words if word not in message] == []
 
 
-def test_help_shows_every_flag(capsys):
+def shown(capsys, *arguments):
     with pytest.raises(SystemExit) as end:
-        parse(["--help"])
+        parse([*arguments, "--help"])
     assert end.value.code == 0
-    text = " ".join(capsys.readouterr().out.split())
-    assert [option.flag for option in OPTIONS if option.flag not in text] == []
+    return " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("game", OPTIONS)
+def test_help_shows_every_flag_of_the_game(capsys, game):
+    text = shown(capsys, "--game-type", game)
+    assert [option.flag for option in OPTIONS[game] if option.flag not in text] == []
     assert "--no-no-cache" not in text
+
+
+def test_help_of_a_plain_game_shows_nothing_of_fights(capsys, tmp_path):
+    (tmp_path / "settings.toml").write_text('[data]\ngame = "kuhn"\n')
+    for named in (["--game-type", TIC_TAC_TOE], ["--set", "data.game=kuhn"], ["--config", f"{tmp_path}/settings.toml"]):
+        text = shown(capsys, *named)
+        assert [word for word in ("slp", "character", "button", "frame", "cache", "port") if word in text] == []
+    assert "--character" in shown(capsys)
+
+
+def test_plain_games_save_no_settings_of_fights():
+    assert set(FightImitationConfig().model_dump()["data"]) > set(ImitationConfig().model_dump()["data"])
+    assert type(parse(["--game-type", "kuhn", "--replays", "x"]).config) is ImitationConfig

@@ -1,7 +1,7 @@
 import pytest
 
-from selfplay.cli import imitation
 from selfplay.cli.flags import make_parser
+from selfplay.cli.imitation import command_of
 from selfplay.cli.ppo import command_line, parse
 from selfplay.config.ppo import OPTIONS, Config
 from selfplay.config.programs import ppo_program
@@ -9,6 +9,7 @@ from selfplay.dialogue.cli import flags
 from selfplay.errors import ConfigError
 from selfplay.games.registry import find_game
 from selfplay.league.modes import MODES
+from selfplay_melee.imitation.scripted import PLAYERS
 from tests.config.samples import OTHER
 
 
@@ -158,7 +159,7 @@ def test_the_laptop_preset_leaves_the_strongest_scripted_player_unknown():
     assert not {"opponents", "held_out"} & set(preset["league"])
     game = find_game("mock")
     assert "all_rounder" in game.held_out
-    assert "all_rounder" not in game.imitated_players
+    assert "all_rounder" not in PLAYERS
     assert parse(["--preset", "laptop"]).preset == "laptop"
 
 
@@ -319,7 +320,9 @@ def test_a_file_of_settings_may_have_a_byte_order_mark(tmp_path):
     assert parse(["--config", str(path)]).config.ppo.gamma == 0.9
 
 
-@pytest.mark.parametrize("command", [command_line("mock"), command_line("dolphin"), flags.COMMAND, imitation.COMMAND])
+@pytest.mark.parametrize(
+    "command", [command_line("mock"), command_line("dolphin"), flags.COMMAND, command_of("mock"), command_of("kuhn")]
+)
 def test_no_help_tells_a_default_that_is_empty(command):
     assert "(default )" not in make_parser(command).format_help()
 

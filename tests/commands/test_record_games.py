@@ -1,13 +1,13 @@
-"""Games that are no fights, recorded from the command line."""
+"""Games recorded into one file, from the command line."""
 
 import numpy as np
 import pytest
 
+from selfplay.commands import record as recording
+from selfplay.commands.cli.record import main
 from selfplay.games.plugins import allow
 from selfplay.games.registry import find_game
-from selfplay_melee.commands import record as recording
-from selfplay_melee.commands.cli.record import main
-from selfplay_melee.replays.recorded_games import Again, RecordedGame, examples_of
+from selfplay.imitation.recorded_games import Again, RecordedGame, examples_of
 from tests.run.runs import train
 from tests.scripts.commands import mistake
 
@@ -78,13 +78,14 @@ def test_generations_of_a_run_play_and_one_alone_plays_itself(tmp_path, monkeypa
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--players", "a,b"], "--players is for games that are no fights"),
-        (["--game-type", "dolphin", "--players", "a,b"], "--game-type dolphin: it keeps its own replays"),
-        (["--game-type", "kuun"], "did you mean 'kuhn'"),
-        (["--game-type", NIM], f"players of {NIM} are named by --players A,B, without"),
-        (["--game-type", NIM, "--bot", "random"], "without --bot, --policy and --opponent (scripted: random, perfect)"),
-        (["--game-type", NIM, "--opponent", "random"], "without --bot, --policy and --opponent"),
-        (["--game-type", NIM, "--players", "perfect", "--stage", "battlefield"], "--stage goes with --game-type mock"),
+        (["--players", "a,b"], "--players is for games that are no fights (--game-type NAME)"),
+        (["--game-type", "dolphin"], "--game-type dolphin: it keeps its own replays"),
+        (["--game-type", "kuun"], "did you mean kuhn?"),
+        (["--game-type", NIM], f"--players A,B is needed: players of {NIM} (scripted: random, perfect)"),
+        (["--game-type", NIM, "--players", ","], "--players A,B is needed"),
+        (["--game-type", NIM, "--players", "perfect", "--bot", "random"], "--bot: did you mean --players?"),
+        (["--game-type", NIM, "--players", "perfect", "--opponent", "random"], "did you mean --players?"),
+        (["--game-type", NIM, "--players", "perfect", "--stage", "battlefield"], "unknown flag --stage"),
         (["--game-type", NIM, "--players", "perfct,random"], "did you mean 'perfect'"),
         (["--game-type", NIM, "--players", "perfect", "--games", "0"], "--games 0: at least 1 is needed"),
         (["--game-type", NIM, "--players", "perfect", "--out", __file__], f"--out {__file__}: exists already"),

@@ -13,8 +13,8 @@ from selfplay.games.registry import DEFAULT
 
 DOCS = Path(__file__).parents[2] / "docs"
 GUIDE = DOCS / "trainer/guide.md"
-PAGES = {"trainer/guide.md": ppo.command_line("dolphin"), "melee/imitation.md": imitation.COMMAND}
-ALL = {**PAGES, "dialogue/dialogue.md": dialogue.COMMAND}
+PAGES = {"trainer/guide.md": ppo.command_line("dolphin"), "melee/imitation.md": imitation.command_of("mock")}
+ALL = {**PAGES, "dialogue/dialogue.md": dialogue.COMMAND, "trainer/imitation.md": imitation.command_of("kuhn")}
 WITHOUT = "settings without a flag"
 MARKED = re.compile(r"<!-- options: (?P<section>.+?) -->\n(?P<table>.*?)<!-- end -->", re.DOTALL)
 

@@ -7,13 +7,13 @@ import pytest
 from selfplay.checkpoint import LearnerMeta, LearnerState
 from selfplay.cli.ppo import parse
 from selfplay.config.base import Mark
-from selfplay.config.imitation import ImitationConfig
 from selfplay.config.options import marked, shown
 from selfplay.config.ppo import OPTIONS, Config, config_type
 from selfplay.config.resume import refuse_unnamed, resumed_ppo, usable, with_changes
 from selfplay.dialogue.settings import OPTIONS as DIALOGUE_OPTIONS
 from selfplay.dialogue.settings import DialogueConfig, ModelConfig, ServerConfig
 from selfplay.errors import ConfigError, IncompatibleError
+from selfplay.imitation.settings import ImitationConfig
 from tests.config.samples import OTHER
 
 REAL = config_type("dolphin")

@@ -38,6 +38,8 @@ from selfplay.dialogue.supervised import SupervisedLearner
 from selfplay.games.columns import NONE
 from selfplay.games.errors import GameError
 from selfplay.games.plugins import allow
+from selfplay.imitation.folders import game_of_training
+from selfplay.imitation.recorded_games import RecordedGames
 from selfplay.league.anchors import read_table as read_anchors
 from selfplay.league.anchors import shipped_tables
 from selfplay.league.external_games import read_csv
@@ -54,7 +56,6 @@ from selfplay_melee.play.games import PlayedGame, replay
 from selfplay_melee.replay import read_replay
 from selfplay_melee.replays.cache import Cache, format_key
 from selfplay_melee.replays.library import Library
-from selfplay_melee.replays.recorded_games import RecordedGames
 from selfplay_melee.tables import load_tables
 from selfplay_melee.tables.read import read_character, read_stage
 from tests.checkpoint.samples import CREATED, forge, learner_arrays, learner_meta, params, policy_meta, save_generation
@@ -445,8 +446,14 @@ READERS = (
     Reader("a replay", ("selfplay_melee.replay",), _file("a.slp", _replay), lambda f, p: read_replay(p)),
     Reader("a folder of replays", ("selfplay_melee.replays.library",), _recorded, _library),
     Reader(
+        "the settings of a training by imitation",
+        ("selfplay.imitation.folders",),
+        _file("imitation.json", lambda: _json({"config": {"data": {"game": "kuhn"}}})),
+        lambda f, p: game_of_training(RunDir(f)),
+    ),
+    Reader(
         "recorded games",
-        ("selfplay_melee.replays.recorded_games",),
+        ("selfplay.imitation.recorded_games",),
         _file("games.jsonl", _recorded_games),
         lambda f, p: RecordedGames(p, OWN_GAME).scan(),
     ),

@@ -1,7 +1,10 @@
 """Games with scripted players to imitate."""
 
+from dataclasses import replace
 from types import MappingProxyType
 
+from selfplay.games.registry import find_game
+from selfplay.imitation.hook import PLAIN, Rate
 from tests.games import games
 
 
@@ -20,3 +23,11 @@ class Duel(games.Duel):
 
     def observe(self, seat):
         return [*(self.steps == step for step in range(3)), seat]
+
+
+def rates(found):
+    return [Rate("right", "right bets", found.accuracy, 1.0, "a right bet comes")]
+
+
+KUHN = replace(find_game("kuhn"), imitation=lambda: replace(PLAIN, rates=rates))
+"""Kuhn poker with a line of its own in the reports."""

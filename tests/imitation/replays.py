@@ -6,12 +6,13 @@ from pathlib import Path
 
 from selfplay.checkpoint import RunDir, load_generation, load_latest_learner
 from selfplay.cli.imitation import parse
-from selfplay.config.imitation import ImitationConfig
-from selfplay.imitation.data import Games, open_library
+from selfplay.imitation.app import open_library
+from selfplay.imitation.data import Games
+from selfplay.imitation.folders import new_folder, write_settings
 from selfplay.imitation.report import Reports
+from selfplay.imitation.settings import ImitationConfig
 from selfplay.imitation.train import train
 from selfplay.imitation.training import Training
-from selfplay.imitation.training_state import new_folder, write_settings
 from selfplay.learner.imitation_metrics import ActionCounts
 from selfplay.policy.heads import Heads
 from selfplay_melee.controller import ACTION_SPEC
@@ -50,7 +51,7 @@ def stopped(folder: Path, stop: Callable[[Training], bool], *arguments: object) 
 
 
 def games_of(config: ImitationConfig, folder: Path) -> Games:
-    return Games.of(open_library(config.data, folder, lambda done, total: None), config)
+    return Games.of(open_library(config, folder, io.StringIO()), config)
 
 
 def heads() -> Heads:

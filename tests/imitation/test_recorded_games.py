@@ -10,12 +10,12 @@ import torch
 from selfplay import load_policy
 from selfplay.checkpoint.generations import read_policy_meta
 from selfplay.cli.imitation import parse
+from selfplay.commands.record import player, record
 from selfplay.errors import ConfigError
 from selfplay.evaluation.evaluate import evaluate
 from selfplay.evaluation.players import contenders, home_rules
 from selfplay.games.plugins import allow
 from selfplay.imitation.train import train
-from selfplay_melee.commands.record import opponent, record_games
 from tests.run import runs
 
 NIM, DUEL = (f"tests.imitation.own_games:{name}" for name in ("Nim", "Duel"))
@@ -24,7 +24,7 @@ SELF_PLAY = ("--num-games", 8, "--rollout-length", 16, "--batch-size", "64", "--
 
 
 def players(game, *names):
-    return [opponent(name, game) for name in names]
+    return [player(name, game) for name in names]
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def nim(tmp_path_factory):
     """A file of 200 games of a perfect player against a random one."""
     path = tmp_path_factory.mktemp("nim") / "games.jsonl"
     allow(NIM)
-    assert list(record_games(NIM, players(NIM, "perfect", "random"), 200, 0, path))[-1] == 200
+    assert list(record(NIM, players(NIM, "perfect", "random"), 200, 0, path))[-1] == 200
     return path
 
 
@@ -49,7 +49,7 @@ def lines(path):
 
 
 def write(path, records):
-    path.write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in records))
     return path
 
 
@@ -93,7 +93,7 @@ def test_self_play_starts_from_it(nim, tmp_path):
 
 def test_actions_of_several_parts_are_imitated(tmp_path):
     allow(DUEL)
-    list(record_games(DUEL, players(DUEL, "steady"), 40, 0, tmp_path / "games.jsonl"))
+    list(record(DUEL, players(DUEL, "steady"), 40, 0, tmp_path / "games.jsonl"))
     policy, _ = imitate(tmp_path, DUEL, tmp_path / "games.jsonl")
     meta = read_policy_meta(policy)
     assert meta.actions.sizes == (3, 2)
@@ -101,10 +101,19 @@ def test_actions_of_several_parts_are_imitated(tmp_path):
 
 
 def test_a_solved_game_is_imitated(tmp_path):
-    list(record_games("kuhn", players("kuhn", "always_bet"), 60, 0, tmp_path / "games.jsonl"))
+    list(record("kuhn", players("kuhn", "always_bet"), 60, 0, tmp_path / "games.jsonl"))
     policy, _ = imitate(tmp_path, "kuhn", tmp_path / "games.jsonl")
     assert read_policy_meta(policy).config["imitation"]["losses"]["accuracy"] == 1.0
     assert 0 <= score(policy, "kuhn", "random", games=20) <= 1
+
+
+def test_a_game_from_outside_brings_lines_of_its_own_to_the_reports(tmp_path):
+    game = "tests.imitation.own_games:KUHN"
+    allow(game)
+    list(record(game, players(game, "always_bet"), 60, 0, tmp_path / "games.jsonl"))
+    _, shown = imitate(tmp_path, game, tmp_path / "games.jsonl", "--epochs", 1)
+    assert re.search(r"right bets +\d+\.\d\d% +100\.00%", shown)
+    assert "rates/right_predicted" in (tmp_path / "imitation" / "metrics.jsonl").read_text()
 
 
 def test_the_same_seed_gives_the_same_weights(nim, tmp_path):
@@ -129,14 +138,14 @@ def test_a_training_is_resumed_and_may_have_a_memory(nim, tmp_path):
 
 def test_games_that_go_another_way_are_left_out_and_counted(nim, tmp_path):
     records = lines(nim)
-    for record in records[:3]:
-        record["rewards"].reverse()
+    for line in records[:3]:
+        line["rewards"].reverse()
     path = write(tmp_path / "games.jsonl", records)
     _, shown = imitate(tmp_path, NIM, path, "--epochs", 1)
     assert f"Left out {path}:1: it ends with the rewards" in shown
     assert "Left out: 3" in shown
-    for record in records[3:]:
-        record["rewards"].reverse()
+    for line in records[3:]:
+        line["rewards"].reverse()
     with pytest.raises(
         ConfigError,
         match=r"no game that can be used in 200 recorded games; 200 cannot be read or learned from .*games.jsonl:1: ",

@@ -10,6 +10,7 @@ from selfplay.learner.imitation_metrics import ImitationMetrics, Mean
 from selfplay.report import ticker
 from selfplay.report.ticker import Ticker
 from selfplay_melee.controller import BUTTONS, FIELDS
+from selfplay_melee.imitation.hook import rates
 
 FOUND = ImitationMetrics(
     rows=1000,
@@ -27,8 +28,9 @@ SUMS = Sums(
     loss=20.0, changed=9.0, changed_rows=3, rows=10, seen=12, minibatches=3, skipped=1, grad_norm=4.0, seconds=2.0
 )
 EPOCH = EpochReport(
-    iteration=2, total_steps=20, epochs=5, sums=SUMS, metrics=FOUND, validated=True, learning_rate=0.5, best=True
-)
+    iteration=2, total_steps=20, epochs=5, sums=SUMS, metrics=FOUND, validated=True, learning_rate=0.5, best=True,
+    part_names=FIELDS, rates=rates(FOUND),
+)  # fmt: skip
 
 
 def test_figures_are_means_of_what_was_learned_from():
@@ -43,7 +45,7 @@ def test_figures_are_means_of_what_was_learned_from():
 
 def test_the_line_of_an_epoch():
     assert EPOCH.line() == (
-        "Epoch 2/5: train 2.000, validation 1.000, where the controller changes 3.000, 2.0 s, 6 rows/s, "
+        "Epoch 2/5: train 2.000, validation 1.000, where the action changes 3.000, 2.0 s, 6 rows/s, "
         "1 minibatches skipped, their gradient was not finite, best so far"
     )
     assert "same games 1.000" in replace(EPOCH, validated=False).line()
@@ -56,13 +58,15 @@ def test_what_looks_collapsed_is_said():
     ]
     assert warnings(replace(FOUND, distinct=(1, 10))) == []  # too little to tell
     forgotten = ((0.1, 0.1),) * 4 + ((0.001, 0.03), (0.0, 0.01)) + ((0.1, 0.1),) * 2
-    assert warnings(replace(FOUND, pressed=forgotten)) == [
+    assert warnings(FOUND, rates(FOUND)) == []
+    assert warnings(FOUND, rates(replace(FOUND, pressed=forgotten))) == [
         "Warning: Z is pressed in 3.00% of the decisions, but the policy would in 0.10%"
     ]
 
 
 def test_the_table_says_on_what():
     assert "The best policy on the validation games" in table(FOUND, "best", validated=True)
+    assert "main stick out              40.00%    50.00%" in table(FOUND, "best", rates(FOUND), validated=True)
     text = table(replace(FOUND, model=Mean(1.0, None)), "latest", validated=False)
     assert "The latest policy on the games that it learned from" in text
     assert "policy                       1.000         -" in text

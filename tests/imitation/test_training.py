@@ -8,8 +8,8 @@ from selfplay.checkpoint import RunDir, load_generation, load_latest_learner
 from selfplay.cli.imitation import parse
 from selfplay.config.ppo import Config
 from selfplay.errors import ConfigError, NotARunError, RunLockedError
+from selfplay.imitation.folders import find_training
 from selfplay.imitation.training import Training
-from selfplay.imitation.training_state import find_training
 from selfplay.policy.played_game import game_of
 from selfplay.policy.policy import load_policy
 from selfplay.ppo.pretrained import with_pretrained
@@ -42,7 +42,7 @@ def test_it_says_how_it_went_and_what_next(finished):
     assert float(epochs[-1][2]) < float(epochs[0][2])
     assert float(epochs[-1][3]) < float(epochs[0][3])
     for words in (
-        "═══ Imitation Learning ═══", "3 games with", "1 with", "repeats the controller", "main stick out", "A pressed",
+        "═══ Imitation Learning ═══", "3 games with", "1 with", "repeats the action", "main stick out", "A pressed",
         "Finished, all 3 epochs are done",
         f"selfplay train --pretrained '{folder}/imitation_best_policy' --character",
         f"selfplay evaluate '{folder}/imitation_best_policy' random",

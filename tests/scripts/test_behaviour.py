@@ -5,11 +5,11 @@ import sys
 
 import pytest
 
+from selfplay.league.schedule import pairings_of
 from selfplay.runner.match import Contender
 from selfplay_melee.commands.behaviour import RATES
 from selfplay_melee.commands.cli import behaviour
 from selfplay_melee.commands.record import orders_of, record
-from selfplay_melee.imitation.recording import pairings_of
 from tests.run.policies import save
 from tests.scripts.commands import mistake, run_process
 from tests.support.fight_rules import fight_rules

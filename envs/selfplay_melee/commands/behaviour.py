@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from selfplay.errors import ConfigError
 from selfplay.games.errors import UnknownNameError
+from selfplay.league.schedule import pairings_of
 from selfplay.seeding import derive
 from selfplay_melee.behaviour import COUNTS, behaviour
 from selfplay_melee.conditions import as_fight
 from selfplay_melee.errors import ReplayError
-from selfplay_melee.imitation.recording import blocks, pairings_of, recorded
+from selfplay_melee.imitation.recording import blocks, recorded
 from selfplay_melee.replay import read_replay
 from selfplay_melee.replays.folder import replay_files
 from selfplay_melee.replays.games import is_player

@@ -1,18 +1,14 @@
-"""Records games of the mock in memory: the schedule of the games, and the frames of each as a ``Replay``."""
+"""Records games of the mock in memory: the frames of each as a ``Replay``."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
-from selfplay.league.schedule import Matchup
 from selfplay.runner.match import Contender, Rules, play
-from selfplay.seeding import derive
 from selfplay_melee.conditions import as_fight
-from selfplay_melee.imitation.recording_request import check_recording
 from selfplay_melee.limits import ENDED_BY
 from selfplay_melee.physics.actions.death import TIMER
 from selfplay_melee.replay import Replay, end_of, replay_of, seat_of
@@ -22,6 +18,7 @@ from selfplay_melee.tables import CHARACTERS, STAGES
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from selfplay.league.schedule import Matchup
     from selfplay_melee.mock import MockMelee
 
 _Game = TypeVar("_Game")
@@ -29,37 +26,6 @@ _Game = TypeVar("_Game")
 WIDEST: Final = 32  # parallel games
 MOST_BYTES: Final = 64 << 20  # of frames that wait for the end of their block
 FRAME_BYTES: Final = GAME.itemsize + NUM_SEATS * (PLAYER.itemsize + CONTROLLER.itemsize)
-
-
-def pairings_of(
-    players: Sequence[str], opponents: Sequence[str], games: int, characters: tuple[str, ...], seed: int
-) -> list[Matchup]:
-    """Pairings: all pairs in turn, then the same pairs with seats swapped, and again.
-
-    Args:
-        players: Ids of the players with the first character. Without opponents they play each other in both seats; a
-            single player plays itself.
-        opponents: Ids of the players with the second character.
-        games: Number of games.
-        characters: Of players and of opponents; none in a game without.
-        seed: Of all games; a game's own seed depends on it and the number of the game.
-
-    Raises:
-        ConfigError: no player, or fewer than one game.
-    """
-    check_recording(players, games)
-    players, opponents = list(dict.fromkeys(players)), list(dict.fromkeys(opponents))
-    if opponents:
-        meetings = list(itertools.product(players, opponents))
-    else:
-        meetings = list(itertools.permutations(players, 2)) or [(players[0], players[0])]
-    matchups = []
-    for number in range(games):
-        (a, b), bodies = meetings[number % len(meetings)], characters
-        if number // len(meetings) % 2:
-            a, b, bodies = b, a, characters[::-1]
-        matchups.append(Matchup((a, b), bodies, derive(seed, "record", number)))
-    return matchups
 
 
 def blocks(games: Sequence[_Game], rules: Rules) -> Iterator[Sequence[_Game]]:

@@ -26,31 +26,37 @@ from selfplay.checkpoint import RunDir, save_policy
 from selfplay.checkpoint.generations import read_policy_meta
 from selfplay.checkpoint.policies import BEST
 from selfplay.checkpoint.store import make_folder
-from selfplay.compilation.progress import EVERY_S
-from selfplay.config.imitation import DataConfig, ImitationConfig, ImitationRunConfig, LearnConfig, NetworkConfig
+from selfplay.compilation.progress import EVERY_S, compile_rules
 from selfplay.errors import CheckpointError, RunnerError, SelfPlayError
 from selfplay.games.registry import find_game
+from selfplay.imitation import recordings
 from selfplay.imitation.data import Games
-from selfplay.imitation.export import GAME, LATEST, exported, network_of
+from selfplay.imitation.export import LATEST, exported, network_of
+from selfplay.imitation.folders import NAME
 from selfplay.imitation.report import Reports
+from selfplay.imitation.settings import ImitationRunConfig, NetworkConfig
 from selfplay.imitation.training import Training
-from selfplay.imitation.training_state import NAME
+from selfplay.league.schedule import pairings_of
 from selfplay.policy.heads import Heads
 from selfplay.policy.policy import Policy, load_policy, parameters_of
+from selfplay.ppo.pretrained import Start
 from selfplay.runner.match import Contender, Rules
 from selfplay_melee.conditions import FightConditions
 from selfplay_melee.examples import examples
-from selfplay_melee.imitation.recording import blocks, pairings_of, recorded
+from selfplay_melee.imitation.recording import blocks, recorded
+from selfplay_melee.imitation.settings import FightDataConfig, FightImitationConfig, FightLearnConfig
 from selfplay_melee.replays.cache import format_key
-from selfplay_melee.replays.games import Game, note_of, split
+from selfplay_melee.replays.games import Game, note_of
 from selfplay_melee.state import NUM_SEATS
 from selfplay_melee.tables import load_tables
 
 if TYPE_CHECKING:
     from selfplay.config.base import StructureConfig
-    from selfplay_melee.examples import Examples
+    from selfplay.imitation.batches import Examples
     from selfplay_melee.settings import FightRun
 
+GAME: Final = "mock"  # of the games that are recorded, whatever the run plays
+PLAYERS: Final = ("edge_guarder", "counter_hitter", "rusher")  # never all_rounder: it stays unknown to training
 CACHE: Final = ".scripted_start"  # hidden from the search for runs
 SHIPPED: Final = Path(__file__).with_name("start")
 VERSION: Final = 1  # raise it when the same recipe gives another policy, for causes that are not in the key
@@ -89,35 +95,49 @@ class Recipe:
         }
 
 
-class _Recording:
-    """Recorded games in memory, as a ``Loader``."""
+class _Recording(recordings.Recordings):
+    """Games in memory, played by ``scan``. RunnerError if ``stop`` says so, given the number of games so far."""
 
-    def __init__(self, recipe: Recipe) -> None:
-        self.games: list[Game] = []
+    what = "games of scripted players"
+
+    def __init__(self, recipe: Recipe, stop: Callable[[int], bool]) -> None:
+        super().__init__(Path(), player=None)
+        self._recipe, self._stop = recipe, stop
         self._examples: dict[str, list[Examples]] = {}
-        self._recipe = recipe
 
-    def record(self, stop: Callable[[int], bool]) -> None:
-        """Play the games. Blocks.
-
-        Raises:
-            RunnerError: ``stop``, which is given the number of games played so far, said so.
-        """
+    def scan(self, progress: recordings.Progress = lambda done, total: None) -> list[Game]:
         recipe, tables = self._recipe, load_tables()
-        rules = Rules("mock", FightConditions(recipe.characters, recipe.stage, recipe.frames))
+        rules = Rules(GAME, FightConditions(recipe.characters, recipe.stage, recipe.frames))
         players = {name: Contender(name) for name in recipe.players}
         matchups = pairings_of(recipe.players, (), recipe.games, recipe.characters, recipe.seed)
+        games: list[Game] = []
         for block in blocks(matchups, rules):
-            for replay in recorded(block, players, rules, lambda: stop(len(self.games))):
+            for replay in recorded(block, players, rules, lambda: self._stop(len(games))):
                 made = [examples(replay, seat, recipe.frame_skip, recipe.delay, tables) for seat in range(NUM_SEATS)]
                 note = note_of(replay, tuple(len(seat) for seat in made))
                 digest = hashlib.sha256(b"".join(part.tobytes() for seat in made for part in (seat.obs, seat.action)))
-                game = Game(Path(), digest.hexdigest(), note.stage, note.seats)
-                self.games.append(game)
+                game = Game(Path(), digest.hexdigest(), note.seats, note.stage)
+                games.append(game)
                 self._examples[game.hash] = made
+        self.games = games
+        return games
 
-    def load(self, game: Game) -> list[Examples]:
+    def load(self, game: recordings.Game) -> list[Examples]:
         return self._examples[game.hash]
+
+
+def _lack(config: FightRun) -> str | None:
+    strangers = [name for name in config.game.characters if name not in find_game(GAME).characters]
+    return f"the mock, where games of scripted players are recorded, has no {strangers[0]}" if strangers else None
+
+
+def _make(config: FightRun, parent: Path, notice: Callable[[str], object], stop: Callable[[], bool]) -> Policy | None:
+    return imitate_scripted(recipe_of(config), parent / CACHE, notice, stop)
+
+
+def start() -> Start:
+    """The start of runs of fights."""
+    return Start(_lack, lambda notice: compile_rules(find_game(GAME), notice), _make)
 
 
 class _Progress:
@@ -141,7 +161,7 @@ def recipe_of(config: FightRun) -> Recipe:
     """What a run imitates that starts as scripted players play."""
     game, network = config.game, NetworkConfig(**config.net.model_dump(exclude={"rest"}))
     return Recipe(
-        game.entry.imitated_players, game.characters, game.stage, game.frame_skip, game.delay,
+        PLAYERS, game.characters, game.stage, game.frame_skip, game.delay,
         network, config.run.seed, epochs=epochs_for(network),
     )  # fmt: skip
 
@@ -236,26 +256,25 @@ def _imitated(
         progress.at(what)
         return stop()
 
-    recording = _Recording(recipe)
+    recording = _Recording(recipe, lambda played: stop_at(f"{played} of {recipe.games} games played"))
     try:
-        recording.record(lambda played: stop_at(f"{played} of {recipe.games} games played"))
+        recording.scan()
     except RunnerError:
         if stop():
             return None
         raise
-    config = ImitationConfig(
-        data=DataConfig(frame_skip=recipe.frame_skip, delay=recipe.delay),
+    config = FightImitationConfig(
+        data=FightDataConfig(frame_skip=recipe.frame_skip, delay=recipe.delay),
         net=recipe.network,
-        learn=LearnConfig(
+        learn=FightLearnConfig(
             epochs=recipe.epochs, batch_size=recipe.batch_size, learning_rate=recipe.learning_rate, patience=0
         ),
         run=ImitationRunConfig(seed=recipe.seed),
     )
-    train, validation = split(recording.games, recipe.seed, config.folds)
-    games = Games(recording, train, validation, config)
+    games = Games.of(recording, config)
     run = RunDir(folder / NAME)
     make_folder(run.path)
-    actions = network_of(recipe.network)[1]
+    actions = network_of(recipe.network, GAME)[1]
     counts = games.action_counts(Heads(actions.binary, actions.sizes), lambda done: None)
     with closing(Reports(run.path, io.StringIO())) as reports:
         training = Training(

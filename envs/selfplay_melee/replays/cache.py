@@ -26,8 +26,9 @@ from selfplay.checkpoint.store import open_folder, write_file, write_folder
 from selfplay.checkpoint.tensors import Array, decode_arrays, encode_arrays
 from selfplay.errors import CheckpointError, CorruptError
 from selfplay.files import read_file
+from selfplay.imitation.batches import Examples
 from selfplay_melee.controller import ACTION_SPEC, HIGHEST
-from selfplay_melee.examples import EXAMPLES_VERSION, Examples
+from selfplay_melee.examples import EXAMPLES_VERSION
 from selfplay_melee.observation import ENCODER_VERSION, OBS_WIDTH
 from selfplay_melee.replay import READER_VERSION
 from selfplay_melee.replays.games import Note

@@ -1,27 +1,22 @@
-"""Metadata of replay files, known before their examples are loaded, and their split into training and validation."""
+"""Metadata of replay files, known before their examples are loaded."""
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import BaseModel, Field
 
-from selfplay.errors import ConfigError
-from selfplay.seeding import derive
+from selfplay.imitation import recordings
+from selfplay.imitation.recordings import MAX_NAME, plain_name
 from selfplay_melee.slp.scan import MAX_FRAMES
 from selfplay_melee.slp.start import NUM_PORTS, recordable
 from selfplay_melee.state import NUM_SEATS
 from selfplay_melee.tables import CHARACTERS, STAGES
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from selfplay_melee.replay import Replay
 
-MAX_NAME: Final = 64  # letters of a player's name that are kept
 MAX_REASON: Final = 400
 
 _PORTS: Final = tuple(str(port + 1) for port in range(NUM_PORTS))
@@ -49,17 +44,11 @@ class Note(BaseModel, frozen=True, extra="forbid"):
 
 
 @dataclass(frozen=True, slots=True)
-class Game:
-    """A game with at least one selected seat."""
+class Game(recordings.Game):
+    """A game with at least one selected seat; the hash is the sha256 of its file."""
 
-    path: Path
-    hash: str  # sha256 of the file
+    seats: tuple[SeatInfo, ...]
     stage: str
-    seats: tuple[SeatInfo, ...]  # the selected ones
-
-    @property
-    def rows(self) -> int:
-        return sum(seat.rows for seat in self.seats)
 
 
 def is_player(player: str, port: int, name: str, code: str) -> bool:
@@ -70,12 +59,8 @@ def is_player(player: str, port: int, name: str, code: str) -> bool:
     """
     if player in _PORTS:
         return port == _PORTS.index(player)
-    wanted = _plain(player)
-    return _plain(name) in (wanted, _plain(recordable(player))) or (code != "" and _plain(code) == wanted)
-
-
-def _plain(name: str) -> str:
-    return unicodedata.normalize("NFKC", name).casefold().strip()
+    wanted = plain_name(player)
+    return plain_name(name) in (wanted, plain_name(recordable(player))) or (code != "" and plain_name(code) == wanted)
 
 
 def note_of(replay: Replay, rows: tuple[int, ...]) -> Note:
@@ -92,23 +77,3 @@ def note_of(replay: Replay, rows: tuple[int, ...]) -> Note:
         for i, seat in enumerate(replay.seats)
     )
     return Note(stage=_STAGE_NAMES[replay.stage], seats=seats)
-
-
-def split(
-    games: Sequence[Game], seed: int, folds: int = 10, fold: int = 0
-) -> tuple[tuple[Game, ...], tuple[Game, ...]]:
-    """Training games and validation games: every ``folds``-th game of an order given by seed and content.
-
-    All frames and seats of a game are on the same side. Paths and the order of ``games`` do not matter. Over all folds
-    each game validates once. A single game is used for training.
-
-    Raises:
-        ConfigError: ``folds`` is less than 2, or ``fold`` is out of range.
-    """
-    if folds < 2 or not 0 <= fold < folds:
-        raise ConfigError(f"folds must be at least 2 and fold from 0 to folds - 1, got {folds} and {fold}")
-    ranked = sorted(games, key=lambda game: (derive(seed, "imitation", "split", game.hash), game.hash))
-    if len(ranked) == 1:
-        return tuple(ranked), ()
-    train = tuple(game for i, game in enumerate(ranked) if i % folds != fold)
-    return train, tuple(ranked[fold::folds])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
@@ -12,7 +12,8 @@ import numpy as np
 from selfplay.errors import ConfigError
 from selfplay.games.errors import GameError, UnknownNameError
 from selfplay.games.files import read_plain
-from selfplay_melee.examples import Examples, examples
+from selfplay.imitation.recordings import Progress, Recordings
+from selfplay_melee.examples import examples
 from selfplay_melee.replay import read_replay
 from selfplay_melee.replays.cache import LIMIT_BYTES, Cache, FileNote, format_key
 from selfplay_melee.replays.folder import replay_files
@@ -24,13 +25,13 @@ from selfplay_melee.tables import CHARACTERS, load_tables
 if TYPE_CHECKING:
     from pathlib import Path
 
-Progress = Callable[[int, int], None]
+    from selfplay.imitation import recordings
+    from selfplay.imitation.batches import Examples
 
 MAX_FEATURE: Final = 1000.0  # features are of order 1; larger values mean a damaged file
-MAX_LISTED: Final = 20  # names of players in a message
 
 
-class Library:
+class Library(Recordings):
     """The replay files below a folder, as examples for one frame skip and delay.
 
     Args:
@@ -69,32 +70,16 @@ class Library:
                 f"frame_skip and max_files must be at least 1 and delay at least 0, "
                 f"got {frame_skip}, {max_files} and {delay}"
             )
-        self.folder = folder
-        self.games: tuple[Game, ...] = ()
-        self.bad: list[tuple[Path, str]] = []  # unusable files, with the reason
-        self.duplicates = 0  # files with the same content as an earlier one
-        self.unwanted = 0  # games without a selected seat
-        self._others: set[str] = set()  # names, or else connect codes, in those games
+        super().__init__(folder, player)
         self._frame_skip, self._delay = frame_skip, delay
-        self._characters, self._player, self._max_files = characters, player, max_files
+        self._characters, self._max_files = characters, max_files
         self._tables = load_tables()
         self._cache = None
         if cache is not None:
             self._cache = Cache(cache, format_key(frame_skip, delay, self._tables), cache_bytes)
 
-    @property
-    def cache_trouble(self) -> str:
-        """Reason of the last failed write to the cache, or ""."""
-        return self._cache.trouble if self._cache else ""
-
     def scan(self, progress: Progress = lambda done, total: None) -> tuple[Game, ...]:
-        """Find the games. ``progress(done, total)`` is called before each file and at the end.
-
-        One file at a time is in memory. Unusable files are listed in ``bad``.
-
-        Raises:
-            ConfigError: no such folder, or no usable game.
-        """
+        """Find the games. One file at a time is in memory. ConfigError also if there is no such folder."""
         paths = replay_files(self.folder)
         before = self._cache.known_files(self.folder) if self._cache else {}
         files = {name: note for path in paths if (note := before.get(name := self._name(path)))}
@@ -110,16 +95,14 @@ class Library:
         progress(len(paths), len(paths))
         if self._cache and files != before:
             self._cache.remember_files(self.folder, files)
+            self.cache_trouble = self._cache.trouble
         self.games = tuple(games)
         if not games:
-            raise ConfigError(self._nothing(len(paths)))
-        return self.games
+            raise self._nothing(len(paths), *([f"plays {' or '.join(self._characters)}"] if self._characters else []))
+        return tuple(games)
 
-    def load(self, game: Game) -> list[Examples]:
-        """The examples of the selected seats of a game, in the order of ``game.seats``.
-
-        ConfigError if the file is missing or has changed since the scan.
-        """
+    def load(self, game: recordings.Game) -> list[Examples]:
+        """The examples of a game; ConfigError if the file is missing or has changed since the scan."""
         both = self._cache.examples(game.hash) if self._cache else None
         if both is None:
             try:
@@ -148,8 +131,8 @@ class Library:
         if note.bad:
             self.bad.append((path, note.bad))
             return None
-        seats = self._selected(note.seats)
-        return Game(path, content, note.stage, seats) if seats else None
+        seats = self._selected(note.seats, self._wants, lambda seat: seat.name or seat.code)
+        return Game(path, content, seats, note.stage) if seats else None
 
     def _content(self, path: Path, files: dict[str, FileNote]) -> tuple[str, bytes | None]:
         """The sha256 of a file, and its bytes if they had to be read."""
@@ -178,15 +161,8 @@ class Library:
             note, made = Note(bad=str(error).removeprefix(f"{name}: ")[:MAX_REASON]), []
         if self._cache:
             self._cache.put(content, note, made)
+            self.cache_trouble = self._cache.trouble
         return note, made
-
-    def _selected(self, seats: Sequence[SeatInfo]) -> tuple[SeatInfo, ...]:
-        """The selected seats of a game; counts a game without any."""
-        selected = tuple(seat for seat in seats if self._wants(seat))
-        if not selected:
-            self.unwanted += 1
-            self._others |= {seat.name or seat.code for seat in seats}
-        return selected
 
     def _wants(self, seat: SeatInfo) -> bool:
         if self._characters and seat.character not in self._characters:
@@ -195,22 +171,6 @@ class Library:
 
     def _name(self, path: Path) -> str:
         return path.relative_to(self.folder).as_posix()
-
-    def _nothing(self, count: int) -> str:
-        parts = [f"{self.folder}: no game that can be used in {count} {self.what}"]
-        if self.bad:
-            path, reason = self.bad[0]
-            parts.append(f"{len(self.bad)} cannot be read or learned from (the first is {path.name}: {reason})")
-        if self.unwanted:
-            wanted = [f"plays {' or '.join(self._characters)}"] if self._characters else []
-            wanted += [f"is player {self._player!r}{self._valid()}"] if self._player is not None else []
-            parts.append(f"in {self.unwanted} of them nobody {' and '.join(wanted)}")
-        return "; ".join(parts)
-
-    def _valid(self) -> str:
-        names = sorted(self._others - {""})
-        listed = ", ".join(names[:MAX_LISTED]) + ", ..." * (len(names) > MAX_LISTED)
-        return f" (valid: {listed})" if names else ""
 
 
 class _Unusable(Exception):

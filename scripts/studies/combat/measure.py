@@ -12,10 +12,11 @@ from numpy.lib.recfunctions import structured_to_unstructured
 
 from scripts.studies.play_style.statistics import STYLE, statistics
 from selfplay.evaluation.evaluate import evaluate
+from selfplay.league.schedule import pairings_of
 from selfplay.report.metrics import MIRROR, Pace
 from selfplay.runner.match import Contender, Rules
 from selfplay_melee.conditions import as_fight
-from selfplay_melee.imitation.recording import pairings_of, recorded
+from selfplay_melee.imitation.recording import recorded
 from selfplay_melee.limits import LEDGE_GRAB_LIMIT
 from selfplay_melee.show.columns import COLUMNS
 from selfplay_melee.state import NUM_SEATS, STOCKS

@@ -1,4 +1,4 @@
-"""Train a policy by imitation of the players of .slp replays. See ``--help`` and docs/melee/imitation.md."""
+"""Train a policy by imitation of the players of recorded games. See ``--help`` and docs/trainer/imitation.md."""
 
 from __future__ import annotations
 

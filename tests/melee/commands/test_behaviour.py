@@ -7,11 +7,11 @@ import pytest
 
 from selfplay.errors import ConfigError
 from selfplay.games.errors import UnknownNameError
+from selfplay.league.schedule import pairings_of
 from selfplay.runner.match import Contender
 from selfplay_melee.behaviour import BEHAVIOUR
 from selfplay_melee.commands.behaviour import RATES, Rate, column, folder_games, mock_games, table
 from selfplay_melee.commands.record import orders_of, record
-from selfplay_melee.imitation.recording import pairings_of
 from selfplay_melee.replay import read_replay, save_replay
 from tests.melee.replays.replay_folders import write_game
 from tests.support.fight_rules import fight_rules

@@ -13,20 +13,18 @@ from selfplay.checkpoint import RunDir
 from selfplay.checkpoint.policies import find_policies
 from selfplay.cli.ppo import parse
 from selfplay.config.defaults import trained_on
-from selfplay.config.imitation import NetworkConfig
 from selfplay.config.resolve import resolve_ppo
 from selfplay.errors import ConfigError, RunExistsError
-from selfplay.games.registry import find_game
+from selfplay.imitation.settings import NetworkConfig
 from selfplay.ppo import app
 from selfplay.ppo.pretrained import by_imitation, with_pretrained
 from selfplay_melee.imitation import scripted
-from selfplay_melee.imitation.scripted import CACHE, Recipe, epochs_for, imitate_scripted, recipe_of
+from selfplay_melee.imitation.scripted import CACHE, PLAYERS, Recipe, epochs_for, imitate_scripted, recipe_of
 from selfplay_melee.rated import FightBody
 from selfplay_melee.settings import learned_characters
 from tests.run.runs import ITERATION, TINY, hashes, train
 from tests.scripts.commands import ENVIRONMENT, command, finish, read_until, start
 
-PLAYERS = find_game("mock").imitated_players
 SMALL = Recipe(
     PLAYERS, ("mewtwo", "mewtwo"), "final_destination", 4, 0, NetworkConfig(hidden=(8,)), 0,
     games=4, frames=200, epochs=2, batch_size=64,
@@ -195,11 +193,6 @@ def resolved(*arguments):
     return with_pretrained(config, call.explicit, notices.append), notices
 
 
-def test_all_rounder_stays_unknown_to_training():
-    for name in ("mock", "dolphin"):
-        assert find_game(name).imitated_players == ("edge_guarder", "counter_hitter", "rusher")
-
-
 def test_the_preset_starts_from_it_and_none_does_not():
     config = resolved("--preset", "laptop")[0]
     assert config.run.pretrained == "scripted"
@@ -225,7 +218,7 @@ def test_the_preset_starts_from_the_policy_that_comes_with_the_project(tmp_path,
 
 
 def test_a_game_without_fighters_starts_from_scratch_and_refuses_the_word():
-    with pytest.raises(ConfigError, match="--pretrained scripted: --game-type rps has no scripted fighters"):
+    with pytest.raises(ConfigError, match="--pretrained scripted: --game-type rps has no scripted players to imitate"):
         resolved("--pretrained", "scripted", "--game-type", "rps")
 
 

@@ -34,7 +34,9 @@ def parser() -> argparse.ArgumentParser:
     made = Parser(
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        elsewhere=lambda: dict.fromkeys(IN_THE_TERMINAL, "is a flag of games in the terminal, and fights are on a page"),
+        elsewhere=lambda: dict.fromkeys(
+            IN_THE_TERMINAL, "is a flag of games in the terminal, and fights are on a page"
+        ),
     )
     made.add_argument(
         "what",

@@ -1,7 +1,4 @@
-"""Record games between scripted players and policies, a data set for imitation.
-
-Games of the mock are .slp files in a folder. Games that are no fights, with --game-type and --players, are one file.
-"""
+"""Record games of the mock between scripted players and policies as .slp files, a data set for imitation."""
 
 from __future__ import annotations
 
@@ -9,20 +6,19 @@ import argparse
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Final
 
 from selfplay.cli.parser import Parser, add_own_code, add_seed
 from selfplay.commands.cli import command
 from selfplay.errors import ConfigError
 from selfplay.verbs import quoted, respelled
 
-if TYPE_CHECKING:
-    from selfplay.games.kind import GameKind
+PLAYERS: Final = "is for games that are no fights (--game-type NAME); here it is --bot and --policy"
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line; ``players`` are pairs of a kind and a name, in the order of the line."""
-    made = Parser(description=__doc__)
+    made = Parser(description=__doc__, elsewhere=lambda: {"--players": PLAYERS})
     made.add_argument(
         "--bot", dest="players", action="append", type=lambda name: ("bot", name), metavar="NAME",
         help="scripted player; may be repeated, and combined with --policy",
@@ -36,15 +32,10 @@ def parser() -> argparse.ArgumentParser:
         help="opponent of the players; may be repeated (default: each other)",
     )  # fmt: skip
     add_own_code(made, "(default: mock)")
-    made.add_argument(
-        "--players", dest="named", metavar="A,B",
-        help="players of a game that is no fight, as evaluate takes them; they swap seats, and one alone plays itself",
-    )  # fmt: skip
     made.add_argument("--games", type=int, default=20, metavar="N", help="(default: %(default)s)")
     made.add_argument(
-        "--out", type=Path, metavar="PATH",
-        help="folder of the .slp files (default: replays), or the file of games that are no fights (games.jsonl)",
-    )  # fmt: skip
+        "--out", type=Path, default=Path("replays"), metavar="DIR", help="folder of the files (default: %(default)s)"
+    )
     add_seed(made, "seed of the games (default: %(default)s)")
     made.add_argument(
         "--character", metavar="NAME", help="character of the players (default: as the first policy was trained)"
@@ -59,19 +50,12 @@ def parser() -> argparse.ArgumentParser:
 def main(options: argparse.Namespace) -> None:
     from selfplay.games.registry import find_game
 
-    game = find_game(options.game_type or "mock")
-    if not game.fighter:
-        _record_games(options, game)
-        return
-    if game.real_time:
+    if options.game_type is not None and find_game(options.game_type).real_time:
         raise ConfigError(f"--game-type {options.game_type}: it keeps its own replays (train: --save-replays)")
-    if options.named is not None:
-        raise ConfigError("--players is for games that are no fights (--game-type); here it is --bot and --policy")
-    options.out = options.out or Path("replays")
     from selfplay.checkpoint import check_writable_folder, resolve_policy
     from selfplay.evaluation.named_players import policy_folder
+    from selfplay_melee.bot_names import NAMES
     from selfplay_melee.choices import check_scripted, choices
-    from selfplay_melee.imitation.recording_request import check_recording
 
     check_writable_folder(options.out, "--out")
     chosen = choices(options.character, options.opponent_character, options.stage, options.max_episode_frames)
@@ -82,12 +66,15 @@ def main(options: argparse.Namespace) -> None:
             resolve_policy(Path(name))
     for name in options.opponent:
         policy_folder(name)
-    check_recording(options.players or (), options.games)
+    if not options.players:
+        raise ConfigError(f"at least one player is needed, --bot or --policy (scripted: {', '.join(NAMES)})")
+    if options.games < 1:
+        raise ConfigError(f"--games {options.games}: at least 1 is needed")
     from selfplay.evaluation.players import home_rules
+    from selfplay.league.schedule import pairings_of
     from selfplay.report.ticker import time_left
     from selfplay_melee.commands import record as recording
     from selfplay_melee.conditions import as_fight
-    from selfplay_melee.imitation.recording import pairings_of
 
     load = {"bot": recording.bot, "policy": recording.policy}
     players = [load[kind](name) for kind, name in options.players or ()]
@@ -108,32 +95,3 @@ def main(options: argparse.Namespace) -> None:
     )
     print(f"  {rules.conditions}; players: {', '.join(everybody)}")
     print(respelled("next: selfplay imitate") + f" --replays {quoted(options.out)} --epochs 10")
-
-
-def _record_games(options: argparse.Namespace, entry: GameKind) -> None:
-    from selfplay.config.applicable import check_settings
-    from selfplay.config.ppo import OPTIONS
-    from selfplay.report.saving import check_writable
-
-    game, path = options.game_type, options.out or Path("games.jsonl")
-    given = ("character", "opponent_character", "stage", "max_episode_frames")
-    check_settings(game, [f"game.{name}" for name in given if getattr(options, name) is not None], OPTIONS)
-    names = [name for name in (options.named or "").split(",") if name]
-    if options.players or options.opponent or not names:
-        raise ConfigError(
-            f"players of {game} are named by --players A,B, without --bot, --policy and --opponent "
-            f"(scripted: {', '.join(entry.rated.players)})"
-        )
-    if entry.single is None or not entry.repeats:
-        raise ConfigError(f"--game-type {game}: games that do not repeat themselves from seed and actions are not kept")
-    check_writable(path)
-    if path.exists():
-        raise ConfigError(f"--out {path}: exists already")
-    from selfplay_melee.commands.record import opponent, record_games
-
-    players = [opponent(name, game) for name in names]
-    for done in record_games(game, players, options.games, options.seed, path):
-        print(f"{done} of {options.games} games", flush=True)
-    print(f"{options.games} games in {path}")
-    print(f"  players: {', '.join(dict.fromkeys(player.id for player in players))}")
-    print(respelled("next: selfplay imitate") + f" --game-type {game} --replays {quoted(path)}")

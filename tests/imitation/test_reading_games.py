@@ -6,8 +6,8 @@ import pytest
 from selfplay.errors import ConfigError
 from selfplay.games.errors import GameError
 from selfplay.games.plugins import allow
-from selfplay_melee.replays import recorded_games
-from selfplay_melee.replays.recorded_games import Again, RecordedGame, RecordedGames, examples_of
+from selfplay.imitation import recorded_games
+from selfplay.imitation.recorded_games import Again, RecordedGame, RecordedGames, examples_of
 from tests.games.games import Bids, Duel, Endless, Nim
 
 OWN_NIM = "tests.games.games:Nim"
@@ -51,7 +51,7 @@ def test_games_are_found_with_their_places_and_players(tmp_path):
     (game,) = scanned(path, player="A").games
     assert [(seat.seat, seat.name, seat.rows) for seat in game.seats] == [(0, "a", 2)]
     assert [len(seat.seats) for seat in scanned(path, player="b").games] == [1, 1]
-    assert len(scanned(path, max_files=1).games) == 1
+    assert len(scanned(path, max_games=1).games) == 1
     with pytest.raises(ConfigError, match=r"in 2 of them nobody is player 'anna' \(valid: a, b, c\)"):
         scanned(path, player="anna")
 

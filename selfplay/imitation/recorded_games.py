@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -15,16 +16,13 @@ from selfplay.games.api import MOST_CHOICES
 from selfplay.games.errors import GameError
 from selfplay.games.registry import find_game
 from selfplay.games.vector import SyncVectorGame
-from selfplay_melee.examples import Examples
-from selfplay_melee.replays.games import MAX_NAME, Game, SeatInfo
-from selfplay_melee.replays.library import Library
+from selfplay.imitation.batches import Examples
+from selfplay.imitation.recordings import MAX_NAME, Game, Progress, Recordings, plain_name
 
 if TYPE_CHECKING:
     from selfplay.games.api import F32, Bool
-    from selfplay_melee.replays.library import Progress
 
 MAX_BYTES: Final = 2**25  # of a file; its decisions take a multiple of that in memory
-NO_CHARACTER: Final = "none"  # the character and the stage, in games without them
 Part = Annotated[int, Field(ge=0, lt=MOST_CHOICES)]
 Chosen = Part | tuple[Part, ...]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -41,14 +39,30 @@ class RecordedGame(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):
     rewards: tuple[float, float]  # sums of the seats
 
 
-class RecordedGames(Library):
-    """The games of a file, which are played again by ``scan`` and kept in memory. Arguments as of ``Library``."""
+@dataclass(frozen=True, slots=True)
+class RecordedSeat:
+    """A player, and the number of its decisions."""
+
+    seat: int
+    name: str
+    rows: int
+
+
+class RecordedGames(Recordings):
+    """The games of a file, which are played again by ``scan`` and kept in memory.
+
+    Args:
+        path: The file.
+        game: Name of the game.
+        player: Select seats by the name of the player, or by number, 1 or 2; None: any.
+        max_games: Stop after so many usable games; None: no limit.
+    """
 
     what = "recorded games"
 
-    def __init__(self, path: Path, game: str, player: str | None = None, max_files: int | None = None) -> None:
-        super().__init__(path, frame_skip=1, delay=0, cache=None, player=player, max_files=max_files)
-        self._game = game
+    def __init__(self, path: Path, game: str, player: str | None = None, max_games: int | None = None) -> None:
+        super().__init__(path, player)
+        self._game, self._max_games = game, max_games
         self._made: dict[Path, list[Examples]] = {}
 
     def scan(self, progress: Progress = lambda done, total: None) -> tuple[Game, ...]:
@@ -79,24 +93,25 @@ class RecordedGames(Library):
             except GameError as error:
                 self.bad.append((place, str(error)))
                 continue
-            seats = tuple(
-                SeatInfo(seat=i, port=i, character=NO_CHARACTER, name=name[:MAX_NAME], code="", rows=len(both[i]))
-                for i, name in enumerate(record.players)
-            )
-            seats = self._selected([seat for seat in seats if seat.rows])
+            seats = tuple(RecordedSeat(i, name[:MAX_NAME], len(both[i])) for i, name in enumerate(record.players))
+            seats = self._selected([seat for seat in seats if seat.rows], self._wants, lambda seat: seat.name)
             if seats:
                 self._made[place] = [both[seat.seat] for seat in seats]
-                games.append(Game(place, str(record.seed), NO_CHARACTER, seats))
-            if len(games) == self._max_files:
+                games.append(Game(place, str(record.seed), seats))
+            if len(games) == self._max_games:
                 break
         block.close()
         self.games = tuple(games)
-        if not self.games:
-            raise ConfigError(self._nothing(len(lines)))
-        return self.games
+        if not games:
+            raise self._nothing(len(lines))
+        return tuple(games)
 
     def load(self, game: Game) -> list[Examples]:
         return self._made[game.path]
+
+    def _wants(self, seat: RecordedSeat) -> bool:
+        wanted = self._player
+        return wanted is None or wanted == str(seat.seat + 1) or plain_name(seat.name) == plain_name(wanted)
 
 
 class Again(SyncVectorGame):

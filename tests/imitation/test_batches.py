@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from selfplay.imitation.batches import NO_GAME, Examples, frames, windows
 from selfplay_melee.controller import ACTION_SPEC
-from selfplay_melee.examples import Examples
 from selfplay_melee.observation import OBS_WIDTH
-from selfplay_melee.replays.batches import NO_GAME, frames, windows
 from tests.melee.replays.replay_folders import library, write_game
 
 LENGTHS = st.lists(st.lists(st.integers(1, 23), min_size=1, max_size=2), min_size=0, max_size=6)

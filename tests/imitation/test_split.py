@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from selfplay.errors import ConfigError
-from selfplay_melee.replays.games import Game, split
+from selfplay.imitation.recordings import Game, split
 
 
 def games_of(hashes, folder="a"):
-    return [Game(Path(folder) / f"{i}.slp", text, "battlefield", ()) for i, text in enumerate(hashes)]
+    return [Game(Path(folder) / f"{i}", text, ()) for i, text in enumerate(hashes)]
 
 
 HASHES = st.lists(st.text("0123456789abcdef", min_size=64, max_size=64), min_size=0, max_size=40, unique=True)

@@ -1,19 +1,22 @@
-"""Every setting of ``selfplay imitate``, validated; layers of values as in ``selfplay.config``."""
+"""Settings of ``selfplay imitate`` in any game, validated, and their presets; layers as in ``selfplay.config``."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Final
 
-from pydantic import Field, field_validator, model_serializer, model_validator
+from pydantic import Field, field_validator
 
 from selfplay.config.base import Changeable, Group, Minutes, Natural, Positive, RunSettings, StructureConfig
 from selfplay.config.options import flags, options
-from selfplay.games.rated import MAX_DELAY
-from selfplay.games.registry import find_game
-from selfplay_melee.short_names import full_name
+from selfplay.config.program import Program
+from selfplay.config.programs import check_own_code
+from selfplay.games.registry import DEFAULT
 
 if TYPE_CHECKING:
-    from pydantic import SerializationInfo, SerializerFunctionWrapHandler
+    from selfplay.config.options import Flag
+    from selfplay.config.presets import Presets
 
 NEAR_ENOUGH: Final = 0.01  # relative difference of --val-split and the part that is meant
 
@@ -21,33 +24,11 @@ NEAR_ENOUGH: Final = 0.01  # relative difference of --val-split and the part tha
 class DataConfig(Group):
     """The recorded games to learn from."""
 
-    game: str = Field(
-        "mock",
-        description="`mock`, or a game that is no fight; for a folder of .slp files, or a file of recorded games",
-    )
-    replays: Changeable[str | None] = Field(
-        None, description="Folder of .slp files, or a file of recorded games; subfolders are searched"
-    )
-    character: tuple[str, ...] = Field((), description="Use only players with these characters")
-    player: str | None = Field(
-        None, description="Use only the player with this port, name or code; a port is 1 to 4, a code a connect code"
-    )
-    max_files: Positive | None = Field(None, description="Maximum number of games; the first usable ones by name")
-    frame_skip: Annotated[int, Field(ge=1, le=30)] = Field(4, description="Frames between two decisions")
-    delay: Annotated[int, Field(ge=0, le=MAX_DELAY)] = Field(0, description="Frames between seeing and acting")
+    game: str = Field(DEFAULT, description="Game that was recorded")
+    replays: Changeable[str | None] = Field(None, description="File of recorded games")
+    player: str | None = Field(None, description="Use only the player of this name; or of seat 1 or 2")
+    max_files: Positive | None = Field(None, description="Maximum number of games; the first usable ones")
     val_split: Annotated[float, Field(gt=0, le=0.5)] = Field(0.1, description="Share of the games for validation")
-    cache: Changeable[str | None] = Field(
-        None, description="Cache folder for parsed replays; by default in --checkpoint"
-    )
-    cache_gb: Changeable[Annotated[float, Field(gt=0)]] = Field(
-        20.0, description="Size limit of the cache in gigabytes"
-    )
-    no_cache: Changeable[bool] = Field(False, description="Parse the replays again in every pass")
-
-    @field_validator("character")
-    @classmethod
-    def _full(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(map(full_name, names))
 
     @field_validator("val_split")
     @classmethod
@@ -82,16 +63,10 @@ class LearnConfig(Group):
     temporal: bool = Field(
         False,
         description="Train on windows of consecutive decisions; implied by recurrent backbones. "
-        "`mlp` still sees one frame at a time",
+        "`mlp` still sees one observation at a time",
     )
-    button_power: Annotated[float, Field(ge=0, le=1)] = Field(
-        0.5,
-        description="Power of the weight of a press; it is ((1 - r) / r) to this power, "
-        "r being how often the button is pressed",
-    )
-    button_limit: Annotated[float, Field(ge=1)] = Field(20.0, description="Weight of a press at most")
     change_weight: Annotated[float, Field(ge=1)] = Field(
-        1.0, description="Weight of changes; that is, of classes that differ from the previous controller"
+        1.0, description="Weight of changes; that is, of classes that differ from the previous action"
     )
     patience: Changeable[Natural] = Field(
         5, description="Stop after N epochs without a better loss; that of validation counts; 0 = never"
@@ -142,39 +117,50 @@ class ImitationConfig(Group):
         """One of so many equal parts of the games is kept apart."""
         return round(1 / self.data.val_split)
 
-    @model_serializer(mode="wrap")
-    def _saved(self, dump: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, Any]:
-        """In JSON, as a training and its policies keep it, it has the settings of its game alone."""
-        values: dict[str, Any] = dump(self)
-        if info.mode == "json" and not find_game(self.data.game).fighter:
-            for path in FIGHTS:
-                group, _, name = path.partition(".")
-                del values[group][name]
-        return values
 
-    @model_validator(mode="after")
-    def _agree(self) -> ImitationConfig:
-        if self.data.no_cache and self.data.cache is not None:
-            raise ValueError("--no-cache and --cache exclude each other")
-        return self
-
-
-OPTIONS: Final = options(
-    ImitationConfig,
-    {
+def sections(data: Sequence[Flag] = (), learn: Sequence[Flag] = ()) -> dict[str, Sequence[Flag]]:
+    """The flags, by section of the help, with those that a game has beside them."""
+    return {
         "Replays": (
             ("--game-type", "data.game", "NAME"),
-            *flags("data", replays="DIR", character="NAME,NAME", player="NAME", max_files="N", frame_skip="N"),
-            *flags("data", delay="N", val_split="F", cache="DIR", no_cache=""),
+            *flags("data", replays="PATH", player="NAME", max_files="N", val_split="F"),
+            *data,
         ),
-        "Network": (
-            *flags("net", backbone="NAME", hidden="N,N"),
-            *flags("learn", temporal=""),
-        ),
+        "Network": (*flags("net", backbone="NAME", hidden="N,N"), *flags("learn", temporal="")),
         "Learning": (
-            *flags("learn", epochs="N", batch_size="N", learning_rate="F", button_power="F", change_weight="F"),
-            *flags("learn", patience="N"),
+            *flags("learn", epochs="N", batch_size="N", learning_rate="F", change_weight="F", patience="N"),
+            *learn,
         ),
         "Run": flags("run", checkpoint="DIR", seed="N", max_minutes="F", device="NAME"),
+    }
+
+
+OPTIONS: Final = options(ImitationConfig, sections())
+PRESETS: Final[Presets] = {
+    "quick": {
+        "data": {"max_files": 5},
+        "net": {"hidden": (32, 32)},
+        "learn": {"epochs": 2, "batch_size": 256},
     },
+    "full_cpu": {"net": {"hidden": (256, 256)}, "learn": {"epochs": 15, "batch_size": 1024}},
+    "gpu_standard": {
+        "net": {"backbone": "gru", "hidden": (256, 256, 256)},
+        "learn": {"epochs": 20, "batch_size": 8192, "temporal": True},
+        "run": {"device": "cuda"},
+    },
+    "production": {
+        "net": {"backbone": "mamba", "hidden": (512, 512, 512, 512)},
+        "learn": {"epochs": 50, "batch_size": 16384, "learning_rate": 5e-4, "temporal": True, "patience": 8},
+        "run": {"device": "auto"},
+    },
+}
+EXAMPLE: Final = ("learn.epochs", "20")
+
+IMITATION: Final = Program(
+    settings=ImitationConfig,
+    options=OPTIONS,
+    presets=PRESETS,
+    example=EXAMPLE,
+    imply=partial(check_own_code, game="data.game"),
+    check=lambda _: None,
 )

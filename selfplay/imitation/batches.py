@@ -1,4 +1,4 @@
-"""Batches of examples: shuffled frames, or windows of sequences for recurrent policies.
+"""Batches of examples: shuffled rows, or windows of sequences for recurrent policies. No torch.
 
 The order depends only on seed, epoch and the order of ``games``, not on the cache. Memory is bounded by a buffer of
 rows and one game, or by one sequence per lane.
@@ -8,26 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from selfplay.seeding import derive
-from selfplay_melee.examples import Examples
 
 if TYPE_CHECKING:
     from selfplay.games.api import F32, Actions, Bool
-    from selfplay_melee.replays.games import Game
+    from selfplay.imitation.recordings import Game, Recordings
 
 BUFFER_ROWS: Final = 131_072  # about 95 MB
 NO_GAME: Final = -1
 
 
-class Loader(Protocol):
-    """Loads the examples of a game, for instance a ``Library``."""
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """M decisions of one seat of one game, in the order of time."""
 
-    def load(self, game: Game) -> list[Examples]: ...
+    obs: F32  # [M, D]
+    action: Actions  # [M, A] what the player did
+    last: Actions  # [M, A] the action before: what doing nothing new would repeat
+    frame: NDArray[np.int32]  # [M] step or frame of the observation
+    fresh: Bool  # [M] a stream begins here: what came before is not the decision before
+    legal: Bool | None = None  # [M, L] what could be chosen; None: everything
+
+    def __len__(self) -> int:
+        return len(self.obs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +52,7 @@ class WindowBatch:
 
 
 def frames(
-    library: Loader, games: Sequence[Game], rows: int, seed: int, epoch: int, buffer_rows: int = BUFFER_ROWS
+    library: Recordings, games: Sequence[Game], rows: int, seed: int, epoch: int, buffer_rows: int = BUFFER_ROWS
 ) -> Iterator[Examples]:
     """Yield every decision once, in shuffled batches of ``rows``; only the last batch can be smaller.
 
@@ -70,7 +78,7 @@ def frames(
 
 
 def windows(
-    library: Loader, games: Sequence[Game], lanes: int, length: int, seed: int, epoch: int, shuffle: bool = True
+    library: Recordings, games: Sequence[Game], lanes: int, length: int, seed: int, epoch: int, shuffle: bool = True
 ) -> Iterator[WindowBatch]:
     """Yield every decision once, in windows of ``length`` decisions for truncated back-propagation.
 

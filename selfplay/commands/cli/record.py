@@ -1,0 +1,71 @@
+"""Record games between scripted players and policies into one file, a data set for imitation."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from selfplay.cli.parser import Parser, add_own_code, add_seed
+from selfplay.commands.cli import command
+from selfplay.errors import ConfigError
+from selfplay.verbs import program, quoted, respelled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def parser() -> argparse.ArgumentParser:
+    made = Parser(description=__doc__, words=dict.fromkeys(("bot", "policy", "opponent"), "--players"))
+    add_own_code(made, "game to record")
+    made.add_argument(
+        "--players", default="", metavar="A,B",
+        help="players, as evaluate takes them; they swap seats, and one alone plays itself",
+    )  # fmt: skip
+    made.add_argument("--games", type=int, default=20, metavar="N", help="(default: %(default)s)")
+    made.add_argument("--out", type=Path, default=Path("games.jsonl"), metavar="FILE", help="(default: %(default)s)")
+    add_seed(made, "seed of the games (default: %(default)s)")
+    return made
+
+
+def main() -> int:
+    from selfplay.cli.running import exit_code
+
+    return exit_code(program(), lambda: (_verb_of(sys.argv[1:]) or _main)())
+
+
+def _verb_of(arguments: list[str]) -> Callable[[], int] | None:
+    """The verb of the game that a command line names, or else of the usual game."""
+    from selfplay.cli.game_type import named_game
+    from selfplay.config.programs import check_game
+    from selfplay.games.registry import DEFAULT, find_game
+
+    name = named_game(arguments) or DEFAULT
+    check_game(name)
+    return find_game(name).record
+
+
+@command(parser, one_thread=True)
+def _main(options: argparse.Namespace) -> None:
+    from selfplay.games.registry import DEFAULT, find_game
+    from selfplay.report.saving import check_writable
+
+    game, path = options.game_type or DEFAULT, options.out
+    entry = find_game(game)
+    names = [name for name in options.players.split(",") if name]
+    if not names:
+        raise ConfigError(f"--players A,B is needed: players of {game} (scripted: {', '.join(entry.rated.players)})")
+    if entry.single is None or not entry.repeats:
+        raise ConfigError(f"--game-type {game}: games that do not repeat themselves from seed and actions are not kept")
+    check_writable(path)
+    if path.exists():
+        raise ConfigError(f"--out {path}: exists already")
+    from selfplay.commands.record import player, record
+
+    players = [player(name, game) for name in names]
+    for done in record(game, players, options.games, options.seed, path):
+        print(f"{done} of {options.games} games", flush=True)
+    print(f"{options.games} games in {path}")
+    print(f"  players: {', '.join(dict.fromkeys(player.id for player in players))}")
+    print(respelled("next: selfplay imitate") + f" --game-type {game} --replays {quoted(path)}")
