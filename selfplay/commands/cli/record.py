@@ -52,11 +52,11 @@ def _main(options: argparse.Namespace) -> None:
     from selfplay.report.saving import check_writable
 
     game, path = options.game_type or DEFAULT, options.out
-    entry = find_game(game)
+    kind = find_game(game)
     names = [name for name in options.players.split(",") if name]
     if not names:
-        raise ConfigError(f"--players A,B is needed: players of {game} (scripted: {', '.join(entry.rated.players)})")
-    if entry.single is None or not entry.repeats:
+        raise ConfigError(f"--players A,B is needed: players of {game} (scripted: {', '.join(kind.rated.players)})")
+    if kind.single is None or not kind.repeats:
         raise ConfigError(f"--game-type {game}: games that do not repeat themselves from seed and actions are not kept")
     check_writable(path)
     if path.exists():
