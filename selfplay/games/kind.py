@@ -58,11 +58,12 @@ class GameKind(AnyKind):
     held_out: tuple[str, ...] = ()  # those of them that training does not meet by default
     start: Callable[[], Any] | None = None  # ``ppo.pretrained.Start``: the policy of --pretrained scripted; None: none
     imitation: Callable[[], Any] | None = None  # ``imitation.hook.Imitation``; None: of games recorded in one file
-    record: Callable[[], int] | None = None  # ``main`` of the verb record; None: it writes games into one file
     action_parts: tuple[str, ...] = ()  # names of the integers of an action, see ``part_names``
     table: Callable[[], Table] | None = None  # the whole game, where it is small enough to be judged exactly
     show: Callable[[], Any] | None = None  # a ``Show`` of rated games, for the page of a run; None: step by step
-    verbs: Mapping[str, str] = field(default_factory=dict)  # of this game alone: the module whose ``main`` runs each
+    verbs: Mapping[str, str] = field(
+        default_factory=dict
+    )  # run in its own way: modules with a ``main``
     single: MakeSingle | None = None
     shares: str = ""  # games of equal names here share policies
     repeats: bool = True  # equal seeds and actions give equal games, so that games can be continued
