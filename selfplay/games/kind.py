@@ -61,9 +61,7 @@ class GameKind(AnyKind):
     action_parts: tuple[str, ...] = ()  # names of the integers of an action, see ``part_names``
     table: Callable[[], Table] | None = None  # the whole game, where it is small enough to be judged exactly
     show: Callable[[], Any] | None = None  # a ``Show`` of rated games, for the page of a run; None: step by step
-    verbs: Mapping[str, str] = field(
-        default_factory=dict
-    )  # run in its own way: modules with a ``main``
+    verbs: Mapping[str, str] = field(default_factory=dict)  # run in its own way: modules with a ``main``
     single: MakeSingle | None = None
     shares: str = ""  # games of equal names here share policies
     repeats: bool = True  # equal seeds and actions give equal games, so that games can be continued
