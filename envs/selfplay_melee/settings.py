@@ -198,10 +198,9 @@ def _draw(config: FightRun) -> FightRun:
     return config.model_copy(update={"game": config.game.model_copy(update=drawn)})
 
 
-def _options(config: FightRun, num_games: int) -> dict[str, object]:
+def _options(config: FightRun) -> dict[str, object]:
     game = config.game
     return {
-        "num_games": num_games,
         "characters": list(game.characters),
         "stage": game.stage,
         "frame_skip": game.frame_skip,

@@ -84,4 +84,4 @@ def update_threads(threads: int) -> int:
 
 def game_options(config: Config, num_games: int) -> dict[str, object]:
     """Options of the training games, the same for every host; can be encoded as JSON."""
-    return game_settings(config.game.type).options(config, num_games)
+    return {"num_games": num_games, **game_settings(config.game.type).options(config)}
