@@ -86,7 +86,7 @@ def test_what_rules_import_from_outside_their_folder_is_hashed(elsewhere, monkey
     used = {
         f"{name}.py" for text in rules for name in re.findall(r"^from selfplay\.\w+\.(\w+) import", text, re.MULTILINE)
     }
-    assert used - {"api.py", "errors.py"} == {path.name for path in code_cache._SHARED}
+    assert used - {"api.py", "batches.py", "errors.py"} == {path.name for path in code_cache._SHARED}
     before = code_cache.sources_hash("rules")
     (elsewhere / "rated.py").write_text("FINISHED = 1")
     monkeypatch.setattr(code_cache, "_SHARED", (elsewhere / "rated.py",))

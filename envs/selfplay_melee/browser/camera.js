@@ -1,4 +1,4 @@
-// The camera that follows both players: that of envs/selfplay_melee/drawing/camera.py, for frames that follow one another.
+// The camera that follows both players: that of selfplay_melee/drawing/camera.py, for frames that follow one another.
 //
 // The picture of a moment is decided by the frames before and after it (`at`). While a fight goes on those after it are
 // not known, and the last one stands for them all: the camera is on its way to that of a film that ends now (`next`).

@@ -1,4 +1,4 @@
-// The names of moves and the combos that are shown: those of envs/selfplay_melee/drawing/events.py, moment by moment.
+// The names of moves and the combos that are shown: those of selfplay_melee/drawing/events.py, moment by moment.
 
 const MOST = 255;
 

@@ -6,7 +6,7 @@
 //   rules.exports.live_step();
 //   rules.get("games.players", 0, 1, "x"); // of seat 1 of the game, which is game 0
 //
-// Values lie in the module's memory. The module itself says where, by the paths of envs/selfplay_melee/browser/program.py.
+// Values lie in the module's memory. The module itself says where, by the paths of selfplay_melee/browser/program.py.
 
 const PAGE = 65536; // bytes
 const KINDS = { i: "Int", u: "Uint", b: "Uint", f: "Float" };
@@ -22,7 +22,7 @@ export async function loadRules(moduleBytes, tableBytes) {
 export class Rules {
   constructor(module) {
     const [text] = WebAssembly.Module.customSections(module, "layout");
-    /** Where every value lies: see `layout` in envs/selfplay_melee/wasm/memory.py. */
+    /** Where every value lies: see `layout` in selfplay_melee/wasm/memory.py. */
     this.layout = JSON.parse(new TextDecoder().decode(text));
     const memory = new WebAssembly.Memory({ initial: Math.ceil(this.layout.end / PAGE) });
     const stack = new WebAssembly.Global({ value: "i32", mutable: true }, this.layout.stack);
@@ -138,7 +138,7 @@ export class Rules {
   }
 }
 
-/** Bytes of a type, see `describe` in envs/selfplay_melee/wasm/memory.py. */
+/** Bytes of a type, see `describe` in selfplay_melee/wasm/memory.py. */
 export function sizeOf(type) {
   if (type.shape) return type.shape.reduce((product, length) => product * length, sizeOf(type.of));
   return type.size ?? Number(type.slice(1));

@@ -1,4 +1,4 @@
-// The film of a fight that goes on: the scene of envs/selfplay_melee/drawing/scene.py in the columns of
+// The film of a fight that goes on: the scene of selfplay_melee/drawing/scene.py in the columns of
 // columns.py, moment by moment.
 //
 //   const film = new LiveFilm(facts, tables, { stage, characters, names, title: "live" });
@@ -72,7 +72,7 @@ export class LiveFilm {
    * Add a moment, which comes one frame after the last.
    *
    * moment: `frame`; `players`, `controllers` and `values` by seat; `heights` of the moving platforms of Fountain of
-   * Dreams; `items`, each with kind, x, y, vx and vy. Players and controllers have the fields of envs/selfplay_melee/state.py.
+   * Dreams; `items`, each with kind, x, y, vx and vy. Players and controllers have fields of selfplay_melee/state.py.
    */
   record(moment) {
     const t = this.count++, gone = SEATS.map((seat) => this.#category(moment.players[seat].action) === "dead");

@@ -31,7 +31,7 @@ class Fingers extends EventTarget {
 }
 
 /**
- * The steps of docs/melee/play.md: walk towards the opponent; press J when it is near; off the stage hold the key towards it
+ * The steps of docs/melee/play.md: walk towards the opponent; press J when it is near; off the stage hold the key to it
  * and press Space, below it W and K; from the ledge press W. ledge: falls first, which leads to the ledge.
  */
 function keys(film, edge, frame, ledge) {

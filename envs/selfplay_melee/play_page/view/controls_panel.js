@@ -43,7 +43,7 @@ function button(text, className, pressed) {
 
 export class ControlsPanel {
   // root: an empty element. controls: Controls, whose ``read`` is called each frame while the panel is open.
-  // facts: of film_facts in envs/selfplay_melee/drawing/columns.py.
+  // facts: of film_facts in selfplay_melee/drawing/columns.py.
   constructor(root, controls, facts) {
     this.root = root;
     this.facts = facts;

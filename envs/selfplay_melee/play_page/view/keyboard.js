@@ -42,7 +42,7 @@ export function cleanKeys(stored) {
 }
 
 export class Keyboard {
-  // keys: see `use`. controller: the layout of an action, controller_facts in envs/selfplay_melee/browser/scene.py.
+  // keys: see `use`. controller: the layout of an action, controller_facts in selfplay_melee/browser/scene.py.
   constructor(keys, controller) {
     this.controller = controller;
     this.count = 0;

@@ -1,6 +1,6 @@
 // Frames of the game at 60 a second, whatever the refresh rate of the screen.
 
-const RATE = 60 / 1000; // frames of the game in a millisecond: FPS of envs/selfplay_melee/state.py, to which RATIOS belong
+const RATE = 60 / 1000; // frames of the game in a millisecond: FPS of selfplay_melee/state.py, to which RATIOS belong
 // Frames to refreshes of the screen: 30, 50, 60, 72, 75, 90, 100, 120, 144, 165, 180, 240 and 360 Hz.
 const RATIOS = [
   [2, 1], [6, 5], [1, 1], [5, 6], [4, 5], [2, 3], [3, 5], [1, 2], [5, 12], [4, 11], [1, 3], [1, 4], [1, 6],

@@ -1,12 +1,12 @@
 // A game of two seats, each a person, a policy or a scripted player: played, filmed, and kept so that Python can play
-// it again (envs/selfplay_melee/play/games.py). Runs in browsers and in node.
+// it again (selfplay_melee/play/games.py). Runs in browsers and in node.
 //
 //   const match = new Match(rules, facts, tables, setup, seats);
 //   while (!match.ended) await match.frame([controls.read(), null]);
 //   save(match.document());
 
-import { readMoment } from "../../../../envs/selfplay_melee/browser/moment.js";
-import { LiveFilm } from "../../../../envs/selfplay_melee/browser/scene.js";
+import { readMoment } from "../../../../selfplay_melee/browser/moment.js";
+import { LiveFilm } from "../../../../selfplay_melee/browser/scene.js";
 import { word } from "../../../policy/browser/uniforms.js";
 
 const SEATS = [0, 1];
@@ -25,7 +25,7 @@ export class Match {
   /**
    * A new game, with its first moment filmed. It has the rules to itself until the next begins.
    *
-   * rules: loaded `Rules`. facts: of scene_facts in envs/selfplay_melee/browser/scene.py. tables: of `LiveFilm`.
+   * rules: loaded `Rules`. facts: of scene_facts in selfplay_melee/browser/scene.py. tables: of `LiveFilm`.
    * setup: `version` of the rules, `seed` (BigInt), `stage` and `characters` (Melee's ids), `names`, `delay` in frames
    * by seat, `options` (the fields of StepOptions without `rewards`, with a frame skip of 1).
    * seats: of each { kind: "person" }, { kind: "bot", bot, name } (its number and its name in the rules) or
@@ -157,7 +157,7 @@ export class Match {
   }
 }
 
-/** An action with left and right exchanged: `mirror` of envs/selfplay_melee/controller.py. */
+/** An action with left and right exchanged: `mirror` of selfplay_melee/controller.py. */
 function mirrored(action, { sticks, highest }) {
   const other = action.slice();
   for (const n of Object.values(sticks)) other[n] = highest[n] - action[n];
@@ -170,7 +170,7 @@ function described({ kind, name, id, weights_hash, skip, temperature }) {
   return kind === "policy" ? { kind, id, weights_hash, frame_skip: skip, temperature } : { kind };
 }
 
-/** HELD of envs/selfplay_melee/play/games.py in base64: frame, seat, action. */
+/** HELD of selfplay_melee/play/games.py in base64: frame, seat, action. */
 function packHeld(held) {
   const letters = held.map(([frame, seat, action]) => String.fromCharCode(frame & 255, frame >> 8, seat, ...action));
   return btoa(letters.join(""));
@@ -183,7 +183,7 @@ const CRC = Uint32Array.from({ length: 256 }, (_, n) => {
   return n;
 });
 
-/** CRC-32 of what a game remembers, as `PageGame.checksum` of envs/selfplay_melee/browser/game.py makes it. */
+/** CRC-32 of what a game remembers, as `PageGame.checksum` of selfplay_melee/browser/game.py makes it. */
 function checksum(parts) {
   let crc = -1;
   for (const part of parts) for (const byte of part) crc = CRC[(crc ^ byte) & 255] ^ (crc >>> 8);

@@ -1,4 +1,4 @@
-// Openings and other figures of a fight, from the columns of a film; envs/selfplay_melee/drawing/openings.py defines them.
+// Openings and other figures of a fight, from the columns of a film; selfplay_melee/drawing/openings.py defines them.
 
 const among = (action, spans) => spans.some(([first, last]) => first <= action && action <= last);
 

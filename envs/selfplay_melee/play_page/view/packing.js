@@ -1,4 +1,4 @@
-// Typed arrays from what `packed` in envs/selfplay_melee/play_page/page.py has made of them.
+// Typed arrays from what `packed` in selfplay_melee/play_page/page.py has made of them.
 
 import { NUMBER_TYPES } from "../../fight/player/data.js";
 

@@ -1,8 +1,8 @@
 // A page on which a person fights: reads the data of the page, and leads from screen to screen.
 
-import { readMoment } from "../../../../envs/selfplay_melee/browser/moment.js";
-import { loadRules } from "../../../../envs/selfplay_melee/browser/rules.js";
-import { LiveFilm } from "../../../../envs/selfplay_melee/browser/scene.js";
+import { readMoment } from "../../../../selfplay_melee/browser/moment.js";
+import { loadRules } from "../../../../selfplay_melee/browser/rules.js";
+import { LiveFilm } from "../../../../selfplay_melee/browser/scene.js";
 import { Policy } from "../../../policy/browser/policy.js";
 import { Stage } from "../../fight/player/draw.js";
 import { fit } from "../../fight/player/data.js";

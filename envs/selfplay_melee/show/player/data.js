@@ -1,5 +1,5 @@
 // The film as typed arrays. What stands interleaved by seat has seat s of moment t at [2 * t + s]. Numbers are in steps
-// of `units`, flags have the `bits` of `film_facts` in envs/selfplay_melee/drawing/columns.py.
+// of `units`, flags have the `bits` of `film_facts` in selfplay_melee/drawing/columns.py.
 
 export const NUMBER_TYPES = {
   i8: Int8Array, u8: Uint8Array, i16: Int16Array, u16: Uint16Array, i32: Int32Array, u32: Uint32Array,

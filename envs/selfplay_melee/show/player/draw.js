@@ -1,4 +1,4 @@
-// Draws one moment of the film on a canvas, in the units of the game, as envs/selfplay_melee/drawing/picture.py draws pictures.
+// Draws one moment of the film on a canvas, in the units of the game, as selfplay_melee/drawing/picture.py does.
 
 import { mix, readColours } from "./data.js";
 
@@ -247,7 +247,7 @@ export class Stage {
     }
   }
 
-  // From the blast line, or from the edge of the picture, where a player lost a stock; see envs/selfplay_melee/drawing/burst.py.
+  // From the blast line, or from the edge of the picture, where a stock is lost; see selfplay_melee/drawing/burst.py.
   burst(i, age, colour) {
     const { ctx, canvas, film } = this, { rays, ring, ring_width, flash, inwards } = film.burst;
     const halfX = canvas.width / this.scale / 2, unit = canvas.height / this.scale / 2, left = 1 - age;
@@ -355,7 +355,7 @@ export class Stage {
 }
 
 // A part of a figure, in the steps of its joints. With points, they are forward and up from its first joint, where up
-// is the way there from the second: BodyPart.places of envs/selfplay_melee/drawing/figure.py.
+// is the way there from the second: BodyPart.places of selfplay_melee/drawing/figure.py.
 class Part {
   constructor({ kind, joints, points, size, paint, inner = false }, unit) {
     Object.assign(this, { kind, joints, paint, inner, size: unit * size });
