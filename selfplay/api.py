@@ -72,18 +72,19 @@ class Run:
 
 
 def _settings(game: str) -> dict[str, str]:
-    """The settings of all games by flag, for ``_naming``: a message about one of another game names it, too."""
+    """The settings of all games by flag: a message about one of another game names it, too."""
     every = {option.flag: option.path for name in (*games_of("ppo"), game) for option in options_of(name)}
     return every | SETTINGS
 
 
 @contextmanager
-def _naming(names: Mapping[str, str]) -> Iterator[None]:
-    """Let errors name settings and arguments where they name flags of the command line."""
+def _naming(found: Callable[[], Mapping[str, str]]) -> Iterator[None]:
+    """Let errors name settings and arguments where they name flags of the command line; these are found late."""
     try:
         yield
     except (SelfPlayError, GameError) as error:
-        error.args = tuple(FLAG.sub(lambda found: names.get(found[0], found[0]), str(arg)) for arg in error.args)
+        names = found()
+        error.args = tuple(FLAG.sub(lambda flag: names.get(flag[0], flag[0]), str(arg)) for arg in error.args)
         raise
 
 
@@ -140,7 +141,7 @@ def train(
     if isinstance(config, Config):  # complete as it is: its defaults are those of the class
         preset = preset or NO_PRESET
     own = _game_of(named["game.type"], given, checkpoint if resume else None)
-    with _naming(_settings(own)):
+    with _naming(partial(_settings, own)):
         explicit = flatten(ppo_program(own), given, "config")
         explicit |= {path: value for path, value in named.items() if value is not None}
         return _trained(invoke_ppo(explicit, preset, resume, own), opponents, callbacks, quiet)
@@ -152,7 +153,7 @@ def _game_of(named: str | None, given: Mapping[str, Any], resumed: str | Path | 
         case {"game": {"type": str(name)}} if named is None:
             named = name
     if named is not None:
-        with _naming(SETTINGS):
+        with _naming(lambda: SETTINGS):
             check_game(named)
         return named
     found = DEFAULT if resumed is None else game_of_run(resolve_run(Path(resumed)))
@@ -176,7 +177,7 @@ def _trained(call: Invocation[Config], opponents: Choose | None, callbacks: Sequ
     return Run(runs[0].path, runs[0].generations / summary["newest"], summary["finished"])
 
 
-@_naming(ARGUMENTS)
+@_naming(lambda: ARGUMENTS)
 def evaluate(
     a: str | Path | Policy | Run,
     b: str | Path | Policy | Run,

@@ -20,15 +20,17 @@ _EXTRA: Final = re.compile(r"extra == (['\"])(?P<name>[\w-]+)\1")
 
 
 def package_folder(name: str) -> Path:
-    """Folder of an installed package, which is not imported.
+    """Folder of an installed package; neither it nor a package that it is part of is imported.
 
     Raises:
         ModuleNotFoundError: it is not installed.
     """
-    spec = importlib.util.find_spec(name)
-    if spec is None or not spec.submodule_search_locations:
+    first, *parts = name.split(".")
+    spec = importlib.util.find_spec(first)
+    found = [Path(place, *parts) for place in spec.submodule_search_locations or ()] if spec else []
+    if not (found and found[0].is_dir()):
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-    return Path(spec.submodule_search_locations[0]).resolve()
+    return found[0].resolve()
 
 
 def python_path() -> str:

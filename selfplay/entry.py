@@ -33,9 +33,9 @@ def run(verb: str) -> int:
     require_python()
     if verb != "doctor":  # it lists what is missing
         _require_packages()
-    from selfplay.verbs import verbs
+    from selfplay.verbs import find_verb
 
-    code: int = import_module(verbs()[verb].module).main()
+    code: int = import_module(find_verb(verb).module).main()
     return code
 
 

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from selfplay.distribution import entry_points
 
 GROUP: Final = "selfplay.verbs"
-"""Entry points of packages that bring verbs of their own: each is a table like ``OWN``."""
+"""Entry points of packages that bring verbs of their own: each is a ``Verb``."""
 
 
 class Verb(NamedTuple):
@@ -45,10 +45,15 @@ OWN: Final = {
 
 
 @cache
-def verbs() -> dict[str, Verb]:
-    """All verbs, with those of installed packages."""
-    brought = [point.load() for point in entry_points(GROUP).values()]
-    return OWN | {name: verb for table in brought for name, verb in table.items() if name not in OWN}
+def verb_names() -> tuple[str, ...]:
+    """Names of all verbs, with those of installed packages, of which none is loaded."""
+    return tuple(dict.fromkeys((*OWN, *entry_points(GROUP))))
+
+
+def find_verb(name: str) -> Verb:
+    """The verb of that name, one of ``verb_names``."""
+    found: Verb = OWN[name] if name in OWN else entry_points(GROUP)[name].load()
+    return found
 
 
 WORDS: Final = {
@@ -96,5 +101,5 @@ def respelled(text: str) -> str:
     """
     if program().startswith("selfplay "):
         return text
-    command = rf"(?<![\w/-])(?<!python -m )selfplay (?=(?:{'|'.join(verbs())})\b)"
+    command = rf"(?<![\w/-])(?<!python -m )selfplay (?=(?:{'|'.join(verb_names())})\b)"
     return re.sub(command, "python -m selfplay ", text)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from selfplay import console
-from selfplay.verbs import COMMANDS, verbs
+from selfplay.verbs import COMMANDS, find_verb, verb_names
 from tests.support.processes import finish
 
 ROOT = Path(__file__).parents[1]
@@ -103,12 +103,12 @@ def test_a_full_disk_is_one_line():
     assert done.returncode == 1
 
 
-@pytest.mark.parametrize("verb", verbs())
+@pytest.mark.parametrize("verb", verb_names())
 def test_every_command_prints_this_way(verb, monkeypatch):
     monkeypatch.setattr(sys, "argv", [f"selfplay {verb}", "--help"])
     out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     monkeypatch.setattr(sys, "stdout", out)
-    main = import_module(verbs()[verb].module).main
+    main = import_module(find_verb(verb).module).main
     with contextlib.suppress(SystemExit):
         main()
     assert out.errors == console.ERRORS

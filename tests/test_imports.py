@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from selfplay.verbs import verbs
+from selfplay.verbs import find_verb, verb_names
 from tests.support.processes import finish
 
 ROOT = Path(__file__).parent.parent
@@ -44,7 +44,7 @@ for module in modules:
         ),
         ("selfplay.cli", ["selfplay.api"]),
         ("selfplay.commands", ["selfplay.api"]),
-        ("numpy", ["selfplay.supervision", *(verb.module for verb in verbs().values())]),
+        ("numpy", ["selfplay.supervision", *(find_verb(name).module for name in verb_names())]),
     ],
 )
 def test_imports_leave_out(absent, modules):
@@ -70,6 +70,23 @@ def test_the_trainer_loads_the_fighting_game_only_where_scripted_players_are_imi
     top = ast.parse((ROOT / "selfplay" / "ppo" / "app.py").read_text()).body
     loaded = {node.module for node in top if isinstance(node, ast.ImportFrom)}
     assert not {"selfplay_melee.imitation.scripted", "selfplay_melee.replays.games", "selfplay_melee.tables"} & loaded
+
+
+ALONE = """
+import sys, selfplay
+from selfplay.examples.tic_tac_toe import TicTacToe
+if __name__ == "__main__":
+    config = {"run": {"timesteps": 256}, "ppo": {"rollout_length": 32}, "league": {"track_elo": True}}
+    run = selfplay.train(config, game=TicTacToe, checkpoint=sys.argv[1])
+    selfplay.evaluate(run, "finisher", games=2)
+    guests = ("selfplay_melee", "selfplay_dialogue", "selfplay.dialogue")
+    print(*(name for name in sys.modules if name.startswith(guests)))
+"""
+
+
+def test_a_game_of_ones_own_is_trained_without_the_games_of_this_project(tmp_path):
+    done = finish([sys.executable, "-c", ALONE, tmp_path / "run"], cwd=ROOT)
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "", "")
 
 
 def test_supervision_imports_only_the_standard_library():

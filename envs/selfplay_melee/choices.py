@@ -62,12 +62,11 @@ def choices(
         ConfigError: a cap of no frame.
         GameError: an unknown character or stage.
     """
-    kind = find_game(MOCK)
     if max_episode_frames is not None and max_episode_frames < 1:
         raise ConfigError(f"--max-episode-frames {max_episode_frames}: at least 1 is needed")
-    mine = character and find_character(kind, character)
-    other = opponent_character and find_character(kind, opponent_character)
-    place = stage and find_stage(kind, stage)
+    mine = character and find_character(character)
+    other = opponent_character and find_character(opponent_character)
+    place = stage and find_stage(stage)
 
     def instead(trained: Conditions) -> FightConditions:
         home = as_fight(trained)

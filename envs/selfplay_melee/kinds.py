@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from selfplay.distribution import install_command
 from selfplay.games.errors import GameError, UnknownNameError
 from selfplay.games.kind import GameKind, later
+from selfplay.games.registry import find_game
 from selfplay_melee import bot_names, rated
 from selfplay_melee.controller import ACTION_SPEC, FIELDS
 from selfplay_melee.dolphin import roster
@@ -21,6 +23,14 @@ if TYPE_CHECKING:
     from selfplay.games.api import ScriptedGame
 
 
+@dataclass(frozen=True, slots=True)
+class FightKind(GameKind):
+    """A game in which two characters fight on a stage."""
+
+    characters: Collection[str] = ()
+    stages: Collection[str] = ()
+
+
 def _dolphin(**options: Any) -> ScriptedGame:  # noqa: ANN401
     """The real game; what drives it is loaded only here."""
     try:
@@ -31,17 +41,16 @@ def _dolphin(**options: Any) -> ScriptedGame:  # noqa: ANN401
 
 
 NO_RUN_YET: Final = "There is no run yet: selfplay train --game-type mock --preset laptop trains one."
-MOCK: Final = GameKind(
+MOCK: Final = FightKind(
     make=later("selfplay_melee.mock", "MockMelee"),
     obs_width=OBS_WIDTH,
     actions=ACTION_SPEC,
     encoder_version=ENCODER_VERSION,
     ladder=bot_names.LADDER,
-    fighter=True,
     shares="fights",
     body=rated.FightBody,
     show=later("selfplay_melee.commands.replay", "show"),
-    verbs={"play": "selfplay_melee.commands.cli.play", "watch": "selfplay_melee.commands.cli.watch"},
+    verbs={verb: f"selfplay_melee.commands.cli.{verb}" for verb in ("play", "record", "watch")},
     agreed=("frame_skip", "delay"),
     settings=later("selfplay_melee.settings", "mock_settings"),
     aliases=("melee", "ssbm", "smash"),
@@ -57,7 +66,6 @@ MOCK: Final = GameKind(
     held_out=("counter_hitter", "all_rounder"),
     start=later("selfplay_melee.imitation.scripted", "start"),
     imitation=later("selfplay_melee.imitation.hook", "fights"),
-    record=later("selfplay_melee.commands.cli.record", "main"),
     characters=names_of("characters"),
     stages=names_of("stages"),
     action_parts=FIELDS,
@@ -79,7 +87,15 @@ DOLPHIN: Final = replace(  # all that policies see and do is the same
 )
 
 
-def find_character(game: GameKind, name: str) -> str:
+def fight_kind(game: str) -> FightKind:
+    """The fight of that name; GameError if it is another game."""
+    kind = find_game(game)
+    if not isinstance(kind, FightKind):
+        raise GameError(f"{game} is no fight")
+    return kind
+
+
+def find_character(name: str, game: FightKind = MOCK) -> str:
     """The name of a character of a fight, which may be given by a short name.
 
     Raises:
@@ -98,7 +114,7 @@ def find_character(game: GameKind, name: str) -> str:
     raise UnknownNameError("character", name, game.characters)
 
 
-def find_stage(game: GameKind, name: str) -> str:
+def find_stage(name: str, game: FightKind = MOCK) -> str:
     """The name of a stage of a fight, which may be given by a short name.
 
     Raises:

@@ -18,7 +18,7 @@ from selfplay.games.errors import GameError, UnknownNameError
 from selfplay.seeding import derive
 from selfplay_melee.dolphin.install import FIRST_PORT, LAST_PORT, SLIPPI_PORT
 from selfplay_melee.dolphin.paths import with_dolphin_paths
-from selfplay_melee.kinds import find_character
+from selfplay_melee.kinds import FightKind, fight_kind, find_character
 from selfplay_melee.limits import LEDGE_GRAB_LIMIT, MAX_DELAY
 from selfplay_melee.reward_weights import RewardWeights
 from selfplay_melee.short_names import full_name
@@ -168,7 +168,7 @@ class RealRun(FightRun):
 
 def _check(config: FightRun) -> None:
     """Refuse names of characters and stages that do not exist (ConfigError)."""
-    game: Any = config.game.entry
+    game = fight_kind(config.game.type)
     names = (config.game.character, config.game.opponent_character, config.game.stage)
     check_readable(*{*names} - {*game.characters, *game.stages})  # whose files were read
     _check_character("--character", config.game.character, game)
@@ -176,11 +176,11 @@ def _check(config: FightRun) -> None:
     check_name("--stage", config.game.stage, [*sorted(game.stages), RANDOM])
 
 
-def _check_character(flag: str, name: str | None, game: Any) -> None:  # noqa: ANN401
+def _check_character(flag: str, name: str | None, game: FightKind) -> None:
     if name in (None, RANDOM):
         return
     try:
-        find_character(game, name)
+        find_character(name, game)
     except UnknownNameError:
         check_name(flag, name, [*sorted(game.characters), RANDOM])
     except GameError as error:
@@ -188,7 +188,8 @@ def _check_character(flag: str, name: str | None, game: Any) -> None:  # noqa: A
 
 
 def _draw(config: FightRun) -> FightRun:
-    game, cast = config.game.entry, config.game.entry.characters
+    game = fight_kind(config.game.type)
+    cast = game.characters
     drawn = {
         name: sorted(choices)[derive(config.run.seed, name) % len(choices)]
         for name, choices in (("character", cast), ("opponent_character", cast), ("stage", game.stages))
@@ -197,10 +198,9 @@ def _draw(config: FightRun) -> FightRun:
     return config.model_copy(update={"game": config.game.model_copy(update=drawn)})
 
 
-def _options(config: FightRun, num_games: int) -> dict[str, object]:
+def _options(config: FightRun) -> dict[str, object]:
     game = config.game
     return {
-        "num_games": num_games,
         "characters": list(game.characters),
         "stage": game.stage,
         "frame_skip": game.frame_skip,

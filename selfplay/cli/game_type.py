@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 
-from selfplay.checkpoint import resolve_run, shipped_policies
+from selfplay.checkpoint import RunDir, resolve_run, shipped_policies
 from selfplay.checkpoint.generations import POLICY_FILE
 from selfplay.checkpoint.run_dir import RUN_FILE, named_run
 from selfplay.config.resume import game_of_run
@@ -25,32 +27,59 @@ def training_of(game: str | None) -> str:
     return find_kind(game).training if game in installed() else "ppo"
 
 
-def _game_resumed(checkpoint: Path | None) -> str:
+def of_run(checkpoint: Path | None) -> str | None:
+    """The game of the run in a folder, by default of the newest."""
     return game_of_run(resolve_run(checkpoint))
 
 
-def named_game(
-    arguments: Sequence[str], setting: str = "game.type", resumed: Callable[[Path | None], str | None] = _game_resumed
+def game_resumed(arguments: Sequence[str], find: Callable[[Path | None], str | None] = of_run) -> str | None:
+    """The game of the run that a command line resumes; ``find`` returns it for ``--checkpoint``."""
+    given = _given(arguments)
+    return find(Path(given.checkpoint) if given.checkpoint else None) if given.resume else None
+
+
+def game_played(arguments: Sequence[str]) -> str | None:
+    """The game of the first argument that is a run or policy, or of the newest run."""
+    shipped = shipped_policies()
+    return _first(arguments, lambda word: game_in(shipped.get(word or "") or named_run(word, (RUN_FILE, POLICY_FILE))))
+
+
+def game_rated(arguments: Sequence[str]) -> str | None:
+    """The game of the first argument that is a run, or of the newest run."""
+    return _first(arguments, lambda word: game_of_run(RunDir(named_run(word))))
+
+
+def _first(arguments: Sequence[str], find: Callable[[str | None], str]) -> str | None:
+    """What is found for the first argument for which something is, or else for None."""
+    for word in (*(word for word in arguments if not word.startswith("-")), None):
+        with suppress(SelfPlayError, GameError, OSError):
+            return find(word)
+    return None
+
+
+def game_of_line(
+    arguments: Sequence[str],
+    otherwise: Callable[[Sequence[str]], str | None] = game_resumed,
+    setting: str = "game.type",
 ) -> str | None:
-    """The game that a command line names, or that of the run that it resumes.
+    """The game that a command line is for; one that it names may be imported from here on.
 
     Invalid arguments raise nothing here; the parser reports them.
 
     Args:
         arguments: Of the command line.
+        otherwise: Returns the game where the user names none; its errors mean that there is none.
         setting: Name of the setting that is the game.
-        resumed: Returns the game of the run in ``--checkpoint``.
     """
-    if (game := given_game(arguments, setting)) is not None:
+    if (game := named_game(arguments, setting)) is not None:
+        allow(game)
         return game
-    given = _given(arguments)
-    if given.resume:
-        with suppress(SelfPlayError):
-            return resumed(Path(given.checkpoint) if given.checkpoint else None)
+    with suppress(SelfPlayError, GameError, OSError):
+        return otherwise(arguments)
     return None
 
 
-def given_game(arguments: Sequence[str], setting: str = "game.type") -> str | None:
+def named_game(arguments: Sequence[str], setting: str = "game.type") -> str | None:
     """The game that the user names, with a flag or in a file of settings."""
     given = _given(arguments)
     sets = [text.partition("=")[2] for text in given.set if (text or "").startswith(f"{setting}=")]
@@ -75,30 +104,24 @@ def _given(arguments: Sequence[str]) -> argparse.Namespace:
     return parser.parse_known_args(arguments)[0]
 
 
-def module_of(verb: str, arguments: Sequence[str]) -> str | None:
-    """The module that runs a verb for the game of these arguments; None: that of all games.
+def run_for_game(
+    verb: str, usual: Callable[[], int], otherwise: Callable[[Sequence[str]], str | None] = lambda _: None
+) -> int:
+    """Run a verb as the game of the command line does, or else as ``usual`` does; the exit code.
 
-    Invalid arguments raise nothing here; the parser reports them.
+    Args:
+        verb: Of ``GameKind.verbs``, where a game has a module of its own for it.
+        usual: Runs the verb for all other games, and reports a game that cannot be used.
+        otherwise: See ``game_of_line``.
     """
-    if given := _given(arguments).game_type:
-        allow(given)
+    module = None
     with suppress(GameError):
-        kind = find_kind(given or _game_played(arguments))
-        return kind.verbs.get(verb) if isinstance(kind, GameKind) else None
-    return None
+        kind = find_kind(game_of_line(sys.argv[1:], otherwise) or DEFAULT)
+        module = kind.verbs.get(verb) if isinstance(kind, GameKind) else None
+    return usual() if module is None else int(import_module(module).main())
 
 
 def modules_of(verb: str) -> dict[str, str]:
     """The modules that run a verb for some of this project's games, by game."""
     kinds = {name: find_game(name) for name in games_of("ppo")}
     return {name: kind.verbs[verb] for name, kind in kinds.items() if verb in kind.verbs}
-
-
-def _game_played(arguments: Sequence[str]) -> str:
-    """The game of the first argument that is a run or policy, or of the newest run; the usual one without any."""
-    shipped = shipped_policies()
-    words = [word for word in arguments if not word.startswith("-")]
-    for word in (*words, None):
-        with suppress(SelfPlayError):
-            return game_in(shipped.get(word or "") or named_run(word, (RUN_FILE, POLICY_FILE)))
-    return DEFAULT

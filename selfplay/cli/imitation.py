@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from selfplay.cli import flags
 from selfplay.cli.flags import CommandLine
-from selfplay.cli.game_type import named_game
+from selfplay.cli.game_type import game_of_line, game_resumed
 from selfplay.config import program
 from selfplay.config.programs import check_game
 from selfplay.games.plugins import is_code, is_known
@@ -33,7 +33,7 @@ EPILOG: Final = """examples:
 
 def parse(arguments: Sequence[str]) -> Invocation[Any]:
     """The configuration that the arguments ask for; errors as of ``flags.parse``."""
-    name = named_game(arguments, "data.game", _game_resumed) or DEFAULT
+    name = game_of_line(arguments, partial(game_resumed, find=_of_training), "data.game") or DEFAULT
     return flags.parse(command_of(name), arguments)
 
 
@@ -54,7 +54,7 @@ def command_of(name: str) -> CommandLine[Any]:
     )
 
 
-def _game_resumed(checkpoint: Path | None) -> str | None:
+def _of_training(checkpoint: Path | None) -> str | None:
     """The game of the training that is resumed; None for one of the user's own, which has to be named again."""
     name = game_of_training(find_training(checkpoint or Path(ImitationRunConfig().checkpoint)))
     return None if is_code(name) else name

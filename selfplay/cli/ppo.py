@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from selfplay.cli import flags
 from selfplay.cli.flags import CommandLine
-from selfplay.cli.game_type import given_game, named_game
+from selfplay.cli.game_type import game_of_line, named_game
 from selfplay.config.game_settings import game_settings
 from selfplay.config.ppo import Config, options_of
 from selfplay.config.programs import check_game, games_with, invoke_ppo, ppo_program
@@ -43,9 +43,9 @@ def command_line(game: str) -> CommandLine[Config]:
 
 def parse(arguments: Sequence[str]) -> Invocation[Config]:
     """The configuration that the arguments ask for; errors as of ``flags.parse``."""
-    if (given := given_game(arguments)) is not None:
+    if (given := named_game(arguments)) is not None:
         check_game(given)
-    name = given or named_game(arguments)
+    name = given or game_of_line(arguments)
     return flags.parse(command_line(name if name is not None and is_known(name) else DEFAULT), arguments)
 
 

@@ -67,16 +67,16 @@ def examine(name: str, limit: TimeLimit | None = None) -> GameReport:
     Raises:
         GameError: there is no such game, or it fails.
     """
-    entry, found = find_game(name), GameReport(name)
+    kind, found = find_game(name), GameReport(name)
     limit = limit or TimeLimit(SECONDS, lambda _: None)
     games = _as_many_as_are_quick(name)
     with limit.part("Playing at random, and measuring", 0.25):
         steps = _play(games, found, limit)
-    if entry.single is None and not entry.repeats:
+    if kind.single is None and not kind.repeats:
         found.notes.append(
             "its games cannot be copied, so the contract was not checked; a resumed run begins them anew"
         )
-    elif not entry.repeats:
+    elif not kind.repeats:
         found.broken.append(
             "the same seed and the same actions do not give the same game: reset(seed) must fix all randomness "
             "(a resumed run begins its games anew, the rest works)"

@@ -66,7 +66,7 @@ def match_player_of(
     needs, or the user did not name that.
     """
     given = given or {}
-    if (host := host_of(config.game.entry)) is None:
+    if (host := host_of(config.game.kind)) is None:
         return IN_THREADS
     values = config.model_dump()
     programs = marked(type(config), Mark.STARTS_PROGRAM)
@@ -74,7 +74,7 @@ def match_player_of(
     change(values, given, programs, options)
     refuse_unnamed(config, given, programs, options)
     checked = game_settings(config.game.type).complete(type(config).model_validate(values), notice)
-    compile_rules(config.game.entry, notice)  # each process of a game would do it within its own deadline
+    compile_rules(config.game.kind, notice)  # each process of a game would do it within its own deadline
     return MatchPlayer(host.arena(checked, run, notice).play, 4 * host.rating_games(config))
 
 

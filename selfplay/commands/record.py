@@ -63,8 +63,8 @@ def record(game: str, players: Sequence[Contender], games: int, seed: int, path:
 
 def _lines(matchups: Sequence[Matchup], players: Mapping[str, Contender], rules: Rules) -> Iterator[str]:
     """Play the games side by side; each as a line of the file."""
-    entry = find_game(rules.game)
-    make: Any = entry.single
+    kind = find_game(rules.game)
+    make: Any = kind.single
     block = SyncVectorGame(lambda: make(False), len(matchups))
     first: dict[int, tuple[Any, ...]] = {}  # later episodes are played while others are in their first
     block.on_end = lambda b, *episode: first.setdefault(b, episode)
@@ -73,5 +73,5 @@ def _lines(matchups: Sequence[Matchup], players: Mapping[str, Contender], rules:
     for b, matchup in enumerate(matchups):
         seed, actions, rewards = first[b]
         values = {"seed": seed, "actions": block.as_taken(actions), "rewards": rewards.tolist()}
-        line = RecordedGame(game=rules.game, version=entry.encoder_version, players=matchup.players, **values)
+        line = RecordedGame(game=rules.game, version=kind.encoder_version, players=matchup.players, **values)
         yield line.model_dump_json() + "\n"

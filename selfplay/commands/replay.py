@@ -42,10 +42,10 @@ class Replayer:
         """Raise IncompatibleError where this version cannot read the run's settings, or its games were in real time."""
         self._run = run
         config = config_of(run)
-        self.entry = config.game.entry
-        if self.entry.real_time:
+        self.kind = config.game.kind
+        if self.kind.real_time:
             raise IncompatibleError("games in real time do not follow from their seed; --save-replays keeps them")
-        if not self.entry.repeats:
+        if not self.kind.repeats:
             raise IncompatibleError(f"games of {config.game.type} do not follow from their seed")
         self.settings = settings_of(config)
         self._players: dict[str, Contender] = {}
@@ -81,9 +81,9 @@ class StepReplayer(Replayer):
     def __init__(self, run: RunDir) -> None:
         """Raise IncompatibleError where games of this kind are not shown, too; see ``Replayer``."""
         super().__init__(run)
-        if self.entry.single is None or self.entry.table is not None:  # tables draw scripted players' actions otherwise
+        if self.kind.single is None or self.kind.table is not None:  # tables draw scripted players' actions otherwise
             raise IncompatibleError(f"games of {self.settings.rules.game} are not shown step by step")
-        self._single = self.entry.single
+        self._single = self.kind.single
 
     def steps(self, game: GameRecord) -> dict[str, Any]:
         """A game that was rated, step by step, for ``steps/stepper.js``. Blocks.

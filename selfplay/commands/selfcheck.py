@@ -138,10 +138,10 @@ def judge(game: str, band: float, seed: int, policies: Sequence[Policy]) -> Self
 
 def known_table(game: str) -> Table:
     """The whole game; ConfigError if it is not small enough to be written down."""
-    entry = find_game(game)
-    if entry.table is None:
+    kind = find_game(game)
+    if kind.table is None:
         raise ConfigError(f"{game} has no known answer")
-    return entry.table()
+    return kind.table()
 
 
 def strategy(table: Table, policy: Policy) -> Floats:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def check_applicable(config: Config, explicit: Mapping[str, object]) -> None:
     """Refuse what the game cannot do, with ``explicit``, the user's values by dotted name (ConfigError)."""
     game_settings(config.game.type).check_given(config, explicit)
-    if config.game.entry.table is not None and config.net.remembers:
+    if config.game.kind.table is not None and config.net.remembers:
         raise ConfigError(
             f"--backbone {config.net.backbone}: --game-type {config.game.type} is judged exactly, state by state, "
             "which only a policy without memory can be (mlp)"
@@ -56,7 +56,7 @@ def check_agreement(config: Config, explicit: Mapping[str, object]) -> None:
             "--set league.opponent_share has no effect with --mode opponents, which plays against nobody else"
         )
     check_host(config.run, explicit)
-    check_plan(config.run.chaos, processes=config.run.host != "thread" or config.game.entry.real_time)
+    check_plan(config.run.chaos, processes=config.run.host != "thread" or config.game.kind.real_time)
     if config.run.chaos is not None and config.run.deterministic:
         raise ConfigError("--chaos cannot be combined with --deterministic")
 

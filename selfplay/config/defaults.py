@@ -32,7 +32,7 @@ def runners(config: Config) -> int:
     Games in real time have a block each. Never more than the number of games.
     """
     run, each = config.run, len(turns(config.league.mode))
-    if config.game.entry.real_time:
+    if config.game.kind.real_time:
         return run.num_games
     cores = FIXED_CORES if run.deterministic else usable_cores()
     by_cores = -(-max(1, min(cores, run.num_games // 16, 8)) // each) * each
@@ -47,7 +47,7 @@ def turns(mode: str) -> tuple[str, ...]:
 def held_out(config: Config) -> tuple[str, ...]:
     """Scripted players never met in training: by ``--held-out``, or the game's own choice."""
     given = config.league.held_out
-    return config.game.entry.held_out if given is None else given
+    return config.game.kind.held_out if given is None else given
 
 
 def with_defaults(config: Config) -> Config:
@@ -55,7 +55,7 @@ def with_defaults(config: Config) -> Config:
 
     ConfigError if the blocks cannot be shared out to the learners of a league.
     """
-    game = config.game.entry
+    game = config.game.kind
     real_time, roles = game.real_time, turns(config.league.mode)
     each = len(roles)
     host = "process" if real_time and config.run.host == "thread" else config.run.host
@@ -84,4 +84,4 @@ def update_threads(threads: int) -> int:
 
 def game_options(config: Config, num_games: int) -> dict[str, object]:
     """Options of the training games, the same for every host; can be encoded as JSON."""
-    return game_settings(config.game.type).options(config, num_games)
+    return {"num_games": num_games, **game_settings(config.game.type).options(config)}

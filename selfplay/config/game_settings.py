@@ -39,8 +39,8 @@ class GameSettings:
     """Raises ConfigError for settings that do not go together, with what the user gave, by dotted name."""
     complete: Callable[[Any, Notice], Any] = _as_it_is  # each call of the trainer: absolute paths; may block
     draw: Callable[[Any], Any] = lambda config: config  # a new run: what is chosen by its seed
-    options: Callable[[Any, int], dict[str, Any]] = lambda _, num_games: {"num_games": num_games}
-    """Options of ``GameKind.make`` for a number of training games, JSON-able."""
+    options: Callable[[Any], dict[str, Any]] = lambda _: {}
+    """Options of ``GameKind.make`` for training games, beside their number; JSON-able."""
     unlike: Callable[[Any, PolicyMeta], str | None] = lambda *_: None
     """How the policy that a run starts from was made for something else; the end of a sentence about it."""
     outsider: Callable[[Any], str | None] = lambda _: None

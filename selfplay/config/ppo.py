@@ -65,14 +65,14 @@ class GameConfig(Group):
         return name
 
     @property
-    def entry(self) -> GameKind:
+    def kind(self) -> GameKind:
         """The description of the game; imports the module of a game of the user's own."""
         return find_game(self.type)
 
     @property
     def body(self) -> Body:
         """What policies of these games keep of them."""
-        body = self.entry.body
+        body = self.kind.body
         return body(**self.model_dump(include={field.name for field in fields(body)}))
 
     @property

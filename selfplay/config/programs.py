@@ -65,7 +65,7 @@ def _check_ppo(config: Config) -> None:
     game_settings(config.game.type).check(config)
     check_name("--mode", config.league.mode, sorted(MODES))
     for name in config.league.held_out or ():
-        check_name("--held-out", name, tuple(config.game.entry.rated.players))
+        check_name("--held-out", name, tuple(config.game.kind.rated.players))
 
 
 @cache

@@ -63,9 +63,10 @@ def game_for(names: Sequence[str], game: str | None = None) -> str:
 
     Errors as of ``policy_folder``; GameError for an unknown ``game``, ConfigError for one that is compared in another.
     """
-    folders = [folder for name in names if name not in _scripted() and (folder := _folder(name)) is not None]
     if game is None:
-        game = home_game(read_policy_meta(resolve_policy(folders[0]))) if folders else DEFAULT
+        folders = (folder for name in names if name not in _scripted() and (folder := _folder(name)) is not None)
+        first = next(folders, None)
+        game = DEFAULT if first is None else home_game(read_policy_meta(resolve_policy(first)))
     elif other := find_game(game).compared_in:
         raise ConfigError(f"--game-type {game}: its policies are compared in the {other}, not in real time")
     for name in names:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from selfplay.games.game import Action as Action
     from selfplay.games.game import Game as Game
     from selfplay.games.game import Player as Player
+    from selfplay.games.plain import kind_of as kind_of
     from selfplay.games.vector import SyncVectorGame as SyncVectorGame
 
 _HOMES = {
@@ -26,6 +27,7 @@ _HOMES = {
     **dict.fromkeys(("Action", "Game", "Player"), "game"),
     "SyncVectorGame": "vector",
     "check_game": "check",
+    "kind_of": "plain",
 }
 __all__ = list(_HOMES)
 

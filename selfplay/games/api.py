@@ -20,7 +20,7 @@ Actions = NDArray[np.signedinteger[Any]]
 Seeds = NDArray[np.uint64]
 MOST_CHOICES: Final = 1 << 15  # values of a part of an action
 PAYOFF_STATS: Final = np.dtype([("frames", "i4"), ("reward_payoff", "f8")])
-"""Statistics of a seat in an episode of a game without characters: its steps, and the sum of the seat's rewards."""
+"""Statistics of a seat in an episode of a plain game: its steps, and the sum of the seat's rewards."""
 
 
 def action_dtype(sizes: Iterable[int]) -> np.dtype[np.signedinteger[Any]]:

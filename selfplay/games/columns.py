@@ -25,12 +25,13 @@ class Rate:
     """A total of both players per game or per minute of play."""
 
     name: str
-    of: tuple[str, ...]  # statistics that are added up, or ``finished``, the number of finished games
+    of: tuple[str, ...]  # statistics that are added up
     divisor: float  # of the total
     per: Literal["games", "minutes"]
     label: str  # in the live view and in the log
     form: str
     chart: str = ""  # of mirror games
+    counts: float | None = None  # the total is of episodes in which the statistic has this value, not of its values
 
 
 @dataclass(frozen=True, slots=True)

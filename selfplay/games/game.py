@@ -6,7 +6,7 @@ Both seats may act in every step, or one of them. ``selfplay.games.vector`` play
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
@@ -41,6 +41,7 @@ class Game(ABC):
         version: Of the rules and observations. Games and policies of another version are not compared.
         players: Scripted players, the weakest first, beside ``random``, which every game has.
         held_out: Names of those that training does not meet by default.
+        figures: Figures of an episode that has ended, of a seat, which the reports of a run show.
         seat_names: Names of the seats, for people.
     """
 
@@ -50,6 +51,7 @@ class Game(ABC):
     version: int = 1
     players: Mapping[str, Player[Any]] = MappingProxyType({})
     held_out: Sequence[str] = ()
+    figures: Mapping[str, Callable[[Any, int], float]] = MappingProxyType({})
     seat_names: Sequence[str] = ()
 
     @abstractmethod

@@ -6,7 +6,7 @@ of the group ``selfplay.games`` or as ``module:name``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -40,7 +40,6 @@ class GameKind(AnyKind):
     encoder_version: int  # of the observations: another number, another meaning
     ladder: tuple[str, ...]  # scripted players that are rated; ``random`` fixes the scale
     rated: RatedGame  # all scripted players, and what makes rated games comparable
-    fighter: bool = False  # characters fight on a stage, frame by frame: what can be watched
     body: type[Body] = NoBody  # what policies keep of the settings that they were trained with, of the group ``game``
     agreed: tuple[str, ...] = ()  # names in the body of which all policies of a run have the same values
     settings: Callable[[], Any] | None = None  # makes a ``selfplay.config.game_settings.GameSettings``
@@ -59,13 +58,10 @@ class GameKind(AnyKind):
     held_out: tuple[str, ...] = ()  # those of them that training does not meet by default
     start: Callable[[], Any] | None = None  # ``ppo.pretrained.Start``: the policy of --pretrained scripted; None: none
     imitation: Callable[[], Any] | None = None  # ``imitation.hook.Imitation``; None: of games recorded in one file
-    record: Callable[[], int] | None = None  # ``main`` of the verb record; None: it writes games into one file
-    characters: Collection[str] = ()  # of a fight
-    stages: Collection[str] = ()
-    action_parts: tuple[str, ...] = ()  # of a fight: names of the integers of an action
+    action_parts: tuple[str, ...] = ()  # names of the integers of an action, see ``part_names``
     table: Callable[[], Table] | None = None  # the whole game, where it is small enough to be judged exactly
     show: Callable[[], Any] | None = None  # a ``Show`` of rated games, for the page of a run; None: step by step
-    verbs: Mapping[str, str] = field(default_factory=dict)  # of this game alone: the module whose ``main`` runs each
+    verbs: Mapping[str, str] = field(default_factory=dict)  # run in its own way: modules with a ``main``
     single: MakeSingle | None = None
     shares: str = ""  # games of equal names here share policies
     repeats: bool = True  # equal seeds and actions give equal games, so that games can be continued

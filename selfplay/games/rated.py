@@ -12,9 +12,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-MAX_DELAY: Final = 60  # these two are of fights, see ``selfplay_melee.limits``
-FINISHED: Final = 0
-
 
 @dataclass(frozen=True, slots=True)
 class ScriptedPlayer:

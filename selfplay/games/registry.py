@@ -6,10 +6,10 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from selfplay.games import plugins
-from selfplay.games.errors import GameError, UnknownNameError, error_context
+from selfplay.games.errors import GameError, UnknownNameError
 from selfplay.games.kind import AnyKind, GameKind
-from selfplay.games.rated import RatedGame, ScriptedPlayer
-from selfplay.games.vector import RANDOM, SyncVectorGame, repeats_itself
+from selfplay.games.plain import described
+from selfplay.games.vector import SyncVectorGame
 
 if TYPE_CHECKING:
     from selfplay.games.api import ScriptedGame
@@ -20,44 +20,17 @@ DEFAULT: Final = "mock"
 
 @cache
 def _described(name: str) -> AnyKind:
-    """The description of a game. For a plain game or block of games, scripted players are rated in their order.
+    """The description of a game.
 
     Raises:
         GameError: it cannot be imported, is not allowed to be, is no game, or has not what a trainer needs.
     """
     if isinstance(brought := plugins.find_object(name), AnyKind):
         return brought
-    single, make = None, plugins.find_block(name)
-    if make is None:
-        single = plugins.find_single(name)
-        make = partial(SyncVectorGame, partial(single, False))
-    with error_context(f"--game-type {name}"):
-        block = make(num_games=1)
-        width, actions, players, seats = block.obs_width, block.actions, tuple(block.bot_names), block.num_seats
-        block.close()
-        if seats != 2 or RANDOM not in players:
-            raise GameError(
-                f"it has {seats} seats and the scripted players {', '.join(players) or 'none'}; "
-                f"2 seats and a player {RANDOM!r} are needed"
-            )
-        repeats = getattr(block, "repeats", True) if single is None else repeats_itself(partial(single, False))
-    game = block.games[0] if isinstance(block, SyncVectorGame) else None
-    version, held_out = getattr(game, "version", 1), tuple(getattr(game, "held_out", ()))
-    if strangers := set(held_out) - set(players):
-        raise UnknownNameError(f"held_out player of {name}", min(strangers), players)
-    return GameKind(
-        make=make,
-        obs_width=width,
-        actions=actions,
-        encoder_version=version,
-        ladder=players,
-        rated=RatedGame(
-            {player: ScriptedPlayer(f"{version}") for player in players}, {"game": name, "version": version}
-        ),
-        held_out=held_out,
-        single=single,
-        repeats=repeats,
-    )
+    if (make := plugins.find_block(name)) is not None:
+        return described(name, make)
+    single = plugins.find_single(name)
+    return described(name, partial(SyncVectorGame, partial(single, False)), single)
 
 
 def find_kind(name: str) -> AnyKind:

@@ -64,7 +64,7 @@ class Block:
     """The part of ``ScriptedGame`` that does not depend on how a game is stepped. B games, P = 2 seats."""
 
     num_seats: Final = 2
-    stats_dtype: Final = PAYOFF_STATS
+    stats_dtype: np.dtype[Any] = PAYOFF_STATS
     outsider: Final = None
 
     def __init__(self, num_games: int, obs_width: int, actions: ActionSpec, players: tuple[str, ...] = ()) -> None:
@@ -144,7 +144,7 @@ class Block:
     def _standing(self) -> tuple[F32, NDArray[np.void]]:
         """Score and stats [B, P] of episodes that end now: who has the larger sum of rewards has won."""
         score = (np.sign(self._return - self._return[:, ::-1]) + 1) / 2
-        stats = np.zeros((self.num_games, 2), PAYOFF_STATS)
+        stats = np.zeros((self.num_games, 2), self.stats_dtype)
         stats["frames"], stats["reward_payoff"] = self._steps[:, None], self._return
         return score.astype(np.float32), stats
 
@@ -180,6 +180,9 @@ class SyncVectorGame(Block):
         super().__init__(num_games, first.obs_width, action_spec(first), tuple(first.players))
         if RANDOM in first.players:
             raise GameError(f"players has {RANDOM!r}: the name is taken, since every game has a player of that name")
+        if taken := set(PAYOFF_STATS.names or ()) & set(first.figures):
+            raise GameError(f"figures has {min(taken)!r}: the name is taken, every game has a figure of that name")
+        self.stats_dtype = np.dtype([*PAYOFF_STATS.descr, *((name, "f8") for name in first.figures)])
         self.on_end: Ended | None = None
         """Called at the end of an episode: number of the game, seed, actions [T, P, A], sums of rewards [P]."""
         self._players = tuple(first.players.values())
@@ -206,6 +209,9 @@ class SyncVectorGame(Block):
                 self._final_obs[ended, seat] = self._gather(ended, "last observation", partial(self._observed, seat))
             self._check_seen(self._final_obs)
         for b in ended:
+            for name, figure in self.games[b].figures.items():
+                with error_context(f"game {b}, figure {name}"):
+                    stats[name][b] = [figure(self.games[b], seat) for seat in range(2)]
             if self.on_end is not None:
                 self.on_end(b, self._seed(b), self._history[b, : self._steps[b]].copy(), self._return[b].copy())
             self._episode[b] += np.uint64(1)

@@ -72,8 +72,8 @@ class RecordedGames(Recordings):
             ConfigError: the file cannot be read, is too large or damaged, or has games of another name or version; or
                 no game can be used.
         """
-        entry = find_game(self._game)
-        if (make := entry.single) is None:
+        kind = find_game(self._game)
+        if (make := kind.single) is None:
             raise ConfigError(f"--game-type {self._game}: its games cannot be recorded")
         block = Again(lambda: make(False), 1)
         lines = read_file(self.folder, MAX_BYTES, ConfigError, follow=True).splitlines()
@@ -83,10 +83,10 @@ class RecordedGames(Recordings):
             progress(number - 1, len(lines))
             place = Path(f"{self.folder}:{number}")
             record = _read(line, str(place))
-            if (record.game, record.version) != (self._game, entry.encoder_version):
+            if (record.game, record.version) != (self._game, kind.encoder_version):
                 raise ConfigError(
                     f"{place}: a game of {record.game}, version {record.version}; "
-                    f"wanted is {self._game}, version {entry.encoder_version}"
+                    f"wanted is {self._game}, version {kind.encoder_version}"
                 )
             try:
                 both = examples_of(block, record)

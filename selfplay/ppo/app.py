@@ -66,7 +66,7 @@ def resume(
         load_policy(list_generations(run)[-1].path)
     if hooks.opponents is None and state.meta.extra.get(OWN_CHOICE):
         raise ConfigError(f"{run.path}: a function chooses its opponents; give train() opponents= again")
-    compile_rules(config.game.entry, PlainReporter(StreamSink(stream)).notice)
+    compile_rules(config.game.kind, PlainReporter(StreamSink(stream)).notice)
     with cluster_for(config.run, runners(config)) as cluster:
         return _start(Session(config, run, device, state, cluster, hooks=hooks), call.preset, stream, notices)
 
@@ -84,7 +84,7 @@ def start(call: Invocation[Config], stream: TextIO, hooks: Hooks | None, notices
     below = [call.notice] if call.notice is not None and call.preset is None else []
     if call.notice is not None and not below:
         lines.notice(call.notice)
-    compile_rules(config.game.entry, lines.notice)
+    compile_rules(config.game.kind, lines.notice)
     if pretrained == SCRIPTED and (made := start_of(config)) is not None:
         made.prepare(lines.notice)
     with cluster_for(config.run, runners(config)) as cluster:
@@ -101,7 +101,7 @@ def start(call: Invocation[Config], stream: TextIO, hooks: Hooks | None, notices
 
 def _checked_device(config: Config, *, resumed: bool) -> str:
     """The device of torch, after the checks of network and memory."""
-    check_network(config.net.spec(config.game.entry.obs_width))
+    check_network(config.net.spec(config.game.kind.obs_width))
     check_memory(config, resumed=resumed)
     device = pick_device(config.run.device)
     if config.run.deterministic:
@@ -125,7 +125,7 @@ def _start_policy(
 
 def _check_encoder(run: RunDir, config: Config) -> None:
     """Refuse to resume with policies for observations of another version; the IncompatibleError names both."""
-    here = config.game.entry.encoder_version
+    here = config.game.kind.encoder_version
     for generation in list_generations(run):
         try:
             made = read_policy_meta(generation.path).encoder_version

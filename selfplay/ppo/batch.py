@@ -12,7 +12,6 @@ import torch
 from numpy.typing import NDArray
 
 from selfplay.games.columns import NONE, Columns
-from selfplay.games.rated import FINISHED
 from selfplay.learner.batch import Batch
 from selfplay.learner.gae import gae
 from selfplay.report.metrics import MIRROR, IterationReport, Pace, Play
@@ -116,11 +115,15 @@ def _paces(episodes: Sequence[Episode], columns: Columns) -> dict[str, Pace]:
 
 
 def _pace(episodes: Sequence[Episode], columns: Columns) -> Pace:
-    total = {name: sum(episode.stats[name] for episode in episodes) for name in episodes[0].stats}
-    total["finished"] = sum(episode.stats["ended"] == FINISHED for episode in episodes)
-    games, minutes = len(episodes), total["frames"] / columns.minute
+    def total(name: str, counts: float | None = None) -> float:
+        values = (episode.stats[name] for episode in episodes)
+        return sum(values) if counts is None else sum(value == counts for value in values)
+
+    games, minutes = len(episodes), total("frames") / columns.minute
     rates = {
-        rate.name: sum(total[name] for name in rate.of) / rate.divisor / (games if rate.per == "games" else minutes)
+        rate.name: sum(total(name, rate.counts) for name in rate.of)
+        / rate.divisor
+        / (games if rate.per == "games" else minutes)
         for rate in columns.rates
     }
     return Pace(games=games, minutes=minutes, rates=rates)

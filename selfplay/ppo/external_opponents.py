@@ -44,7 +44,7 @@ def load_opponents(paths: Sequence[str], game: GameConfig, pretrained: str | Non
         meta = load_policy(folder).meta
         if not can_play(meta, game.type):
             raise ConfigError(f"--opponent {path} plays {game_of(meta)}, not {game.type}")
-        for name in game.entry.agreed:
+        for name in game.kind.agreed:
             flag, theirs, ours = flag_of(options_of(game.type), f"game.{name}"), meta.body[name], getattr(game, name)
             if theirs != ours:
                 here = f"this run has {ours}; give {flag}"

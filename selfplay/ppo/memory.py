@@ -87,7 +87,7 @@ def _remedy(config: Config, need: Need) -> str:
         return "start from scratch, --pretrained none"
     run, ppo = config.run, config.ppo
     games, steps = f"lower --num-games {run.num_games}", f"lower --rollout-length {ppo.rollout_length}"
-    if config.game.entry.real_time:
+    if config.game.kind.real_time:
         processes = games
     elif run.host == "thread":
         processes = "end what else uses memory"
@@ -108,7 +108,7 @@ def estimate(config: Config, limit: float = math.inf) -> Need:
 
     Activations are left out if the copies of the weights alone exceed ``limit`` bytes.
     """
-    game, run, ppo = config.game.entry, config.run, config.ppo
+    game, run, ppo = config.game.kind, config.run, config.ppo
     one = make_game(game.compared_in, num_games=1) if game.compared_in else game.make(**game_options(config, 1))
     spec, width, seats = one.actions, one.obs_width, one.num_seats
     network = config.net.spec(width)
@@ -203,7 +203,7 @@ def _activations(network: NetworkSpec, heads: ActionHeads) -> float:
 
 def _episode_steps(config: Config) -> float:
     """Mean steps of an episode: under random play, or the cap."""
-    game = config.game.entry
+    game = config.game.kind
     if game.table is not None:
         table = game.table()
         return mean_length(table, table.players["random"])

@@ -38,7 +38,7 @@ class Start:
 
 
 def start_of(config: Config) -> Start | None:
-    made = config.game.entry.start
+    made = config.game.kind.start
     return None if made is None else made()
 
 
@@ -82,7 +82,7 @@ def with_pretrained(
         raise IncompatibleError(f"--pretrained {path}: its network has options that self-play cannot set")
     theirs: dict[str, Any] = {
         **{f"net.{name}": getattr(net, name) for name in ("backbone", "hidden", "activation", "window")},
-        **{f"game.{name}": meta.body[name] for name in config.game.entry.agreed},
+        **{f"game.{name}": meta.body[name] for name in config.game.kind.agreed},
     }
     values = config.model_dump()
     for name, value in theirs.items():

@@ -54,7 +54,7 @@ class Session:
 
     @property
     def game(self) -> GameKind:
-        return self.config.game.entry
+        return self.config.game.kind
 
     @property
     def outsider(self) -> str | None:

@@ -2,11 +2,11 @@ import json
 
 import pytest
 
-from selfplay.cli.game_type import named_game, training_of
+from selfplay.cli.game_type import game_of_line, training_of
 
 
 def is_text(arguments):
-    return training_of(named_game(arguments)) == "dialogue"
+    return training_of(game_of_line(arguments)) == "dialogue"
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def is_text(arguments):
         (["--config", "missing.toml"], False),
     ],
 )
-def test_the_named_game_decides(arguments, words):
+def test_the_game_of_line_decides(arguments, words):
     assert is_text(arguments) is words
 
 

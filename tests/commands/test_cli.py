@@ -13,7 +13,7 @@ import pytest
 import selfplay
 from selfplay.__main__ import main
 from selfplay.commands.doctor import software
-from selfplay.verbs import respelled, verbs
+from selfplay.verbs import find_verb, respelled, verb_names
 from tests.scripts.commands import run
 from tests.support.processes import finish
 
@@ -30,7 +30,7 @@ def test_verbs_are_listed(monkeypatch, capsys, arguments):
     assert call(monkeypatch, *arguments) == 0
     text = capsys.readouterr().out
     assert text.startswith("usage: selfplay VERB")
-    assert all(f"  {verb} " in text for verb in verbs())
+    assert all(f"  {verb} " in text for verb in verb_names())
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_help_with_a_verb_is_that_of_the_verb(monkeypatch, capsys):
     assert capsys.readouterr().out.startswith("usage: selfplay tree ")
 
 
-@pytest.mark.parametrize("verb", verbs())
+@pytest.mark.parametrize("verb", verb_names())
 def test_every_verb_has_help_in_its_name(monkeypatch, capsys, verb):
     with pytest.raises(SystemExit) as end:
         call(monkeypatch, verb, "--help", command="/here/selfplay/__main__.py")
@@ -85,7 +85,7 @@ SCRIPTS = {
 
 @pytest.mark.parametrize(("script", "verb"), SCRIPTS.items())
 def test_scripts_call_the_same(monkeypatch, tmp_path, script, verb):
-    monkeypatch.setattr(import_module(verbs()[verb.replace("_", "-")].module), "main", lambda: 7)
+    monkeypatch.setattr(import_module(find_verb(verb.replace("_", "-")).module), "main", lambda: 7)
     assert run(f"{script}.py", cwd=tmp_path).returncode == 7
 
 

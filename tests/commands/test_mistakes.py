@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from selfplay.verbs import verbs
+from selfplay.verbs import verb_names
 from tests.support.processes import finish
 
 ROOT = Path(__file__).parents[2]
@@ -206,7 +206,7 @@ def test_no_suggestion_is_far_away(found):
     assert not [line for line, words in MISTAKES if "; see --help" in words and "did you mean" in found[line][2]]
 
 
-@pytest.mark.parametrize("verb", ["", *verbs()])
+@pytest.mark.parametrize("verb", ["", *verb_names()])
 def test_every_command_has_a_version(monkeypatch, capsys, verb):
     from selfplay.__main__ import main
 

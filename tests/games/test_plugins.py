@@ -52,7 +52,6 @@ def test_what_is_known_of_a_game():
     assert entry.ladder == ("random",)
     assert entry.rated.described == {"game": DUEL, "version": 4}
     assert entry.repeats
-    assert not entry.fighter
     game = make_game(DUEL, num_games=3)
     assert isinstance(game, SyncVectorGame)
     assert game.reset(np.arange(3, dtype=np.uint64)).shape == (3, 2, 2)

@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 
 from selfplay.games.check import check_game
+from selfplay.games.columns import Column
 from selfplay.games.errors import ActionError, GameError
+from selfplay.games.plain import kind_of
 from selfplay.games.vector import SyncVectorGame, action_spec, repeats_itself
 from tests.games.games import Bids, Duel, Endless, Nim, Uncounted
 
@@ -55,6 +57,34 @@ def test_the_score_is_that_of_the_sums_of_rewards():
     assert batch.score.tolist() == [[1.0, 0.0]]
     assert batch.stats["reward_payoff"].tolist() == [[0.25, 0.0]]
     assert batch.stats["frames"].tolist() == [[3, 3]]
+
+
+def test_figures_are_of_the_episode_that_ended():
+    class Counted(Nim):
+        figures = {"taken": lambda game, seat: game.taken[seat]}  # noqa: RUF012
+
+        def reset(self, seed):
+            super().reset(seed)
+            self.taken = [0, 0]
+
+        def step(self, actions):
+            self.taken[self.seat] += actions[self.seat] + 1
+            return super().step(actions)
+
+    game, ended = SyncVectorGame(Counted, 1), False
+    game.reset(np.full(1, 5, np.uint64))
+    stones = game.games[0].left
+    while not ended:
+        batch = game.step(actions_of((0, 0)))
+        ended = batch.ended.all()
+    assert batch.stats["taken"].tolist() == [[-(-stones // 2), stones // 2]]
+    assert kind_of(Counted).columns.means == (Column("taken", "taken", chart="Taken"),)
+
+    class Twice(Nim):
+        figures = {"frames": lambda game, seat: 0}  # noqa: RUF012
+
+    with pytest.raises(GameError, match="figures has 'frames': the name is taken"):
+        SyncVectorGame(Twice, 1)
 
 
 def test_an_episode_of_max_steps_is_truncated():

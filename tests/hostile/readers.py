@@ -18,7 +18,7 @@ from selfplay.checkpoint import (
     save_learner,
 )
 from selfplay.checkpoint.store import MANIFEST, open_folder
-from selfplay.cli.game_type import named_game
+from selfplay.cli.game_type import game_of_line
 from selfplay.cli.ppo import parse
 from selfplay.commands.run_status import examine
 from selfplay.dialogue.files.games import GAMES
@@ -244,7 +244,7 @@ def _recorded(folder: Path) -> Path:
 
 
 def _config(folder: Path, path: Path) -> None:
-    named_game(["--config", str(path)])
+    game_of_line(["--config", str(path)])
     parse(["--config", str(path)])
 
 

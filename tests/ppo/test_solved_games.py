@@ -146,7 +146,6 @@ HIGHER = GameKind(
     actions=Higher.actions,
     encoder_version=1,
     ladder=Higher.bot_names,
-    fighter=False,
     rated=RatedGame({name: ScriptedPlayer("1") for name in Higher.bot_names}, {"game": "higher"}),
     starts_at_once=lambda: True,
 )

@@ -67,7 +67,7 @@ def test_what_a_command_names_exists(command):
         if verb == "train":
             dialogue.parse(arguments)
         else:
-            importlib.import_module(verbs.verbs()[verb].module).parser().parse_args(arguments)
+            importlib.import_module(verbs.find_verb(verb).module).parser().parse_args(arguments)
     else:
         assert program in ("ls", "grep")
 

@@ -45,6 +45,7 @@ from selfplay_melee.conditions import FightConditions
 from selfplay_melee.examples import examples
 from selfplay_melee.imitation.recording import blocks, recorded
 from selfplay_melee.imitation.settings import FightDataConfig, FightImitationConfig, FightLearnConfig
+from selfplay_melee.kinds import MOCK
 from selfplay_melee.replays.cache import format_key
 from selfplay_melee.replays.games import Game, note_of
 from selfplay_melee.state import NUM_SEATS
@@ -127,7 +128,7 @@ class _Recording(recordings.Recordings):
 
 
 def _lack(config: FightRun) -> str | None:
-    strangers = [name for name in config.game.characters if name not in find_game(GAME).characters]
+    strangers = [name for name in config.game.characters if name not in MOCK.characters]
     return f"the mock, where games of scripted players are recorded, has no {strangers[0]}" if strangers else None
 
 

@@ -78,13 +78,12 @@ def play_content(
     mine, other = conditions.characters
     cap = min(conditions.max_episode_frames, LONGEST) if max_episode_frames is None else max_episode_frames
     check_choices(characters, cap)
-    entry = find_game(MOCK)
-    cast = {mine, other, *(find_character(entry, name) for name in characters)}
+    cast = {mine, other, *(find_character(name) for name in characters)}
     for name in OTHERS:
         cast |= {name} if len(cast) < least else set()
     elo = _ratings(home, rules)
     as_rated = home.run is not None and cap == conditions.max_episode_frames
-    scripted = [_scripted(number, name, elo) for number, name in enumerate(entry.rated.players)]
+    scripted = [_scripted(number, name, elo) for number, name in enumerate(find_game(MOCK).rated.players)]
     trained = [_policy(name, policy, elo, served) for name, policy in reversed(policies.items())]
     return PlayContent(
         title=f"Play against {home.title}",

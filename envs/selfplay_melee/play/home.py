@@ -12,9 +12,7 @@ from selfplay.checkpoint.generations import POLICY_FILE
 from selfplay.checkpoint.run_dir import RUN_FILE, named_run, runs_under
 from selfplay.errors import ConfigError, NotARunError
 from selfplay.evaluation.named_players import policy_folder
-from selfplay.games.registry import find_game
 from selfplay_melee import kinds
-from selfplay_melee.choices import MOCK
 from selfplay_melee.kinds import NO_RUN_YET, find_character
 from selfplay_melee.state import FPS
 
@@ -89,4 +87,4 @@ def check_choices(characters: Sequence[str], max_episode_frames: int | None) -> 
     if max_episode_frames is not None and not 1 <= max_episode_frames <= LONGEST:
         raise ConfigError(f"--max-episode-frames {max_episode_frames}: 1 to {LONGEST} are possible")
     for name in characters:
-        find_character(find_game(MOCK), name)
+        find_character(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from selfplay.games.columns import Column, Columns, Rate
+from selfplay_melee.limits import FINISHED
 from selfplay_melee.state import FPS
 
 COLUMNS: Final = Columns(
@@ -16,7 +17,9 @@ COLUMNS: Final = Columns(
         Column("self_destructs", "self-destructs"),  # stocks lost without being hit
     ),
     rates=(
-        Rate("finished", ("finished",), 1.0, "games", "finished", "{:.0%}", "Finished mirror games, share"),
+        Rate(
+            "finished", ("ended",), 1.0, "games", "finished", "{:.0%}", "Finished mirror games, share", counts=FINISHED
+        ),
         Rate(
             "stocks_per_minute", ("stocks_taken", "stocks_lost"), 2.0, "minutes", "stocks/min", "{:.2f}",
             "Stocks a minute in mirror games, a player",

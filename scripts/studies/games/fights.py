@@ -11,6 +11,7 @@ from selfplay_melee.actions import CATEGORIES
 from selfplay_melee.controller import CENTRE, SHOULDER_CODES, STICK_CODES
 from selfplay_melee.dolphin.roster import CPU
 from selfplay_melee.features import PLAYER, feature_names
+from selfplay_melee.kinds import DOLPHIN, MOCK
 from selfplay_melee.play.content import SCRIPTED
 
 MEANINGS: Final = {
@@ -117,12 +118,11 @@ def text() -> str:
 
 
 def _names() -> str:
-    mock, dolphin = find_game("mock"), find_game("dolphin")
-    more = sorted(set(dolphin.characters) - set(mock.characters))
+    more = sorted(set(DOLPHIN.characters) - set(MOCK.characters))
     rows = [
-        ("characters", ", ".join(sorted(mock.characters))),
+        ("characters", ", ".join(sorted(MOCK.characters))),
         ("characters of `dolphin` only", ", ".join(more)),
-        ("stages", ", ".join(sorted(mock.stages))),
+        ("stages", ", ".join(sorted(MOCK.stages))),
         ("computer players of `dolphin`", ", ".join(CPU)),
     ]
     return table(("", "names"), rows)

@@ -40,16 +40,16 @@ def main(options: argparse.Namespace) -> int:
     from selfplay.games.registry import find_game
 
     check_game(options.game)
-    entry = find_game(options.game)
+    kind = find_game(options.game)
     from selfplay.commands.check_game import examine
 
     found = examine(options.game, limit)
     if options.json:
         print(json.dumps(asdict(found)))
         return 1 if found.broken else 0
-    spec = entry.actions
+    spec = kind.actions
     parts = "+".join(map(str, [2] * spec.binary + list(spec.sizes)))
-    print(f"{found.game}: {entry.obs_width} features, actions {parts}, players {', '.join(entry.ladder)}")
+    print(f"{found.game}: {kind.obs_width} features, actions {parts}, players {', '.join(kind.ladder)}")
     for text in found.broken:
         print(f"  broken: {text}")
     if found.kept:

@@ -47,17 +47,13 @@ def parser() -> argparse.ArgumentParser:
 
 def _flags(arguments: Sequence[str]) -> MatchFlags:
     """Those of the game that is named, or of the first policy; what cannot be is reported where it is needed."""
-    from selfplay.cli.game_type import given_game
+    from selfplay.cli.game_type import game_of_line
     from selfplay.evaluation.named_players import game_among
-    from selfplay.games.plugins import allow
     from selfplay.games.rated import NoFlags
     from selfplay.games.registry import DEFAULT, find_game
 
-    game = given_game(arguments)
-    if game is not None:
-        allow(game)
     with suppress(GameError):
-        return find_game(game or game_among(arguments) or DEFAULT).match_flags()
+        return find_game(game_of_line(arguments, game_among) or DEFAULT).match_flags()
     return NoFlags()
 
 

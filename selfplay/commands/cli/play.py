@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from importlib import import_module
 from typing import Final
 
@@ -67,7 +66,6 @@ def _in_the_terminal(options: argparse.Namespace) -> None:
 
 def main() -> int:
     """Play as the game of the arguments is played; the exit code."""
-    from selfplay.cli.game_type import module_of
+    from selfplay.cli.game_type import game_played, run_for_game
 
-    module = module_of("play", sys.argv[1:])
-    return int(_in_the_terminal() if module is None else import_module(module).main())
+    return run_for_game("play", _in_the_terminal, game_played)

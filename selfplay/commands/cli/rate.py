@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from selfplay.cli.parser import Parser, add_own_code, add_seed
 from selfplay.commands.cli import command
-from selfplay.errors import ConfigError, SelfPlayError
+from selfplay.errors import ConfigError
 from selfplay.games.errors import GameError
 
 if TYPE_CHECKING:
@@ -34,16 +34,12 @@ def parser() -> argparse.ArgumentParser:
 
 def _programs(arguments: Sequence[str]) -> Sequence[Option]:
     """Those of the run that the command line names; what cannot be is reported where the run is needed."""
-    from selfplay.checkpoint import RunDir
-    from selfplay.checkpoint.run_dir import named_run
-    from selfplay.cli.game_type import training_of
+    from selfplay.cli.game_type import game_of_line, game_rated, training_of
     from selfplay.config.ppo import programs_of
-    from selfplay.config.resume import game_of_run
 
-    for word in (*(word for word in arguments if not word.startswith("-")), None):
-        with suppress(SelfPlayError, GameError, OSError):
-            game = game_of_run(RunDir(named_run(word)))
-            return programs_of(game) if training_of(game) == "ppo" else ()
+    with suppress(GameError):
+        game = game_of_line(arguments, game_rated)
+        return programs_of(game) if game is not None and training_of(game) == "ppo" else ()
     return ()
 
 

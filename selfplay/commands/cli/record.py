@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from selfplay.cli.parser import Parser, add_own_code, add_seed
 from selfplay.commands.cli import command
 from selfplay.errors import ConfigError
-from selfplay.verbs import program, quoted, respelled
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from selfplay.verbs import quoted, respelled
 
 
 def parser() -> argparse.ArgumentParser:
@@ -29,34 +24,19 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def main() -> int:
-    from selfplay.cli.running import exit_code
-
-    return exit_code(program(), lambda: (_verb_of(sys.argv[1:]) or _main)())
-
-
-def _verb_of(arguments: list[str]) -> Callable[[], int] | None:
-    """The verb of the game that a command line names, or else of the usual game."""
-    from selfplay.cli.game_type import named_game
-    from selfplay.config.programs import check_game
-    from selfplay.games.registry import DEFAULT, find_game
-
-    name = named_game(arguments) or DEFAULT
-    check_game(name)
-    return find_game(name).record
-
-
 @command(parser, one_thread=True)
-def _main(options: argparse.Namespace) -> None:
+def _into_one_file(options: argparse.Namespace) -> None:
+    from selfplay.config.programs import check_game
     from selfplay.games.registry import DEFAULT, find_game
     from selfplay.report.saving import check_writable
 
     game, path = options.game_type or DEFAULT, options.out
-    entry = find_game(game)
+    check_game(game)
+    kind = find_game(game)
     names = [name for name in options.players.split(",") if name]
     if not names:
-        raise ConfigError(f"--players A,B is needed: players of {game} (scripted: {', '.join(entry.rated.players)})")
-    if entry.single is None or not entry.repeats:
+        raise ConfigError(f"--players A,B is needed: players of {game} (scripted: {', '.join(kind.rated.players)})")
+    if kind.single is None or not kind.repeats:
         raise ConfigError(f"--game-type {game}: games that do not repeat themselves from seed and actions are not kept")
     check_writable(path)
     if path.exists():
@@ -69,3 +49,10 @@ def _main(options: argparse.Namespace) -> None:
     print(f"{options.games} games in {path}")
     print(f"  players: {', '.join(dict.fromkeys(player.id for player in players))}")
     print(respelled("next: selfplay imitate") + f" --game-type {game} --replays {quoted(path)}")
+
+
+def main() -> int:
+    """Record as the game of the arguments is recorded; the exit code."""
+    from selfplay.cli.game_type import run_for_game
+
+    return run_for_game("record", _into_one_file)

@@ -38,8 +38,6 @@ def parser() -> argparse.ArgumentParser:
 def main(options: argparse.Namespace) -> None:
     from selfplay.checkpoint import resolve_policy
     from selfplay.evaluation.named_players import policy_folder
-    from selfplay.games.registry import find_game
-    from selfplay_melee.choices import MOCK
     from selfplay_melee.kinds import find_character
     from selfplay_melee.replays.folder import replay_files
 
@@ -50,7 +48,7 @@ def main(options: argparse.Namespace) -> None:
     if options.opponent is not None and options.policy is None:
         raise ConfigError(f"--opponent {options.opponent}: it meets a policy, --policy is missing")
     if options.character is not None:
-        options.character = find_character(find_game(MOCK), options.character)
+        options.character = find_character(options.character)
     if options.replays is not None:
         replay_files(options.replays)
     if options.policy is not None:
