@@ -63,7 +63,7 @@ def lines_of(page):
 
 
 def make_folder(page, folder, run):
-    """Put a replay into a person's folder, and for all pages but README a run, as README says how to make one."""
+    """Put a replay and a package ``envs`` of another project into a folder; for all pages but README a run, too."""
     game = ("--bot", "idle", "--games", 1, "--max-episode-frames", 600, "--out", "own")
     assert run("record", *game, cwd=folder).returncode == 0
     shutil.move(next((folder / "own").glob("*.slp")), folder / "game.slp")
@@ -71,6 +71,8 @@ def make_folder(page, folder, run):
     if page != "README.md":
         size = ("--num-games", 4, "--timesteps", 512, "--save-interval", 2, "--track-elo", "--max-episode-frames", 1200)
         assert run("train", "--game-type", "mock", *size, cwd=folder).returncode == 0
+    (folder / "envs").mkdir()
+    (folder / "envs" / "__init__.py").write_text("raise RuntimeError('the package envs of another project')\n")
 
 
 def type_lines(page, folder, run):
