@@ -142,9 +142,7 @@ def has_state(run: RunDir) -> bool:
 def load_latest_learner(run: RunDir) -> LearnerState:
     """The newest valid state. Call it only while holding the lock of the run.
 
-    Raises:
-        NotARunError: the run has no state.
-        CorruptError: all states are invalid; the message has the reason for each.
+    NotARunError if the run has none; CorruptError, with the reason for each, if all are invalid.
     """
     recover(run.learner)
     folders = _folders(run)

@@ -56,9 +56,7 @@ def export(path: str | Path, kind: str, out: Path, observations: int = OBSERVATI
         out: File to write; an older one is replaced.
         observations: At how many the copy is compared with the policy before anything is written.
 
-    Raises:
-        ConfigError: a file that cannot be written, no observation, or packages that are missing.
-        CheckpointError: no policy there, or a copy that differs by more than ``TOLERANCE``.
+    CheckpointError if there is no policy, or the copy differs by more than ``TOLERANCE``.
     """
     check_export(path, kind, out, observations)
     policy = load_policy(path)

@@ -55,11 +55,6 @@ def write_run(
 
     ``notice`` is called with a line before each step that takes a while, and with the reasons where no game is shown.
     With ``play`` each kept generation of the table has a play page, too, in a folder beside the page.
-
-    Raises:
-        CheckpointError: a generation cannot be loaded.
-        ConfigError: a page cannot be written, or there are no play pages of this game, or no policies for them.
-        LeagueError: the ledger cannot be read.
     """
     run, records, about = RunDir(folder), RunRecords.of(folder), ""
     game = type_in(records.run.get("config")) or DEFAULT

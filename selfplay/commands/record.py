@@ -45,11 +45,6 @@ def record(game: str, players: Sequence[Contender], games: int, seed: int, path:
     """Play games, then write them to one file; yields the number of games done. Blocks.
 
     The players meet each other from both seats; one alone plays itself.
-
-    Raises:
-        ConfigError: no game is asked for.
-        GameError: the game failed.
-        CheckpointError: the file cannot be written.
     """
     everybody = {player.id: player for player in players}
     rules = home_rules(players, game)

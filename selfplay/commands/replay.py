@@ -88,8 +88,7 @@ class StepReplayer(Replayer):
     def steps(self, game: GameRecord) -> dict[str, Any]:
         """A game that was rated, step by step, for ``steps/stepper.js``. Blocks.
 
-        Raises:
-            IncompatibleError: it cannot be played again, or ends otherwise.
+        IncompatibleError if it cannot be played again, or ends otherwise.
         """
         players, (first, second) = self.players_of(game), (seat.player for seat in game.seats)
         matchup = Matchup((first, second), seed=game.seed).games(self.settings.rules.conditions.roles)[0]

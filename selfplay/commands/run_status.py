@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 def examine(run: RunDir, count: int) -> RunStatus:
     """The tree of a run, live or afterwards, and the newest ``count`` crashes. Trusts no file.
 
-    Raises:
-        NotARunError: the run has no ``tree.json``.
-        CheckpointError: a file cannot be read, or is no such file; names it and the reason.
+    NotARunError if the run has no ``tree.json``; CheckpointError names a file that cannot be read.
     """
     trainer = run.trainer()  # before the files: one that ends meanwhile has written its end
     if not run.tree_json.exists():

@@ -64,8 +64,7 @@ def start(config: ImitationConfig, preset: str | None, stream: TextIO) -> int:
 def open_library(config: ImitationConfig, parent: Path, stream: TextIO) -> Recordings:
     """The recorded games of the settings, for policies in the folder ``parent``.
 
-    Raises:
-        ConfigError: a setting cannot be used, or there is no game to learn from.
+    ConfigError if a setting cannot be used, or there is no game to learn from.
     """
     library = imitation_of(find_game(config.data.game)).open(config, parent)
     with Ticker(stream, "Reading games") as ticker:

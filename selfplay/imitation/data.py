@@ -38,8 +38,7 @@ class Games:
     def of(library: Recordings, config: ImitationConfig) -> Games:
         """Split a library by game.
 
-        Raises:
-            ConfigError: the training games are too short for a single decision, or nothing that the game knows.
+        ConfigError if the training games are too short for a single decision, or nothing that the game knows.
         """
         train, validation = split(library.games, config.run.seed, config.folds)
         if not sum(game.rows for game in train):

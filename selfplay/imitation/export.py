@@ -73,9 +73,7 @@ def export(
     """Write a policy in place of the previous one, and a copy into the training's own folder.
 
     ``found`` are the metrics of these weights, or None.
-
-    Raises:
-        CheckpointError: it cannot be written; the previous policy is unchanged.
+    CheckpointError if it cannot be written; the previous policy is unchanged.
     """
     config, game, losses = games.config, games.config.data.game, _losses(found, games.config.data.game)
     spec, heads = network_of(config.net, game)

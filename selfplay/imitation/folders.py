@@ -28,8 +28,7 @@ def new_folder(parent: Path) -> RunDir:
 def find_training(path: Path) -> RunDir:
     """The training in a folder, or the newest training below it that has a state.
 
-    Raises:
-        NotARunError: there is none; names trainings without a state.
+    NotARunError if there is none; it names trainings without a state.
     """
     if (path / SETTINGS).is_file():
         return RunDir(path)

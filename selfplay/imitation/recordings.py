@@ -73,8 +73,7 @@ class Recordings(ABC):
     def scan(self, progress: Progress = lambda done, total: None) -> Sequence[Game]:
         """Find the games. ``progress(done, total)`` is called before each one and at the end.
 
-        Raises:
-            ConfigError: there is none that can be used.
+        ConfigError if there is none that can be used.
         """
 
     @abstractmethod
@@ -120,9 +119,6 @@ def split(
 
     All frames and seats of a game are on the same side. Paths and the order of ``games`` do not matter. Over all folds
     each game validates once. A single game is used for training.
-
-    Raises:
-        ConfigError: ``folds`` is less than 2, or ``fold`` is out of range.
     """
     if folds < 2 or not 0 <= fold < folds:
         raise ConfigError(f"folds must be at least 2 and fold from 0 to folds - 1, got {folds} and {fold}")

@@ -143,8 +143,7 @@ class GameTable:
             keep: generations that are rated however long ago they played, in addition to the start.
             weights: hash of the only weights of a player whose games count; default: those of its newest game.
 
-        Raises:
-            LeagueError: no game was played under ``settings``.
+        LeagueError if no game was played under ``settings``.
         """
         if not len(self):
             return Selection(self, settings or "", {})
@@ -218,9 +217,7 @@ class TableBuilder:
     def add(self, line: str | bytes) -> bool:
         """Add a row; returns False if its match id was already present.
 
-        Raises:
-            json.JSONDecodeError: not JSON.
-            ValueError, TypeError, KeyError: not a game record, or one of another game.
+        JSONDecodeError if it is not JSON; ValueError, TypeError or KeyError if it is no record of such a game.
         """
         row = parse_json(line, MAX_ROW_BYTES)
         match = row["match"]

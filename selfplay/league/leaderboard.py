@@ -102,15 +102,9 @@ def analyse(
 ) -> LeaderboardAnalysis:
     """Rate all players of a ledger.
 
-    Args:
-        games: all games of the ledger.
-        method: ``batch`` (Bradley-Terry with intervals) or ``sequential`` (K-factor Elo, depends on the order).
-        settings: settings hash, or a prefix, of the games to rate; default: that of the newest game.
-        run: folder that may hold its own table of anchors.
-        anchor: player at 1500; for games of other programs.
-
-    Raises:
-        LeagueError: unknown method or anchor, or no games under ``settings``.
+    ``method`` is ``batch`` (Bradley-Terry with intervals) or ``sequential`` (K-factor Elo, depends on the order).
+    ``settings`` is the settings hash, or a prefix, of the games to rate; by default that of the newest game. The folder
+    ``run`` may hold its own table of anchors. ``anchor`` is the player at 1500 in games of other programs.
     """
     if method not in METHODS:
         raise LeagueError(f"unknown rating method {method!r} (valid: {', '.join(METHODS)})")

@@ -85,9 +85,6 @@ class Matchmaker:
             are 0, categories of other modes are ignored.
         max_frozen: number of places on the bench.
         outsiders: players of the other seat in every game; the weights must name their category.
-
-    Raises:
-        LeagueError: unknown mode or category, invalid weights, or an empty bench.
     """
 
     def __init__(
@@ -149,8 +146,7 @@ class Matchmaker:
     def ask(self, choose: Choose, count: int) -> None:
         """Let a function choose the opponents of the next ``count`` games, in place of mode and weights. Blocks.
 
-        Raises:
-            LeagueError: it gave another number of them, strangers, or more than ``max_frozen`` frozen policies.
+        LeagueError for another number of them, strangers, or more than ``max_frozen`` frozen policies.
         """
         names: list[tuple[str, Kind]] = [(CURRENT, "current")]
         names += [(name, "scripted") for name in self._pool.scripted]

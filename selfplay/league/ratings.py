@@ -196,9 +196,6 @@ def rate(
         settings: settings of the games; default: those of the newest game.
         anchors: Elo of other pinned players.
         anchor: player at 1500.
-
-    Raises:
-        LeagueError: no games under ``settings``.
     """
     players = list(players)
     games = games.comparable(settings, keep=players).games

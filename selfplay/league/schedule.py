@@ -78,9 +78,6 @@ def plan(
         rng: breaks ties and draws the seeds.
         games_each: games per matchup, two for each assignment of roles.
         newest_weight: share of the newest generation in the sum of variances.
-
-    Raises:
-        LeagueError: ``ratings`` does not list one of the players.
     """
     names = sorted({check_player(name) for name in players} - OUTSIDE, key=ladder_key)
     if games_each < 1:
@@ -140,9 +137,6 @@ def pairings_of(
         games: Number of games.
         characters: Of players and of opponents; none in a game without.
         seed: Of all games; a game's own seed depends on it and the number of the game.
-
-    Raises:
-        ConfigError: no player, or fewer than one game.
     """
     if not players:
         raise ConfigError("at least one player is needed")

@@ -61,8 +61,7 @@ class Accumulator:
             loss: of a micro-batch; its share of the batch's loss, and metrics [K].
             weight: of all tokens of the batch together. The maximum norm is that of weight 1.
 
-        Returns:
-            The metrics of this process's micro-batches, and the norm of the gradient before clipping.
+        Returns the metrics of this process's micro-batches, and the norm of the gradient before clipping.
         """
         mine = micros[self.process :: self.processes]
         shares = [mine[thread :: self._threads] for thread in range(self._threads)]

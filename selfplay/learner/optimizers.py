@@ -128,8 +128,7 @@ def clip_and_step(
 ) -> Tensor:
     """Clip the gradients of the trainable parameters by their norm and apply them, unless the norm is not finite.
 
-    Returns:
-        The norm before clipping. The gradients are changed in place.
+    The gradients are changed in place.
     """
     optimizer.zero_grad()
     for parameter, gradient in zip(trainable, gradients, strict=True):

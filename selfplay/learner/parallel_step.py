@@ -62,8 +62,7 @@ class ParallelStep:
             gradients_of: called from several threads, among them the caller's.
             out_mask: [out] trains only these rows of the network's last layer; None: every parameter.
 
-        Returns:
-            The sums of all chunks, float64 [K], and the norm of the gradient before clipping.
+        Returns the sums of all chunks, float64 [K], and the norm of the gradient before clipping.
         """
         trainable = self.parameters if out_mask is None else [self.network.out.weight, self.network.out.bias]
         results = self._map(chunks, lambda chunk: gradients_of(chunk, trainable))

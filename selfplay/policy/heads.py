@@ -104,8 +104,7 @@ def sample(
         greedy: Take the most likely value of each part.
         uniform: Float [N, heads.width] in [0, 1): the random numbers, in place of those of the generator.
 
-    Returns:
-        Actions [N, heads.width] of the type ``heads.dtype``, and the logarithm of their probability, float [N].
+    Returns actions [N, heads.width] of the type ``heads.dtype``, and the logarithm of their probability, float [N].
     """
     rows = logits.shape[0]
     logits = masked(logits, legal)

@@ -117,9 +117,7 @@ def make_body(name: str, obs_width: int, seed: int = 0) -> tuple[nn.Module, int]
     ``module:name`` is called with the width of the observations and gives a module that maps float [N, obs_width] to
     float [N, width]. It has no memory, and must give the same outputs in play as in training: no dropout, no batch
     normalization. Several threads may call it at once. Its first weights follow from the seed.
-
-    Raises:
-        ConfigError: it is not allowed to be imported, cannot be made, or cannot be trained.
+    ConfigError if it is not allowed to be imported, cannot be made, or cannot be trained.
     """
     with (
         torch.device("cpu"),  # on the meta device, where weights are only counted, code of others may not run
@@ -194,10 +192,7 @@ def build_network(
 
     Random play that mashes everything on every frame explores little: each press interrupts the one before. Where
     ``rest`` names a class of a categorical (-1: none), a fresh policy gives it the probability ``first_rest``.
-
-    Raises:
-        IncompatibleError: a kind, an activation or an option that this version does not know, or widths that do not
-            fit the kind.
+    IncompatibleError for a kind, an activation, an option or widths that this version does not know.
     """
     check_spec(spec)
     network = ActorCritic(spec, actions, 0 if generator is None else generator.initial_seed())

@@ -83,8 +83,7 @@ class Arena:
     ) -> list[MatchResult | None]:
         """Play every matchup to its end; None for one that was given up. Blocks.
 
-        Raises:
-            RunnerError, GameError: ``stop`` said so, or no game at all could be played.
+        RunnerError or GameError if ``stop`` said so, or no game at all could be played.
         """
         tasks = _Tasks([game_options([matchup], contenders, rules) | {"num_games": 1} for matchup in matchups])
 

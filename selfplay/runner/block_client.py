@@ -36,8 +36,7 @@ class Link(Protocol):
     def call(self, method: str, *arguments: object) -> Any:  # noqa: ANN401
         """Call a method of the object and return its result; stored arguments arrive as their values. Blocks.
 
-        Raises:
-            RunnerError: the method failed, the object is gone, or the link was severed.
+        RunnerError if the method failed, the object is gone, or the link was severed.
         """
 
     def sever(self) -> None:
@@ -104,8 +103,7 @@ class BlockClient(LinkClient):
     def open(self) -> bool:
         """Make and begin the games, where there is room for them. Blocks.
 
-        Returns:
-            Whether they are there; False while the other end compiles, which is to be called again.
+        False while the other end compiles: call again.
         """
         if self._opening is None:
             self._reach()

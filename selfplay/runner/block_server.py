@@ -89,8 +89,7 @@ class BlockServer:
     def open(self, document: Document, arrays: Arrays) -> float | None:
         """Make and begin the games of an ``Opening``, given by its fields without the arrays of its snapshot.
 
-        Returns:
-            None, or the seconds that compiling the rules has taken so far if it is not done: call again.
+        Returns the seconds that compiling the rules has taken so far if it is not done: call again.
         """
         allow(document["game"])  # the trainer was told to
         game = find_game(document["game"])

@@ -43,11 +43,7 @@ Plan = Mapping[Kind, float]
 
 
 def parse_plan(text: str | None) -> dict[Kind, float]:
-    """The probabilities of a plan such as ``crash=1e-3,hang=1e-4``, by kind; of none, none.
-
-    Raises:
-        ConfigError: it is none; says what is valid.
-    """
+    """The probabilities of a plan such as ``crash=1e-3,hang=1e-4``, by kind; of none, none."""
     plan: dict[Kind, float] = {}
     for part in () if text is None else text.split(","):
         name, equals, value = (word.strip() for word in part.partition("="))
@@ -67,8 +63,7 @@ def parse_plan(text: str | None) -> dict[Kind, float]:
 def check_plan(text: str | None, *, processes: bool) -> None:
     """Refuse a plan that this run could not carry out.
 
-    Raises:
-        ConfigError: it is no plan, or needs games in processes of their own where they are not.
+    ConfigError if it is none, or needs games in processes of their own where they are not.
     """
     for kind in parse_plan(text):
         if kind in FORCED and not processes:

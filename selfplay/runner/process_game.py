@@ -76,11 +76,8 @@ class ProcessGame:
         """Start the child and wait until its games exist.
 
         ``options`` of the game are JSON-able. The child may allocate ``process_mb`` megabytes (Linux); 0: no limit.
-
-        Raises:
-            GameError: the game refuses the options.
-            MemoryError: the games do not fit into ``process_mb``, or the machine.
-            RunnerError: the child has ended, says what makes no sense, or was killed because it took too long.
+        GameError if the game refuses the options, MemoryError if the games do not fit into ``process_mb`` or the
+        machine, RunnerError if the child has ended, says what makes no sense, or took too long.
         """
         self.num_games: int = options["num_games"]
         self.notes: list[str] = []

@@ -67,10 +67,6 @@ def connected(address: str | None, actors: int) -> Iterator[Cluster]:
     Args:
         address: ``auto`` or ``HOST:PORT`` of one that is there, this machine being one of its nodes; None: our own.
         actors: How many there will be.
-
-    Raises:
-        ConfigError: Ray is not installed, no cluster answers, versions differ, a token is missing or wrong, or there
-            is no room.
     """
     if importlib.util.find_spec("ray") is None:
         raise ConfigError(f"--host ray needs Ray, which is not installed: {install_command('ray')}")

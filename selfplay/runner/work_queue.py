@@ -119,8 +119,7 @@ class WorkQueue(Generic[R]):
             core: runners of which at least one must deliver for an answer, and half before slow runners are left
                 behind; by default all.
 
-        Returns:
-            Results by runner, without those that were given up or left behind.
+        Those that were given up or left behind have no result.
         """
         self._jobs, self._results = dict(jobs), {}
         timed = all(job.timed for job in jobs.values())

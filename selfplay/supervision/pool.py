@@ -36,9 +36,7 @@ class Pool(Node):
     async def terminate_child(self, which: ChildRef | str) -> None:
         """Stops and removes one incarnation, or all children with an id, including restarting and parked ones.
 
-        Raises:
-            NotFoundError: no such child, or a later incarnation of it runs.
-            NotRunningError: this pool does not run.
+        NotFoundError if there is no such child, or a later incarnation of it runs.
         """
         await self._call(partial(self._terminate, which))
 
