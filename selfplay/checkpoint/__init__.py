@@ -5,77 +5,33 @@ with the file and the reason. See ``run_dir`` for the layout of a run folder, ``
 ``generations`` for frozen policies, ``learner_state`` for the state of training, and ``store`` for the file format.
 """
 
-from __future__ import annotations
-
-from selfplay.checkpoint.documents import ActionHeads, LearnerMeta, NetworkSpec, PolicyMeta
-from selfplay.checkpoint.generations import (
-    Generation,
-    list_generations,
-    load_generation,
-    read_policy_meta,
-    save_policy,
-    set_aside_newer,
-    weights_hash,
-)
-from selfplay.checkpoint.learner_state import (
-    LearnerState,
-    Retention,
-    group,
-    has_state,
-    load_latest_learner,
-    named_by_states,
-    retain,
-    save_learner,
-    write_learner,
-)
-from selfplay.checkpoint.policies import (
-    Checkpoint,
-    find_policies,
-    is_policy,
-    load_checkpoint,
-    resolve_policy,
-    shipped_policies,
-)
-from selfplay.checkpoint.run_dir import (
-    RunDir,
-    check_folder,
-    check_new_run,
-    check_writable_folder,
-    create_run,
-    resolve_run,
-)
-
-__all__ = [
-    "ActionHeads",
-    "Checkpoint",
-    "Generation",
-    "LearnerMeta",
-    "LearnerState",
-    "NetworkSpec",
-    "PolicyMeta",
-    "Retention",
-    "RunDir",
-    "check_folder",
-    "check_new_run",
-    "check_writable_folder",
-    "create_run",
-    "find_policies",
-    "group",
-    "has_state",
-    "is_policy",
-    "list_generations",
-    "load_checkpoint",
-    "load_generation",
-    "load_latest_learner",
-    "named_by_states",
-    "read_policy_meta",
-    "resolve_policy",
-    "resolve_run",
-    "retain",
-    "save_learner",
-    "save_policy",
-    "set_aside_newer",
-    "shipped_policies",
-    "weights_hash",
-    "write_learner",
-]
+from selfplay.checkpoint.documents import ActionHeads as ActionHeads
+from selfplay.checkpoint.documents import LearnerMeta as LearnerMeta
+from selfplay.checkpoint.documents import NetworkSpec as NetworkSpec
+from selfplay.checkpoint.documents import PolicyMeta as PolicyMeta
+from selfplay.checkpoint.generations import list_generations as list_generations
+from selfplay.checkpoint.generations import load_generation as load_generation
+from selfplay.checkpoint.generations import read_policy_meta as read_policy_meta
+from selfplay.checkpoint.generations import save_policy as save_policy
+from selfplay.checkpoint.generations import set_aside_newer as set_aside_newer
+from selfplay.checkpoint.generations import weights_hash as weights_hash
+from selfplay.checkpoint.learner_state import LearnerState as LearnerState
+from selfplay.checkpoint.learner_state import Retention as Retention
+from selfplay.checkpoint.learner_state import group as group
+from selfplay.checkpoint.learner_state import has_state as has_state
+from selfplay.checkpoint.learner_state import load_latest_learner as load_latest_learner
+from selfplay.checkpoint.learner_state import named_by_states as named_by_states
+from selfplay.checkpoint.learner_state import retain as retain
+from selfplay.checkpoint.learner_state import save_learner as save_learner
+from selfplay.checkpoint.learner_state import write_learner as write_learner
+from selfplay.checkpoint.policies import Checkpoint as Checkpoint
+from selfplay.checkpoint.policies import find_policies as find_policies
+from selfplay.checkpoint.policies import is_policy as is_policy
+from selfplay.checkpoint.policies import load_checkpoint as load_checkpoint
+from selfplay.checkpoint.policies import resolve_policy as resolve_policy
+from selfplay.checkpoint.policies import shipped_policies as shipped_policies
+from selfplay.checkpoint.run_dir import RunDir as RunDir
+from selfplay.checkpoint.run_dir import check_new_run as check_new_run
+from selfplay.checkpoint.run_dir import check_writable_folder as check_writable_folder
+from selfplay.checkpoint.run_dir import create_run as create_run
+from selfplay.checkpoint.run_dir import resolve_run as resolve_run

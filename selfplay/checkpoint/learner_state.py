@@ -140,10 +140,7 @@ def has_state(run: RunDir) -> bool:
 
 
 def load_latest_learner(run: RunDir) -> LearnerState:
-    """The newest valid state. Call it only while holding the lock of the run.
-
-    NotARunError if the run has none; CorruptError, with the reason for each, if all are invalid.
-    """
+    """The newest valid state; CorruptError says why none is valid. Call it only while holding the lock of the run."""
     recover(run.learner)
     folders = _folders(run)
     if not folders:

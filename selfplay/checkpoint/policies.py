@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 BEST: Final = "best"
 OWN_NAME: Final = "{}_policy"  # exported by imitation, in its own folder
 SHARED_NAME: Final = "imitation_{}_policy"  # copy in the folder above
-PREDECESSOR_SUFFIXES: Final = (".bin", ".axon")
 SHOWN: Final = 12  # generations that a message lists
 _SEARCH_DEPTH: Final = 5  # root/group/run/generations/gen_N and one level more
 
@@ -65,7 +64,7 @@ def resolve_policy(path: Path, root: Path = CHECKPOINTS) -> Path:
     """
     if (shipped := shipped_policies().get(str(path))) is not None:
         return shipped
-    if path.suffix.lower() in PREDECESSOR_SUFFIXES:
+    if path.suffix.lower() in (".bin", ".axon"):
         raise ConfigError(f"{path} is a file of the predecessor, which cannot be read here; {_nearest(path, root)}")
     if is_policy(path):
         return path

@@ -119,10 +119,7 @@ def writing(what: str) -> Iterator[None]:
 
 
 def open_folder(path: Path) -> StoredFolder:
-    """Open a folder written by ``write_folder``.
-
-    NotARunError if it is missing, CorruptError for a damaged manifest, IncompatibleError for a newer format.
-    """
+    """Open a folder of ``write_folder``; CorruptError if it is damaged, IncompatibleError for a newer format."""
     if not path.is_dir():
         raise NotARunError(f"{path}: no such folder")
     file = path / MANIFEST

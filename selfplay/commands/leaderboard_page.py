@@ -113,11 +113,7 @@ def _written(content: PageContent, path: Path, notice: Callable[[str], None]) ->
 
 
 def replays_of(
-    run: RunDir,
-    study: LeaderboardAnalysis,
-    show: Show,
-    notice: Callable[[str], None],
-    added: Added = lambda _: None,
+    run: RunDir, study: LeaderboardAnalysis, show: Show, notice: Callable[[str], None], added: Added = lambda _: None
 ) -> tuple[list[PageReplay], list[str]]:
     """The most notable game of each kind that plays as its row says, and what is to be said about the others."""
     rows = list(read_records(run.ledger)) if run.ledger.exists() else []

@@ -7,14 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from selfplay.checkpoint import (
-    RunDir,
-    is_policy,
-    list_generations,
-    read_policy_meta,
-    resolve_policy,
-    shipped_policies,
-)
+from selfplay.checkpoint import RunDir, is_policy, list_generations, read_policy_meta, resolve_policy, shipped_policies
 from selfplay.checkpoint.documents import GENERATION_ID
 from selfplay.checkpoint.policies import generations_of
 from selfplay.errors import ConfigError, SelfPlayError

@@ -87,9 +87,7 @@ def export(
         game=game,
         body=dict(games.home.body),
         created=datetime.now(UTC),
-        config={
-            "imitation": {**config.model_dump(mode="json"), "replays": games.description(), "losses": losses},
-        },
+        config={"imitation": {**config.model_dump(mode="json"), "replays": games.description(), "losses": losses}},
     )
     params = parameters_of(network)
     save_policy(kept(run, which), meta, params, replace=True)

@@ -71,10 +71,7 @@ class Recordings(ABC):
 
     @abstractmethod
     def scan(self, progress: Progress = lambda done, total: None) -> Sequence[Game]:
-        """Find the games. ``progress(done, total)`` is called before each one and at the end.
-
-        ConfigError if there is none that can be used.
-        """
+        """Find the games, at least one. ``progress(done, total)`` is called before each one and at the end."""
 
     @abstractmethod
     def load(self, game: Game) -> list[Examples]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
-from itertools import islice
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
 import torch
@@ -142,7 +142,7 @@ class Training:
         lessons = self._games.judging()
         before = self._generator.get_state()
         with closing(lessons):
-            decisions = look(self._imitator.network, self._until_stopped(lessons))
+            decisions = look(self._imitator.network, takewhile(lambda _: not self._stop(), lessons))
             heads, pairs = self._imitator.network.heads, self._hook.pairs
             found = imitation_metrics(heads, decisions, self._baselines, pairs, self._generator)
         stopped = found is None or self._stop()  # called once, since it can change at any time
@@ -205,9 +205,3 @@ class Training:
 
     def _export(self, which: str, found: ImitationMetrics | None) -> None:
         export(self._run, which, self._games, self.progress, self._imitator.network, found)
-
-    def _until_stopped(self, lessons: Iterator[Lesson]) -> Iterator[Lesson]:
-        for lesson in lessons:
-            if self._stop():
-                return
-            yield lesson

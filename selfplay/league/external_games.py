@@ -23,7 +23,6 @@ MAX_BYTES: Final = 2**28
 VALUES: Final = frozenset(SCORES.values())
 _COLUMNS: Final = ("first", "second", "score")
 _PAIR: Final = "pair"
-_SHEETS: Final = (".xlsx", ".xls", ".ods", ".numbers")
 
 
 def read_csv(path: Path) -> GameTable:
@@ -118,7 +117,7 @@ def default_anchor(games: GameTable) -> str:
 def _text_of(path: Path) -> str:
     with boundary(LeagueError, f"cannot read the games {path}"):
         data = read_plain(path, MAX_BYTES, follow=True)
-        if path.suffix.lower() in _SHEETS:
+        if path.suffix.lower() in (".xlsx", ".xls", ".ods", ".numbers"):
             raise LeagueError(f"{path}: a spreadsheet; save the sheet as CSV")
         if kind := kind_of(data):
             raise LeagueError(f"{path}: not a CSV file; {kind}")

@@ -25,7 +25,6 @@ from selfplay.league.records import GameRecord
 
 FILE_NAME: Final = "ledger.jsonl"
 MAX_BYTES: Final = 2**30  # two million games
-LOCK_POLL_S: Final = 0.02
 
 
 def read_games(*paths: Path) -> GameTable:
@@ -41,10 +40,7 @@ def read_games(*paths: Path) -> GameTable:
 
 
 def read_records(path: Path) -> Iterator[GameRecord]:
-    """Read the rows of a ledger as validated records, in order. Slow: about 20 us per row.
-
-    LeagueError as for ``read_games``, and for any invalid field.
-    """
+    """Read the rows of a ledger as validated records; errors as of ``read_games``. Slow: about 20 us per row."""
     data = _content(path)
     columns = TableBuilder()
     offsets = _fold(path, data, columns)
@@ -202,7 +198,7 @@ def _lock(descriptor: int, path: Path, wait_s: float) -> None:
                 raise LeagueError(
                     f"{path} is being written by another trainer; stop it, or use another run folder"
                 ) from None
-            time.sleep(LOCK_POLL_S)
+            time.sleep(0.02)
         else:
             return
 

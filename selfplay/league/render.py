@@ -155,10 +155,6 @@ def _cells(row: LeaderboardRow, board: Leaderboard) -> tuple[str, ...]:
     return (*cells, paid(_with(row, ITSELF))) if plays_with_itself(board) else cells
 
 
-def _won(row: LeaderboardRow) -> str:
-    return f", won {row.wins} of {row.games}" if row.met else ""
-
-
 def _mark(row: LeaderboardRow, board: Leaderboard) -> str:
     if row.policy == board.newest:
         return " (newest)"
@@ -221,13 +217,10 @@ def _fitting(
     longest = max(widths[policy] - max(excess(), 0), _SHORTEST)
 
     def cells(row: Row) -> Row:
-        return [_clipped(row[i], longest) if i == policy else row[i] for i in here]
+        name = row[policy] if len(row[policy]) <= longest else f"{row[policy][: longest - 2]}.."
+        return [name if i == policy else row[i] for i in here]
 
     return cells(head), [cells(row) for row in rows]
-
-
-def _clipped(name: str, longest: int) -> str:
-    return name if len(name) <= longest else f"{name[: longest - 2]}.."
 
 
 def _widths(head: Row, rows: Sequence[Row]) -> list[int]:
@@ -268,7 +261,8 @@ def _notes(board: Leaderboard, show_all: bool) -> list[str]:
         notes.append(f"people: {PEOPLE}")
     stronger = () if show_all else board.stronger()
     if stronger:
-        names = ", ".join(f"{row.name} ({row.elo:.0f}{_won(row)})" for row in stronger)
+        won = {row.policy: f", won {row.wins} of {row.games}" if row.met else "" for row in stronger}
+        names = ", ".join(f"{row.name} ({row.elo:.0f}{won[row.policy]})" for row in stronger)
         notes.append(f"stronger than every generation: {names}; --all lists them too")
     if hidden := len(board.rows) - len(_shown(board, show_all)) - len(stronger):
         notes.append(f"{hidden} more {'player' if hidden == 1 else 'players'}: --all")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import torch
 from torch import Tensor, nn
 
 from selfplay.errors import ConfigError, IncompatibleError, boundary
 from selfplay.games.plugins import is_code, load
-from selfplay.policy.backbones import HEAD_WIDTH, LAYERS, OPTIONS, make_layer
+from selfplay.policy.backbones import HEAD_WIDTH, LAYERS, OPTIONS
 from selfplay.policy.heads import Heads
 
 if TYPE_CHECKING:
@@ -48,9 +48,8 @@ class ActorCritic(nn.Module):
             body, width = make_body(spec.kind, spec.obs_width, seed)
             layers = [body]
         self.trunk = nn.Sequential(*layers)
-        self.memory = nn.ModuleList(
-            make_layer(spec.kind, width, dict(spec.options)) for width in spec.hidden[len(dense) :]
-        )
+        options: dict[str, Any] = dict(spec.options)
+        self.memory = nn.ModuleList(LAYERS[spec.kind](width, **options) for width in spec.hidden[len(dense) :])
         self._widths = [layer.memory_width for layer in self._layers]
         self.memory_width = sum(self._widths)
         self.out = nn.Linear(width, self.heads.logits + 1)

@@ -101,10 +101,7 @@ class BlockClient(LinkClient):
     _sent: frozenset[str] = frozenset()  # networks of the last order, which the other end still has
 
     def open(self) -> bool:
-        """Make and begin the games, where there is room for them. Blocks.
-
-        False while the other end compiles: call again.
-        """
+        """Make and begin the games, where there is room; False while the other end compiles: call again. Blocks."""
         if self._opening is None:
             self._reach()
             self._opening = self.opening()

@@ -133,7 +133,7 @@ class Node(ABC):
         """Adds a child behind the others and starts it; returns None if it declined.
 
         SpecError if it is significant where it cannot be, AlreadyStartedError or AlreadyPresentError if the id is taken
-        (in a pool ids need not be unique), MaxChildrenError if the pool is full, StartError if it did not start.
+        (in a pool ids need not be unique), StartError if it did not start.
         """
         return await self._call(partial(self._add, spec))
 

@@ -26,7 +26,6 @@ class Pool(Node):
 
     def __init__(self, spec: PoolSpec, **options: Unpack[TreeOptions]) -> None:
         super().__init__(spec, **options)
-        self._spec = spec
         self._slots: dict[ChildSlot, None] = {}  # an ordered set, by the start of the current incarnation
         self._by_id: dict[str, dict[ChildSlot, None]] = {}  # terminate_child does not scan all children
         self._by_child: dict[Child, ChildSlot] = {}
@@ -46,8 +45,6 @@ class Pool(Node):
     async def _add(self, spec: ChildSpec) -> ChildRef | None:
         if spec.significant:
             raise errors.SpecError("bad_combination", f"{spec.id!r} is significant, which a pool does not support")
-        if self._spec.max_children is not None and len(self._slots) >= self._spec.max_children:
-            raise errors.MaxChildrenError(spec.id)
         outcome = await self._nursery.start(spec)
         if isinstance(outcome, Failure):
             raise errors.StartError(spec.id, outcome.reason)

@@ -130,15 +130,12 @@ class ParkPolicy:
 class PoolSpec:
     """Specification of a pool: independent children with one shared restart budget."""
 
-    max_children: int | None = None  # limit, including restarting and parked children; None: no limit
     intensity: int = 3  # restarts allowed within the period over all children; scale it with their number
     period_s: float = 5.0  # length of the inclusive window
     park: ParkPolicy | None = None  # policy for children in a crash loop; None: the pool gives up, as in OTP
 
     def __post_init__(self) -> None:
         _check_window(self.intensity, self.period_s)
-        if self.max_children is not None:
-            _count("invalid_max_children", self.max_children)
 
 
 ChildFunction: TypeAlias = Callable[["Context"], Awaitable[None]]

@@ -35,10 +35,7 @@ class Supervisor(Node):
         await self._call(partial(self._terminate, child_id))
 
     async def restart_child(self, child_id: str) -> ChildRef | None:
-        """Starts a stopped child; returns None if it declined.
-
-        RunningError or RestartingError if it is not stopped; after a StartError its specification is kept.
-        """
+        """Starts a stopped child; returns None if it declined. After a StartError its specification is kept."""
         return await self._call(partial(self._start_again, child_id))
 
     async def delete_child(self, child_id: str) -> None:
