@@ -106,10 +106,7 @@ def retain(run: RunDir, newest: int, retention: Retention) -> None:
 
 
 def named_by_states(run: RunDir, known: Named | None = None) -> set[str]:
-    """Generations and exploiters that the saved states refer to. Damaged states are skipped.
-
-    ``known`` is a cache of earlier calls, which this call updates.
-    """
+    """Generations and exploiters that undamaged states refer to; ``known`` is a cache that each call updates."""
     known = {} if known is None else known
     there = {_written(path): path for path in _folders(run)}
     for gone in known.keys() - there:

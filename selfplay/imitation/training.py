@@ -135,10 +135,7 @@ class Training:
         return learn.learning_rate * (learn.final_rate + (1 - learn.final_rate) * (1 + math.cos(math.pi * done)) / 2)
 
     def _judge(self, *, whole: bool) -> bool:
-        """Validate, report and export; whether that was completed.
-
-        After a whole epoch the training moves on to the next.
-        """
+        """Validate, report, export, and after a whole epoch move on to the next; whether that was completed."""
         lessons = self._games.judging()
         before = self._generator.get_state()
         with closing(lessons):

@@ -192,10 +192,7 @@ def _gaps(ratings: Ratings, games: GameTable, anchor: str) -> list[str]:
 
 
 def _chained(ratings: Ratings) -> int:
-    """Number of generations that only played their neighbours in age, if most of at least four did; else 0.
-
-    Their games with people do not count.
-    """
+    """Number of generations that met no player but neighbours in age and people, if most of at least four; else 0."""
     met = ratings.met * ~ratings.people
     played = [i for i, name in enumerate(ratings.players) if generation_number(name) is not None and met[i].any()]
     alone = 0

@@ -61,10 +61,7 @@ def to_csv(board: Leaderboard) -> str:
 
 
 def to_text(board: Leaderboard, show_all: bool = False, width: int | None = None) -> str:
-    """Title, Markdown table and notes, without a final newline.
-
-    Tables leave out columns that do not fit into ``width``; None: there is no limit.
-    """
+    """Title, Markdown table and notes, without a final newline; columns that do not fit into ``width`` are left out."""
     rows = [_cells(row, board) for row in _shown(board, show_all)]
     lines = [TITLE, *_table(*_fitting(head(board), rows, _OPTIONAL, width, between=3))]
     return "\n".join([*lines, *_notes(board, show_all), *_rewards(board, show_all, width)])

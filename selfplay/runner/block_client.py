@@ -34,10 +34,7 @@ class Link(Protocol):
         """Wait until the object is there; RunnerError if it cannot be."""
 
     def call(self, method: str, *arguments: object) -> Any:  # noqa: ANN401
-        """Call a method of the object and return its result; stored arguments arrive as their values. Blocks.
-
-        RunnerError if the method failed, the object is gone, or the link was severed.
-        """
+        """Call a method of the object; RunnerError without a result. Stored arguments arrive as values. Blocks."""
 
     def sever(self) -> None:
         """Make pending calls fail at once. Does not block; for other threads to call."""
