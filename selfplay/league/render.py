@@ -152,6 +152,10 @@ def _cells(row: LeaderboardRow, board: Leaderboard) -> tuple[str, ...]:
     return (*cells, paid(_with(row, ITSELF))) if plays_with_itself(board) else cells
 
 
+def _won(row: LeaderboardRow) -> str:
+    return f", won {row.wins} of {row.games}" if row.met else ""
+
+
 def _mark(row: LeaderboardRow, board: Leaderboard) -> str:
     if row.policy == board.newest:
         return " (newest)"
@@ -258,8 +262,7 @@ def _notes(board: Leaderboard, show_all: bool) -> list[str]:
         notes.append(f"people: {PEOPLE}")
     stronger = () if show_all else board.stronger()
     if stronger:
-        won = {row.policy: f", won {row.wins} of {row.games}" if row.met else "" for row in stronger}
-        names = ", ".join(f"{row.name} ({row.elo:.0f}{won[row.policy]})" for row in stronger)
+        names = ", ".join(f"{row.name} ({row.elo:.0f}{_won(row)})" for row in stronger)
         notes.append(f"stronger than every generation: {names}; --all lists them too")
     if hidden := len(board.rows) - len(_shown(board, show_all)) - len(stronger):
         notes.append(f"{hidden} more {'player' if hidden == 1 else 'players'}: --all")
