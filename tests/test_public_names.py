@@ -19,8 +19,9 @@ def test_every_public_name_is_there_and_no_module(package):
     for module in iter_modules(found.__path__):
         if module.name != "__main__" and package != "selfplay":
             import_module(f"{package}.{module.name}")
-    assert sorted(set(found.__all__)) == sorted(found.__all__)
-    assert [name for name in found.__all__ if isinstance(getattr(found, name), ModuleType)] == []
+    names = found.__all__
+    assert sorted(set(names)) == sorted(names)
+    assert [name for name in names if isinstance(getattr(found, name), ModuleType)] == []
     with pytest.raises(AttributeError, match="nothing_of_this_name"):
         _ = found.nothing_of_this_name
 

@@ -5,11 +5,8 @@ with the file and the reason. See ``run_dir`` for the layout of a run folder, ``
 ``generations`` for frozen policies, ``learner_state`` for the state of training, and ``store`` for the file format.
 """
 
-from __future__ import annotations
-
 from selfplay.checkpoint.documents import ActionHeads, LearnerMeta, NetworkSpec, PolicyMeta
 from selfplay.checkpoint.generations import (
-    Generation,
     list_generations,
     load_generation,
     read_policy_meta,
@@ -36,26 +33,17 @@ from selfplay.checkpoint.policies import (
     resolve_policy,
     shipped_policies,
 )
-from selfplay.checkpoint.run_dir import (
-    RunDir,
-    check_folder,
-    check_new_run,
-    check_writable_folder,
-    create_run,
-    resolve_run,
-)
+from selfplay.checkpoint.run_dir import RunDir, check_new_run, check_writable_folder, create_run, resolve_run
 
 __all__ = [
     "ActionHeads",
     "Checkpoint",
-    "Generation",
     "LearnerMeta",
     "LearnerState",
     "NetworkSpec",
     "PolicyMeta",
     "Retention",
     "RunDir",
-    "check_folder",
     "check_new_run",
     "check_writable_folder",
     "create_run",

@@ -132,12 +132,7 @@ def encode_json(document: JsonObject, what: str) -> bytes:
 
 
 def decode_json(data: bytes, what: str) -> JsonObject:
-    """Decode a JSON object.
-
-    Raises:
-        CorruptError: larger than MAX_JSON_BYTES, invalid or too deeply nested JSON, duplicate keys, NaN or infinity,
-            or not an object.
-    """
+    """Decode a JSON object; CorruptError for what ``parse_json`` refuses, too many bytes, or no object."""
     if len(data) > MAX_JSON_BYTES:
         raise CorruptError(f"{what}: {len(data)} bytes of JSON, the limit is {MAX_JSON_BYTES}")
     with boundary(CorruptError, f"{what} is not a JSON document"):

@@ -55,10 +55,7 @@ def save_policy(path: Path, meta: PolicyMeta, params: Arrays, replace: bool = Fa
     """Write a policy folder, with its ``weights_hash``. Saving equal weights again has no effect.
 
     With ``replace`` an existing policy is replaced atomically.
-
-    Raises:
-        ImmutableError: the folder has other weights, or, with ``replace``, is not a policy.
-        CheckpointError: it cannot be written.
+    ImmutableError if the folder has other weights, or, with ``replace``, is not a policy.
     """
     digest = weights_hash(params)
     if meta.weights_hash not in (None, digest):

@@ -106,10 +106,7 @@ def retain(run: RunDir, newest: int, retention: Retention) -> None:
 
 
 def named_by_states(run: RunDir, known: Named | None = None) -> set[str]:
-    """Generations and exploiters that the saved states refer to. Damaged states are skipped.
-
-    ``known`` is a cache of earlier calls, which this call updates.
-    """
+    """Generations and exploiters that undamaged states refer to; ``known`` is a cache that each call updates."""
     known = {} if known is None else known
     there = {_written(path): path for path in _folders(run)}
     for gone in known.keys() - there:
@@ -140,12 +137,7 @@ def has_state(run: RunDir) -> bool:
 
 
 def load_latest_learner(run: RunDir) -> LearnerState:
-    """The newest valid state. Call it only while holding the lock of the run.
-
-    Raises:
-        NotARunError: the run has no state.
-        CorruptError: all states are invalid; the message has the reason for each.
-    """
+    """The newest valid state; CorruptError says why none is valid. Call it only while holding the lock of the run."""
     recover(run.learner)
     folders = _folders(run)
     if not folders:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 BEST: Final = "best"
 OWN_NAME: Final = "{}_policy"  # exported by imitation, in its own folder
 SHARED_NAME: Final = "imitation_{}_policy"  # copy in the folder above
-PREDECESSOR_SUFFIXES: Final = (".bin", ".axon")
 SHOWN: Final = 12  # generations that a message lists
 _SEARCH_DEPTH: Final = 5  # root/group/run/generations/gen_N and one level more
 
@@ -42,9 +41,7 @@ class Checkpoint:
 def load_checkpoint(path: str | Path) -> Checkpoint:
     """Read and verify a policy folder, or the newest generation of a run. No code is executed.
 
-    Raises:
-        NotARunError, ConfigError: no policy at this path, or a file of the predecessor.
-        CorruptError, IncompatibleError: a damaged file, or one of another format.
+    NotARunError or ConfigError if there is none, CorruptError or IncompatibleError if it cannot be read.
     """
     folder = resolve_policy(Path(path))
     meta, params = load_generation(folder)
@@ -63,14 +60,11 @@ def resolve_policy(path: Path, root: Path = CHECKPOINTS) -> Path:
 
     For a folder of imitation it is the best policy: ``best_policy`` or ``imitation_best_policy``. The name of a shipped
     policy is that policy, also where a folder has the same name.
-
-    Raises:
-        ConfigError: a file of the predecessor.
-        NotARunError: no policy at this path. Both messages name the closest policy folder below ``root``.
+    NotARunError or, for a file of the predecessor, ConfigError; both name the closest policy folder below ``root``.
     """
     if (shipped := shipped_policies().get(str(path))) is not None:
         return shipped
-    if path.suffix.lower() in PREDECESSOR_SUFFIXES:
+    if path.suffix.lower() in (".bin", ".axon"):
         raise ConfigError(f"{path} is a file of the predecessor, which cannot be read here; {_nearest(path, root)}")
     if is_policy(path):
         return path

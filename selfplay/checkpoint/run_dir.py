@@ -102,10 +102,7 @@ class RunDir:
         """Lock the run for one trainer, and remove leftovers of crashed writes.
 
         The lock (flock) is released by the kernel when the process ends.
-
-        Raises:
-            RunLockedError: another trainer has the lock; the message has its process id.
-            CheckpointError: the folder contains links or special files.
+        RunLockedError with its process id if another trainer has it; CheckpointError for links or special files.
         """
         with boundary(CheckpointError, f"cannot open {self.lock_file}"):
             handle = os.open(self.lock_file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
@@ -199,10 +196,7 @@ def create_run(path: Path, is_default: bool = False) -> RunDir:
 def check_new_run(path: Path, is_default: bool = False) -> None:
     """Check that ``create_run`` can create the folder, without creating anything.
 
-    Raises:
-        RunExistsError: the folder holds a run.
-        ConfigError: the path is a file, below a file, or a folder with other content.
-        CheckpointError: no folder can be created there.
+    RunExistsError if it holds a run, ConfigError if it cannot be a new folder, CheckpointError if it cannot be created.
     """
     with boundary(CheckpointError, f"cannot create the run folder {path}"):
         check_folder(path.parent if is_default else path, "--checkpoint")

@@ -119,13 +119,7 @@ def writing(what: str) -> Iterator[None]:
 
 
 def open_folder(path: Path) -> StoredFolder:
-    """Open a folder written by ``write_folder``.
-
-    Raises:
-        NotARunError: no such folder.
-        CorruptError: missing or damaged manifest.
-        IncompatibleError: a newer format.
-    """
+    """Open a folder of ``write_folder``; CorruptError if it is damaged, IncompatibleError for a newer format."""
     if not path.is_dir():
         raise NotARunError(f"{path}: no such folder")
     file = path / MANIFEST
@@ -148,11 +142,7 @@ def fill_folder(path: Path, fill: Callable[[Path], object], replace: bool = Fals
     """Write the folder ``path`` atomically; ``fill`` is called with an empty folder for the files.
 
     On an error the old content is unchanged and nothing new is left.
-
-    Raises:
-        ImmutableError: the folder exists and ``replace`` is false.
-        DiskError: the disk is full or failed.
-        CheckpointError: ``fill`` failed for another reason.
+    ImmutableError if it exists and ``replace`` is false, DiskError if the disk failed, else CheckpointError.
     """
     if not replace and path.exists():
         raise ImmutableError(f"{path} exists and is never overwritten")

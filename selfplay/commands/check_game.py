@@ -63,9 +63,7 @@ def examine(name: str, limit: TimeLimit | None = None) -> GameReport:
     """Check a game and measure it, in about ten seconds where it is fast. Blocks.
 
     What does not fit into the limit is left out, with a note; only a single step is not interrupted.
-
-    Raises:
-        GameError: there is no such game, or it fails.
+    GameError if there is no such game, or it fails.
     """
     kind, found = find_game(name), GameReport(name)
     limit = limit or TimeLimit(SECONDS, lambda _: None)

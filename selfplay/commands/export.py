@@ -50,15 +50,8 @@ class Export:
 def export(path: str | Path, kind: str, out: Path, observations: int = OBSERVATIONS) -> Export:
     """Write a policy in another format, and beside it ``OUT.json``, which says what the tensors are.
 
-    Args:
-        path: A policy folder or a run.
-        kind: One of ``FORMATS``.
-        out: File to write; an older one is replaced.
-        observations: At how many the copy is compared with the policy before anything is written.
-
-    Raises:
-        ConfigError: a file that cannot be written, no observation, or packages that are missing.
-        CheckpointError: no policy there, or a copy that differs by more than ``TOLERANCE``.
+    An older file is replaced. Before that the copy is compared with the policy at so many ``observations``.
+    CheckpointError if there is no policy, or the copy differs by more than ``TOLERANCE``.
     """
     check_export(path, kind, out, observations)
     policy = load_policy(path)

@@ -55,11 +55,6 @@ def write_run(
 
     ``notice`` is called with a line before each step that takes a while, and with the reasons where no game is shown.
     With ``play`` each kept generation of the table has a play page, too, in a folder beside the page.
-
-    Raises:
-        CheckpointError: a generation cannot be loaded.
-        ConfigError: a page cannot be written, or there are no play pages of this game, or no policies for them.
-        LeagueError: the ledger cannot be read.
     """
     run, records, about = RunDir(folder), RunRecords.of(folder), ""
     game = type_in(records.run.get("config")) or DEFAULT
@@ -118,11 +113,7 @@ def _written(content: PageContent, path: Path, notice: Callable[[str], None]) ->
 
 
 def replays_of(
-    run: RunDir,
-    study: LeaderboardAnalysis,
-    show: Show,
-    notice: Callable[[str], None],
-    added: Added = lambda _: None,
+    run: RunDir, study: LeaderboardAnalysis, show: Show, notice: Callable[[str], None], added: Added = lambda _: None
 ) -> tuple[list[PageReplay], list[str]]:
     """The most notable game of each kind that plays as its row says, and what is to be said about the others."""
     rows = list(read_records(run.ledger)) if run.ledger.exists() else []

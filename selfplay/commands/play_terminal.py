@@ -37,11 +37,7 @@ def play_in_terminal(game: str, opponent: Contender, read: Read, write: Write, *
     """Play one game after the other until the person ends it; the seats swap each time, from ``seat`` on.
 
     ``read`` shows a prompt and returns an answer; EOFError is the end of the input. ``seed`` is of the games and of the
-    decisions of the opponent; a policy samples its actions.
-
-    Raises:
-        ConfigError: no person can play the game.
-        GameError: the game does what no ``Game`` may do.
+    decisions of the opponent; a policy samples its actions. ConfigError if no person can play the game.
     """
     single = find_game(game).single
     if single is None:

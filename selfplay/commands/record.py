@@ -42,15 +42,7 @@ def named(player: Contender) -> Contender:
 
 
 def record(game: str, players: Sequence[Contender], games: int, seed: int, path: Path) -> Iterator[int]:
-    """Play games, then write them to one file; yields the number of games done. Blocks.
-
-    The players meet each other from both seats; one alone plays itself.
-
-    Raises:
-        ConfigError: no game is asked for.
-        GameError: the game failed.
-        CheckpointError: the file cannot be written.
-    """
+    """Play games from both seats, one player alone against itself, then write a file; yields those done. Blocks."""
     everybody = {player.id: player for player in players}
     rules = home_rules(players, game)
     matchups = pairings_of(list(everybody), [], games, (), seed)

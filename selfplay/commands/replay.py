@@ -86,11 +86,7 @@ class StepReplayer(Replayer):
         self._single = self.kind.single
 
     def steps(self, game: GameRecord) -> dict[str, Any]:
-        """A game that was rated, step by step, for ``steps/stepper.js``. Blocks.
-
-        Raises:
-            IncompatibleError: it cannot be played again, or ends otherwise.
-        """
+        """A rated game, step by step, for ``steps/stepper.js``; IncompatibleError if it goes otherwise. Blocks."""
         players, (first, second) = self.players_of(game), (seat.player for seat in game.seats)
         matchup = Matchup((first, second), seed=game.seed).games(self.settings.rules.conditions.roles)[0]
         with boundary(IncompatibleError, "played again it fails"):

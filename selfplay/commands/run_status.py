@@ -17,12 +17,7 @@ if TYPE_CHECKING:
 
 
 def examine(run: RunDir, count: int) -> RunStatus:
-    """The tree of a run, live or afterwards, and the newest ``count`` crashes. Trusts no file.
-
-    Raises:
-        NotARunError: the run has no ``tree.json``.
-        CheckpointError: a file cannot be read, or is no such file; names it and the reason.
-    """
+    """The tree of a run, live or afterwards, and the newest ``count`` crashes. Trusts no file."""
     trainer = run.trainer()  # before the files: one that ends meanwhile has written its end
     if not run.tree_json.exists():
         raise NotARunError(f"{run.path} has no {run.tree_json.name}: it has only begun")

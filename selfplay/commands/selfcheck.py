@@ -96,11 +96,6 @@ def check(
     """Train one run in a folder that is gone afterwards, and judge it.
 
     ``progress`` is called with the training steps that are done, ``before`` included, from another thread.
-
-    Raises:
-        ConfigError: the game has no known answer.
-        KeyboardInterrupt: the run was stopped early.
-        SelfPlayError: training failed.
     """
     with TemporaryDirectory(prefix=f"selfcheck-{game}-") as folder:
         run = RunDir(Path(folder) / "run")

@@ -7,14 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from selfplay.checkpoint import (
-    RunDir,
-    is_policy,
-    list_generations,
-    read_policy_meta,
-    resolve_policy,
-    shipped_policies,
-)
+from selfplay.checkpoint import RunDir, is_policy, list_generations, read_policy_meta, resolve_policy, shipped_policies
 from selfplay.checkpoint.documents import GENERATION_ID
 from selfplay.checkpoint.policies import generations_of
 from selfplay.errors import ConfigError, SelfPlayError
@@ -34,11 +27,7 @@ def policy_folder(name: str, run: RunDir | None = None, game: str = DEFAULT) -> 
     """The policy folder of ``gen_N`` of ``run``, a folder or a shipped policy; None for a scripted player of ``game``.
 
     The name of a shipped policy is that policy, as that of a scripted player is that player.
-
-    Raises:
-        ConfigError: no player of that name (lists the scripted players, or the generations of the run), or a policy of
-            another game.
-        CheckpointError: a folder that holds no policy, or a damaged one.
+    ConfigError names those that there are; CheckpointError for a folder without a policy, or a damaged one.
     """
     players = find_game(game).rated.players
     if name in players:

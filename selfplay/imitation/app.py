@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from selfplay.checkpoint import RunDir, load_latest_learner
+from selfplay.checkpoint import RunDir, create_run, load_latest_learner
 from selfplay.checkpoint.policies import BEST
 from selfplay.config.defaults import update_threads
 from selfplay.config.options import listed
@@ -16,7 +16,7 @@ from selfplay.errors import ConfigError
 from selfplay.games.registry import find_game
 from selfplay.imitation.data import Games
 from selfplay.imitation.export import LATEST, exported, owner_of_best
-from selfplay.imitation.folders import find_training, new_folder, write_settings
+from selfplay.imitation.folders import NAME, find_training, write_settings
 from selfplay.imitation.hook import imitation_of
 from selfplay.imitation.report import Reports, table
 from selfplay.imitation.train import resumed_imitation
@@ -56,17 +56,13 @@ def start(config: ImitationConfig, preset: str | None, stream: TextIO) -> int:
     device, parent = pick_device(config.run.device), Path(config.run.checkpoint)
     library = open_library(config, parent, stream)
     games = Games.of(library, config)  # before the folder is made, so that an error leaves none
-    run = new_folder(parent)
+    run = create_run(parent / NAME, is_default=True)
     with run.lock():
         return _start(library, games, run, device, None, preset, stream)
 
 
 def open_library(config: ImitationConfig, parent: Path, stream: TextIO) -> Recordings:
-    """The recorded games of the settings, for policies in the folder ``parent``.
-
-    Raises:
-        ConfigError: a setting cannot be used, or there is no game to learn from.
-    """
+    """The recorded games of the settings, at least one, for policies in the folder ``parent``."""
     library = imitation_of(find_game(config.data.game)).open(config, parent)
     with Ticker(stream, "Reading games") as ticker:
         library.scan(ticker.at)
@@ -140,7 +136,7 @@ def _finish(training: Training, games: Games, run: RunDir, reports: Reports) -> 
     for which, found in ((BEST, training.best), (LATEST, training.last)):
         if found is not None:
             rates = imitation_of(find_game(games.config.data.game)).rates(found)
-            reports.paragraph(table(found, which, rates, validated=bool(games.validation)))
+            reports.leaderboard(table(found, which, rates, validated=bool(games.validation)))
             break
     word = f"Finished, {progress.ended}," if progress.ended else "Stopped, and saved,"
     reports.notice(

@@ -36,11 +36,7 @@ class Games:
 
     @staticmethod
     def of(library: Recordings, config: ImitationConfig) -> Games:
-        """Split a library by game.
-
-        Raises:
-            ConfigError: the training games are too short for a single decision, or nothing that the game knows.
-        """
+        """Split a library by game; ConfigError if the training games are too short for a single decision."""
         train, validation = split(library.games, config.run.seed, config.folds)
         if not sum(game.rows for game in train):
             raise ConfigError(f"{library.folder}: the games to learn from are too short for a single decision")

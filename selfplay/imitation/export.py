@@ -73,9 +73,7 @@ def export(
     """Write a policy in place of the previous one, and a copy into the training's own folder.
 
     ``found`` are the metrics of these weights, or None.
-
-    Raises:
-        CheckpointError: it cannot be written; the previous policy is unchanged.
+    CheckpointError if it cannot be written; the previous policy is unchanged.
     """
     config, game, losses = games.config, games.config.data.game, _losses(found, games.config.data.game)
     spec, heads = network_of(config.net, game)
@@ -89,9 +87,7 @@ def export(
         game=game,
         body=dict(games.home.body),
         created=datetime.now(UTC),
-        config={
-            "imitation": {**config.model_dump(mode="json"), "replays": games.description(), "losses": losses},
-        },
+        config={"imitation": {**config.model_dump(mode="json"), "replays": games.description(), "losses": losses}},
     )
     params = parameters_of(network)
     save_policy(kept(run, which), meta, params, replace=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from selfplay.checkpoint import RunDir, create_run, has_state
+from selfplay.checkpoint import RunDir, has_state
 from selfplay.checkpoint.documents import MAX_JSON_BYTES, decode_json, encode_json
 from selfplay.checkpoint.run_dir import modified_ns
 from selfplay.checkpoint.store import make_folder, write_file
@@ -20,17 +20,8 @@ NAME: Final = "imitation"  # of the folder of a training: imitation, imitation-2
 SETTINGS: Final = "imitation.json"
 
 
-def new_folder(parent: Path) -> RunDir:
-    """Create the folder of a new training under the next free name."""
-    return create_run(parent / NAME, is_default=True)
-
-
 def find_training(path: Path) -> RunDir:
-    """The training in a folder, or the newest training below it that has a state.
-
-    Raises:
-        NotARunError: there is none; names trainings without a state.
-    """
+    """The training in a folder, or the newest below it that has a state; NotARunError names those without one."""
     if (path / SETTINGS).is_file():
         return RunDir(path)
     runs = [RunDir(entry) for entry in sorted(path.glob(f"{NAME}*")) if (entry / SETTINGS).is_file()]

@@ -51,11 +51,7 @@ class RecordedSeat:
 class RecordedGames(Recordings):
     """The games of a file, which are played again by ``scan`` and kept in memory.
 
-    Args:
-        path: The file.
-        game: Name of the game.
-        player: Select seats by the name of the player, or by number, 1 or 2; None: any.
-        max_games: Stop after so many usable games; None: no limit.
+    Seats are those of ``player``, a name or the number 1 or 2. Stops after ``max_games`` usable games.
     """
 
     what = "recorded games"
@@ -66,12 +62,7 @@ class RecordedGames(Recordings):
         self._made: dict[Path, list[Examples]] = {}
 
     def scan(self, progress: Progress = lambda done, total: None) -> tuple[Game, ...]:
-        """Find the games. Those that go another way are listed in ``bad``.
-
-        Raises:
-            ConfigError: the file cannot be read, is too large or damaged, or has games of another name or version; or
-                no game can be used.
-        """
+        """Find the games. Those that go another way are listed in ``bad``."""
         kind = find_game(self._game)
         if (make := kind.single) is None:
             raise ConfigError(f"--game-type {self._game}: its games cannot be recorded")

@@ -71,11 +71,7 @@ class Recordings(ABC):
 
     @abstractmethod
     def scan(self, progress: Progress = lambda done, total: None) -> Sequence[Game]:
-        """Find the games. ``progress(done, total)`` is called before each one and at the end.
-
-        Raises:
-            ConfigError: there is none that can be used.
-        """
+        """Find the games, at least one. ``progress(done, total)`` is called before each one and at the end."""
 
     @abstractmethod
     def load(self, game: Game) -> list[Examples]:
@@ -113,21 +109,14 @@ def plain_name(name: str) -> str:
     return unicodedata.normalize("NFKC", name).casefold().strip()
 
 
-def split(
-    games: Sequence[AnyGame], seed: int, folds: int = 10, fold: int = 0
-) -> tuple[tuple[AnyGame, ...], tuple[AnyGame, ...]]:
+def split(games: Sequence[AnyGame], seed: int, folds: int) -> tuple[tuple[AnyGame, ...], tuple[AnyGame, ...]]:
     """Training games and validation games: every ``folds``-th game of an order given by seed and content.
 
-    All frames and seats of a game are on the same side. Paths and the order of ``games`` do not matter. Over all folds
-    each game validates once. A single game is used for training.
-
-    Raises:
-        ConfigError: ``folds`` is less than 2, or ``fold`` is out of range.
+    All frames and seats of a game are on the same side. Paths and the order of ``games`` do not matter. A single game
+    is used for training.
     """
-    if folds < 2 or not 0 <= fold < folds:
-        raise ConfigError(f"folds must be at least 2 and fold from 0 to folds - 1, got {folds} and {fold}")
     ranked = sorted(games, key=lambda game: (derive(seed, "imitation", "split", game.hash), game.hash))
     if len(ranked) == 1:
         return tuple(ranked), ()
-    train = tuple(game for i, game in enumerate(ranked) if i % folds != fold)
-    return train, tuple(ranked[fold::folds])
+    train = tuple(game for i, game in enumerate(ranked) if i % folds)
+    return train, tuple(ranked[::folds])

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
 from selfplay.report.outputs import reporters
+from selfplay.report.reporter import Forwarding
 from selfplay.report.ticker import Ticker
 
 if TYPE_CHECKING:
@@ -101,11 +102,7 @@ def table(found: ImitationMetrics, which: str, rates: Sequence[Rate] = (), *, va
         "",
         f"{'':<24}{'all':>10}{'changed':>10}",
     ]
-    for name, mean in (
-        ("policy", found.model),
-        ("repeats the action", found.repeat),
-        ("marginals", found.marginals),
-    ):
+    for name, mean in (("policy", found.model), ("repeats the action", found.repeat), ("marginals", found.marginals)):
         changed = f"{mean.changed:>10.3f}" if mean.changed is not None else f"{'-':>10}"
         lines.append(f"{name:<24}{mean.all:>10.3f}{changed}")
     lines += ["", f"{'':<24}{'policy':>10}{'player':>10}"]
@@ -115,7 +112,7 @@ def table(found: ImitationMetrics, which: str, rates: Sequence[Rate] = (), *, va
     return "\n".join(lines)
 
 
-class Reports:
+class Reports(Forwarding):
     """Writes to terminal, log and metrics."""
 
     def __init__(self, folder: Path, stream: TextIO, resumed: tuple[int, int] | None = None) -> None:
@@ -123,13 +120,9 @@ class Reports:
         self._reporters = reporters(folder, stream, live=False, resumed=resumed)
         self._stream = stream
 
-    def header(self, lines: Sequence[str]) -> None:
+    def _forward(self, event: str, *content: object) -> None:
         for reporter in self._reporters.values():
-            reporter.header(lines)
-
-    def notice(self, text: str) -> None:
-        for reporter in self._reporters.values():
-            reporter.notice(text)
+            getattr(reporter, event)(*content)
 
     def bad_files(self, bad: Sequence[tuple[Path, str]]) -> None:
         """Report unusable files: their number, and the names of all in the log and of the first few in the terminal."""
@@ -149,14 +142,8 @@ class Reports:
         for line in warnings(report.metrics, report.rates):
             self.notice(line)
 
-    def paragraph(self, text: str) -> None:
-        """Show lines without a time, after an empty one."""
-        for reporter in self._reporters.values():
-            reporter.leaderboard(text)
-
     def ticker(self, label: str, total: int) -> Ticker:
         return Ticker(self._stream, label, total)
 
     def close(self) -> None:
-        for reporter in self._reporters.values():
-            reporter.close()
+        self._forward("close")

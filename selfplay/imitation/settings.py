@@ -87,13 +87,6 @@ class ImitationRunConfig(RunSettings):
     threads: Changeable[Natural] = Field(0, description="Threads of the update; 0 = by cores")
 
 
-FIGHTS = (
-    "data.character", "data.frame_skip", "data.delay", "data.cache", "data.cache_gb", "data.no_cache",
-    "learn.button_power", "learn.button_limit",
-)  # fmt: skip
-"""Settings of fights."""
-
-
 class ImitationConfig(Group):
     """All settings of a training."""
 
@@ -137,11 +130,7 @@ def sections(data: Sequence[Flag] = (), learn: Sequence[Flag] = ()) -> dict[str,
 
 OPTIONS: Final = options(ImitationConfig, sections())
 PRESETS: Final[Presets] = {
-    "quick": {
-        "data": {"max_files": 5},
-        "net": {"hidden": (32, 32)},
-        "learn": {"epochs": 2, "batch_size": 256},
-    },
+    "quick": {"data": {"max_files": 5}, "net": {"hidden": (32, 32)}, "learn": {"epochs": 2, "batch_size": 256}},
     "full_cpu": {"net": {"hidden": (256, 256)}, "learn": {"epochs": 15, "batch_size": 1024}},
     "gpu_standard": {
         "net": {"backbone": "gru", "hidden": (256, 256, 256)},

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
-from itertools import islice
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
 import torch
@@ -135,14 +135,11 @@ class Training:
         return learn.learning_rate * (learn.final_rate + (1 - learn.final_rate) * (1 + math.cos(math.pi * done)) / 2)
 
     def _judge(self, *, whole: bool) -> bool:
-        """Validate, report and export; whether that was completed.
-
-        After a whole epoch the training moves on to the next.
-        """
+        """Validate, report, export, and after a whole epoch move on to the next; whether that was completed."""
         lessons = self._games.judging()
         before = self._generator.get_state()
         with closing(lessons):
-            decisions = look(self._imitator.network, self._until_stopped(lessons))
+            decisions = look(self._imitator.network, takewhile(lambda _: not self._stop(), lessons))
             heads, pairs = self._imitator.network.heads, self._hook.pairs
             found = imitation_metrics(heads, decisions, self._baselines, pairs, self._generator)
         stopped = found is None or self._stop()  # called once, since it can change at any time
@@ -205,9 +202,3 @@ class Training:
 
     def _export(self, which: str, found: ImitationMetrics | None) -> None:
         export(self._run, which, self._games, self.progress, self._imitator.network, found)
-
-    def _until_stopped(self, lessons: Iterator[Lesson]) -> Iterator[Lesson]:
-        for lesson in lessons:
-            if self._stop():
-                return
-            yield lesson

@@ -3,61 +3,48 @@
 A player's id is a string: ``gen_12`` (a frozen generation) or the name of a scripted player. The moving player
 ``current`` is an opponent in training and has no rating.
 
-See docs/trainer/league.md. Attributes are loaded lazily, except ``sprt``, whose module has its name.
+See docs/trainer/league.md.
 """
 
-from typing import TYPE_CHECKING
+from selfplay.league.diagnosis import Diagnosis, diagnose
+from selfplay.league.external_games import Result, read_csv, table_of
+from selfplay.league.games import GameTable
+from selfplay.league.leaderboard import Leaderboard, build
+from selfplay.league.ledger import Ledger, read_games
+from selfplay.league.matchmaker import Candidate, Matchmaker
+from selfplay.league.nash import nash_weights
+from selfplay.league.ratings import Difference, Ratings, expected_score, rate
+from selfplay.league.records import GameRecord
+from selfplay.league.render import to_text
+from selfplay.league.schedule import Matchup, plan
+from selfplay.league.sprt import SprtBounds, SprtResult, sprt
+from selfplay.league.statistics import ScoreInterval, score_interval
 
-from selfplay.league.sprt import sprt as sprt
-
-if TYPE_CHECKING:
-    from selfplay.league.diagnosis import Diagnosis as Diagnosis
-    from selfplay.league.diagnosis import diagnose as diagnose
-    from selfplay.league.external_games import Result as Result
-    from selfplay.league.external_games import read_csv as read_csv
-    from selfplay.league.external_games import table_of as table_of
-    from selfplay.league.games import GameTable as GameTable
-    from selfplay.league.leaderboard import Leaderboard as Leaderboard
-    from selfplay.league.leaderboard import build as build
-    from selfplay.league.ledger import Ledger as Ledger
-    from selfplay.league.ledger import read_games as read_games
-    from selfplay.league.matchmaker import Candidate as Candidate
-    from selfplay.league.matchmaker import Matchmaker as Matchmaker
-    from selfplay.league.nash import nash_weights as nash_weights
-    from selfplay.league.ratings import Difference as Difference
-    from selfplay.league.ratings import Ratings as Ratings
-    from selfplay.league.ratings import expected_score as expected_score
-    from selfplay.league.ratings import rate as rate
-    from selfplay.league.records import GameRecord as GameRecord
-    from selfplay.league.render import to_text as to_text
-    from selfplay.league.schedule import Matchup as Matchup
-    from selfplay.league.schedule import plan as plan
-    from selfplay.league.sprt import SprtBounds as SprtBounds
-    from selfplay.league.sprt import SprtResult as SprtResult
-    from selfplay.league.statistics import ScoreInterval as ScoreInterval
-    from selfplay.league.statistics import score_interval as score_interval
-
-_HOMES = {
-    **dict.fromkeys(("Candidate", "Matchmaker"), "matchmaker"),
-    **dict.fromkeys(("Diagnosis", "diagnose"), "diagnosis"),
-    **dict.fromkeys(("Difference", "Ratings", "expected_score", "rate"), "ratings"),
-    "GameRecord": "records",
-    "GameTable": "games",
-    **dict.fromkeys(("Leaderboard", "build"), "leaderboard"),
-    **dict.fromkeys(("Ledger", "read_games"), "ledger"),
-    **dict.fromkeys(("Matchup", "plan"), "schedule"),
-    **dict.fromkeys(("Result", "read_csv", "table_of"), "external_games"),
-    **dict.fromkeys(("ScoreInterval", "score_interval"), "statistics"),
-    **dict.fromkeys(("SprtBounds", "SprtResult"), "sprt"),
-    "nash_weights": "nash",
-    "to_text": "render",
-}
-__all__ = ["sprt", *_HOMES]
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'selfplay.league' has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(f"selfplay.league.{_HOMES[name]}"), name)
+__all__ = [
+    "Candidate",
+    "Diagnosis",
+    "Difference",
+    "GameRecord",
+    "GameTable",
+    "Leaderboard",
+    "Ledger",
+    "Matchmaker",
+    "Matchup",
+    "Ratings",
+    "Result",
+    "ScoreInterval",
+    "SprtBounds",
+    "SprtResult",
+    "build",
+    "diagnose",
+    "expected_score",
+    "nash_weights",
+    "plan",
+    "rate",
+    "read_csv",
+    "read_games",
+    "score_interval",
+    "sprt",
+    "table_of",
+    "to_text",
+]

@@ -99,24 +99,19 @@ class RatingConditions(Protocol):
     """What determines which games are rated together, and how many games a pair plays."""
 
     @property
-    def described(self) -> dict[str, JsonValue]:
-        """Everything that makes games comparable."""
+    def described(self) -> dict[str, JsonValue]: ...  # everything that makes games comparable
 
     @property
-    def settings(self) -> str:
-        """Hash of it."""
+    def settings(self) -> str: ...  # hash of it
 
     @property
-    def group(self) -> str:
-        """The same with how actions are drawn, as in ``GameTable.groups``."""
+    def group(self) -> str: ...  # the same with how actions are drawn, as in ``GameTable.groups``
 
     @property
-    def games_each(self) -> int:
-        """Games of a matchup."""
+    def games_each(self) -> int: ...  # games of a matchup
 
     @property
-    def anchors(self) -> tuple[str, ...]:
-        """Players that are rated in addition to the generations."""
+    def anchors(self) -> tuple[str, ...]: ...  # players that are rated in addition to the generations
 
     @property
     def seed(self) -> int: ...

@@ -88,10 +88,7 @@ class Diagnosis:
 
 
 def diagnose(ratings: Ratings, games: GameTable) -> Diagnosis:
-    """Test how well the ratings of these games explain them.
-
-    Games with people are among the encounters, and not in the tests.
-    """
+    """Test how well the ratings explain these games; those with people are among the encounters alone."""
     if not len(games):
         return Diagnosis((), None, (), None)
     encounters = _Meetings.of(ratings, games).encounters(ratings.players)

@@ -23,7 +23,6 @@ MAX_BYTES: Final = 2**28
 VALUES: Final = frozenset(SCORES.values())
 _COLUMNS: Final = ("first", "second", "score")
 _PAIR: Final = "pair"
-_SHEETS: Final = (".xlsx", ".xls", ".ods", ".numbers")
 
 
 def read_csv(path: Path) -> GameTable:
@@ -32,9 +31,6 @@ def read_csv(path: Path) -> GameTable:
     Columns are separated by commas, semicolons or tabs. The text is UTF-8, or UTF-16 with a byte-order mark.
     An optional column ``pair`` labels correlated games of the same two players (same opening or seed), which count as
     one observation. Other columns are ignored.
-
-    Raises:
-        LeagueError: the file or a column is missing, or a row is invalid; the message has its line.
     """
     text = _text_of(path)
     separator = max(",;\t", key=text.partition("\n")[0].count)
@@ -72,8 +68,7 @@ class Result(NamedTuple):
 def table_of(results: Iterable[Result], name: str = "games") -> GameTable:
     """Games of other programs as a table that ``rate`` and ``diagnose`` read. ``name`` is that of their settings.
 
-    Raises:
-        LeagueError: there is no game, or a game has another score, one player only, or a name that cannot be shown.
+    LeagueError for no game, or a game with another score, one player only, or a name that cannot be shown.
     """
     players: dict[str, int] = {}
     pairs: dict[object, int] = {}
@@ -122,7 +117,7 @@ def default_anchor(games: GameTable) -> str:
 def _text_of(path: Path) -> str:
     with boundary(LeagueError, f"cannot read the games {path}"):
         data = read_plain(path, MAX_BYTES, follow=True)
-        if path.suffix.lower() in _SHEETS:
+        if path.suffix.lower() in (".xlsx", ".xls", ".ods", ".numbers"):
             raise LeagueError(f"{path}: a spreadsheet; save the sheet as CSV")
         if kind := kind_of(data):
             raise LeagueError(f"{path}: not a CSV file; {kind}")

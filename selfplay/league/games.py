@@ -27,10 +27,6 @@ Bools = NDArray[np.bool_]
 
 MAX_ROW_BYTES: Final = 2**16
 MAX_NAME: Final = 200
-OTHER_SETTINGS: Final = "under other settings"
-REPLACED: Final = "of weights since replaced"
-UNRANKED: Final = "against players outside the ladder"
-RETIRED: Final = "of generations that have not played for long"
 FINISHED, PARTNER = "finished", "partner"
 """Facts that leaderboards show: whether a game was played to its end, and the partner of both players or None."""
 _WIDTH: Final = 7  # integers per row
@@ -138,13 +134,10 @@ class GameTable:
     ) -> Selection:
         """The games that can be rated together.
 
-        Args:
-            settings: a group or a prefix of one, such as its settings hash; default: the group of the newest game.
-            keep: generations that are rated however long ago they played, in addition to the start.
-            weights: hash of the only weights of a player whose games count; default: those of its newest game.
-
-        Raises:
-            LeagueError: no game was played under ``settings``.
+        ``settings`` is a group or a prefix of one, such as its settings hash; by default the group of the newest game.
+        Generations in ``keep``, and the start, are rated however long ago they played. ``weights`` are hashes of the
+        only weights of players whose games count, by default those of the newest game of each.
+        LeagueError if no game was played under ``settings``.
         """
         if not len(self):
             return Selection(self, settings or "", {})
@@ -164,10 +157,10 @@ class GameTable:
         too_old = counts & gone[self.seats].any(axis=1)
         left_out = Counter(
             {
-                OTHER_SETTINGS: int((~same).sum()),
-                REPLACED: int((same & ~current).sum()),
-                UNRANKED: int((same & current & unranked).sum()),
-                RETIRED: int(too_old.sum()),
+                "under other settings": int((~same).sum()),
+                "of weights since replaced": int((same & ~current).sum()),
+                "against players outside the ladder": int((same & current & unranked).sum()),
+                "of generations that have not played for long": int(too_old.sum()),
             }
         )
         return Selection(self.subset(counts & ~too_old), self.groups[wanted], dict(+left_out))
@@ -218,9 +211,7 @@ class TableBuilder:
     def add(self, line: str | bytes) -> bool:
         """Add a row; returns False if its match id was already present.
 
-        Raises:
-            json.JSONDecodeError: not JSON.
-            ValueError, TypeError, KeyError: not a game record, or one of another game.
+        JSONDecodeError if it is not JSON; ValueError, TypeError or KeyError if it is no record of such a game.
         """
         row = parse_json(line, MAX_ROW_BYTES)
         match = row["match"]

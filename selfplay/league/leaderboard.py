@@ -102,15 +102,9 @@ def analyse(
 ) -> LeaderboardAnalysis:
     """Rate all players of a ledger.
 
-    Args:
-        games: all games of the ledger.
-        method: ``batch`` (Bradley-Terry with intervals) or ``sequential`` (K-factor Elo, depends on the order).
-        settings: settings hash, or a prefix, of the games to rate; default: that of the newest game.
-        run: folder that may hold its own table of anchors.
-        anchor: player at 1500; for games of other programs.
-
-    Raises:
-        LeagueError: unknown method or anchor, or no games under ``settings``.
+    ``method`` is ``batch`` (Bradley-Terry with intervals) or ``sequential`` (K-factor Elo, depends on the order).
+    ``settings`` is the settings hash, or a prefix, of the games to rate; by default that of the newest game. The folder
+    ``run`` may hold its own table of anchors. ``anchor`` is the player at 1500 in games of other programs.
     """
     if method not in METHODS:
         raise LeagueError(f"unknown rating method {method!r} (valid: {', '.join(METHODS)})")
@@ -198,10 +192,7 @@ def _gaps(ratings: Ratings, games: GameTable, anchor: str) -> list[str]:
 
 
 def _chained(ratings: Ratings) -> int:
-    """Number of generations that only played their neighbours in age, if most of at least four did; else 0.
-
-    Their games with people do not count.
-    """
+    """Number of generations that met no player but neighbours in age and people, if most of at least four; else 0."""
     met = ratings.met * ~ratings.people
     played = [i for i, name in enumerate(ratings.players) if generation_number(name) is not None and met[i].any()]
     alone = 0

@@ -25,14 +25,12 @@ from selfplay.league.records import GameRecord
 
 FILE_NAME: Final = "ledger.jsonl"
 MAX_BYTES: Final = 2**30  # two million games
-LOCK_POLL_S: Final = 0.02
 
 
 def read_games(*paths: Path) -> GameTable:
     """Read a ledger, or several as one. Incomplete last lines and repeated match ids are ignored and reported.
 
-    Raises:
-        LeagueError: a file is missing, or a row other than the last is invalid.
+    LeagueError if a file is missing, or a row other than the last is invalid.
     """
     columns, torn = TableBuilder(), False
     for path in paths:
@@ -42,11 +40,7 @@ def read_games(*paths: Path) -> GameTable:
 
 
 def read_records(path: Path) -> Iterator[GameRecord]:
-    """Read the rows of a ledger as validated records, in order. Slow: about 20 us per row.
-
-    Raises:
-        LeagueError: as for ``read_games``, and for any invalid field.
-    """
+    """Read the rows of a ledger as validated records; errors as of ``read_games``. Slow: about 20 us per row."""
     data = _content(path)
     columns = TableBuilder()
     offsets = _fold(path, data, columns)
@@ -126,13 +120,9 @@ class Ledger:
     def open(cls, path: Path, keep_rows: int | None = None, wait_s: float = 0.0) -> Self:
         """Open for appending; create the file if missing, remove an incomplete last line.
 
-        Args:
-            path: the file.
-            keep_rows: remove the rows behind the first ``keep_rows``, which a resumed run plays again.
-            wait_s: seconds to wait while another writer has it open.
+        Rows behind the first ``keep_rows`` are removed: a resumed run plays them again.
 
-        Raises:
-            LeagueError: another writer has it open, a row is corrupt, or the file has fewer than ``keep_rows`` rows.
+        LeagueError if another writer still has it open after ``wait_s``, a row is corrupt, or there are fewer rows.
         """
         with boundary(LeagueError, f"cannot open the ledger {path}"):
             # O_NOFOLLOW: never truncate or write to the target of a link
@@ -168,9 +158,7 @@ class Ledger:
     def append(self, records: Iterable[GameRecord]) -> int:
         """Write games and fsync, all or none; returns how many were new.
 
-        Raises:
-            LeagueError: a mirror match.
-            DiskError: writing failed; partial rows are removed at the latest before the next write.
+        DiskError if writing fails; partial rows are removed at the latest before the next write.
         """
         fresh: dict[str, str] = {}
         for record in records:
@@ -210,7 +198,7 @@ def _lock(descriptor: int, path: Path, wait_s: float) -> None:
                 raise LeagueError(
                     f"{path} is being written by another trainer; stop it, or use another run folder"
                 ) from None
-            time.sleep(LOCK_POLL_S)
+            time.sleep(0.02)
         else:
             return
 

@@ -77,17 +77,9 @@ class Matchmaker:
     are drawn by the probabilities of their category, so that the shares of *episodes* are those of the mode; a policy
     may hold several places. ``rotate`` redraws the oldest places, whatever policies they hold.
 
-    Args:
-        mode: a name in ``MODES``, or the role of an exploiter.
-        rng: source of all draws.
-        scripted: scripted players for training.
-        weights: weights of the mode's categories, instead of the default ones. They need not sum to one; missing ones
-            are 0, categories of other modes are ignored.
-        max_frozen: number of places on the bench.
-        outsiders: players of the other seat in every game; the weights must name their category.
-
-    Raises:
-        LeagueError: unknown mode or category, invalid weights, or an empty bench.
+    ``mode`` is a name in ``MODES``, or the role of an exploiter. ``weights`` of the mode's categories replace its own:
+    they need not sum to one, missing ones are 0, and categories of other modes are ignored. ``outsiders`` are players
+    of the other seat in every game, whose category the weights must name.
     """
 
     def __init__(
@@ -149,8 +141,7 @@ class Matchmaker:
     def ask(self, choose: Choose, count: int) -> None:
         """Let a function choose the opponents of the next ``count`` games, in place of mode and weights. Blocks.
 
-        Raises:
-            LeagueError: it gave another number of them, strangers, or more than ``max_frozen`` frozen policies.
+        LeagueError for another number of them, strangers, or more than ``max_frozen`` frozen policies.
         """
         names: list[tuple[str, Kind]] = [(CURRENT, "current")]
         names += [(name, "scripted") for name in self._pool.scripted]

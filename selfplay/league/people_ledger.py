@@ -54,9 +54,7 @@ def run_games(run: Path) -> GameTable:
 def record_game(run: Path, game: GameRecord, wait_s: float = WAIT_S) -> bool:
     """Append a game with a person in one seat to the people's ledger of a run; returns whether it is new. Blocks.
 
-    Raises:
-        LeagueError: no seat is a person's, the file has an invalid row, or another program keeps it open.
-        DiskError: writing failed.
+    LeagueError if no seat is a person's, the file has an invalid row, or another program keeps it open.
     """
     if all(person_name(seat.player) is None for seat in game.seats):
         raise LeagueError(f"no person played {' against '.join(seat.player for seat in game.seats)}")

@@ -190,15 +190,8 @@ def rate(
     Games with people rate the people, and players without any other game; all other ratings are those without
     these games.
 
-    Args:
-        games: games of a ledger; only comparable ones are used, see ``GameTable.comparable``.
-        players: more players to list, with or without games.
-        settings: settings of the games; default: those of the newest game.
-        anchors: Elo of other pinned players.
-        anchor: player at 1500.
-
-    Raises:
-        LeagueError: no games under ``settings``.
+    Only comparable games are used, see ``GameTable.comparable``. ``players`` are listed even without games. ``anchor``
+    is the player at 1500, ``anchors`` the Elo of other pinned players.
     """
     players = list(players)
     games = games.comparable(settings, keep=players).games
@@ -282,13 +275,9 @@ def _reachable(edges: Bools, start: Bools, *, backwards: bool = False) -> Bools:
         reached = wider
 
 
-_K: Final = ((30, 40.0), (100, 32.0))
-_K_LATE: Final = 24.0
-
-
 def k_factor(games_played: int) -> float:
     """K-factor: 40 points in the first 30 games, 32 up to 100, then 24."""
-    return next((k for games, k in _K if games_played < games), _K_LATE)
+    return 40.0 if games_played < 30 else 32.0 if games_played < 100 else 24.0
 
 
 def sequential_elo(games: GameTable, anchor: str | None = ANCHOR) -> dict[str, float]:

@@ -153,14 +153,9 @@ def match_id(seats: tuple[Seat, Seat], seed: int, settings: str, place: Iterable
     as one observation, since they are correlated. ``place`` tells apart the games of these seats on one seed, such as
     their roles; for ``settings`` see ``settings_hash``.
     """
+    low, high = sorted(map(str, seats))
     seating = "|".join(map(str, (*seats, *place)))
-    return f"{pair_id([(seat.player, seat.version) for seat in seats], seed, settings, round)}-{digest(seating, 4)}"
-
-
-def pair_id(players: Iterable[tuple[str, str]], seed: int, settings: str, round: int = 0) -> str:
-    """First part of a match id: the same for all games of two players (name, version) on one seed."""
-    low, high = sorted(f"{player}@{version}" for player, version in players)
-    return digest(f"{low}|{high}|{seed}|{round}|{settings}", 8)
+    return f"{digest(f'{low}|{high}|{seed}|{round}|{settings}', 8)}-{digest(seating, 4)}"
 
 
 def settings_hash(settings: Mapping[str, object]) -> str:

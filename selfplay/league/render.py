@@ -61,10 +61,7 @@ def to_csv(board: Leaderboard) -> str:
 
 
 def to_text(board: Leaderboard, show_all: bool = False, width: int | None = None) -> str:
-    """Title, Markdown table and notes, without a final newline.
-
-    Tables leave out columns that do not fit into ``width``; None: there is no limit.
-    """
+    """Title, Markdown table and notes, without a final newline; columns that do not fit into ``width`` are left out."""
     rows = [_cells(row, board) for row in _shown(board, show_all)]
     lines = [TITLE, *_table(*_fitting(head(board), rows, _OPTIONAL, width, between=3))]
     return "\n".join([*lines, *_notes(board, show_all), *_rewards(board, show_all, width)])
@@ -221,13 +218,10 @@ def _fitting(
     longest = max(widths[policy] - max(excess(), 0), _SHORTEST)
 
     def cells(row: Row) -> Row:
-        return [_clipped(row[i], longest) if i == policy else row[i] for i in here]
+        name = row[policy] if len(row[policy]) <= longest else f"{row[policy][: longest - 2]}.."
+        return [name if i == policy else row[i] for i in here]
 
     return cells(head), [cells(row) for row in rows]
-
-
-def _clipped(name: str, longest: int) -> str:
-    return name if len(name) <= longest else f"{name[: longest - 2]}.."
 
 
 def _widths(head: Row, rows: Sequence[Row]) -> list[int]:

@@ -150,10 +150,7 @@ def _outcomes(games: GameTable, ratings: Ratings) -> Ints:
 
 
 def _rank_ranges(ratings: Ratings, shown: Ints) -> list[tuple[int, int]]:
-    """Best and worst rank of each of ``shown`` that no significant difference excludes.
-
-    Significance is corrected for the number of pairs (Bonferroni).
-    """
+    """Best and worst rank of each of ``shown`` that no difference excludes, at 95% for all pairs (Bonferroni)."""
     if len(shown) < 2:
         return [(1, 1)] * len(shown)
     gaps, errors = ratings.gaps()

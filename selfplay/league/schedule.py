@@ -71,16 +71,9 @@ def plan(
 ) -> list[Matchup]:
     """The next matchups, most needed first; deterministic for the same generator state.
 
-    Args:
-        ratings: from ``rate(games, players=players)``.
-        players: saved generations and scripted players; unrated players are skipped.
-        budget: number of games; a remainder smaller than one matchup is not used.
-        rng: breaks ties and draws the seeds.
-        games_each: games per matchup, two for each assignment of roles.
-        newest_weight: share of the newest generation in the sum of variances.
-
-    Raises:
-        LeagueError: ``ratings`` does not list one of the players.
+    ``ratings`` are from ``rate(games, players=players)``. Of the ``budget``, a number of games, a remainder smaller
+    than one matchup of ``games_each`` is not used. ``rng`` breaks ties and draws the seeds. ``newest_weight`` is the
+    share of the newest generation in the sum of variances.
     """
     names = sorted({check_player(name) for name in players} - OUTSIDE, key=ladder_key)
     if games_each < 1:
@@ -133,16 +126,8 @@ def pairings_of(
 ) -> list[Matchup]:
     """Games to record: all pairs in turn, then the same pairs with seats swapped, and again.
 
-    Args:
-        players: Ids of the players with the first character. Without opponents they play each other in both seats; a
-            single player plays itself.
-        opponents: Ids of the players with the second character.
-        games: Number of games.
-        characters: Of players and of opponents; none in a game without.
-        seed: Of all games; a game's own seed depends on it and the number of the game.
-
-    Raises:
-        ConfigError: no player, or fewer than one game.
+    Players have the first of the ``characters``, opponents the second. Without opponents the players play each other in
+    both seats; a single player plays itself. A game's own seed depends on ``seed`` and the number of the game.
     """
     if not players:
         raise ConfigError("at least one player is needed")

@@ -30,11 +30,7 @@ _COIN: Final = 0.25  # variance of the score of an even game without draws
 @final
 @dataclass(frozen=True, slots=True)
 class SprtBounds:
-    """Hypotheses and error rates: A is stronger by at least ``elo1`` (accept) or by at most ``elo0`` (reject).
-
-    Raises:
-        ConfigError: ``elo0`` is not below ``elo1``, or an error rate is outside (0, 0.5).
-    """
+    """Hypotheses and error rates: A is stronger by at least ``elo1`` (accept) or by at most ``elo0`` (reject)."""
 
     elo0: float = 0.0
     elo1: float = 30.0

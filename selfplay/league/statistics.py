@@ -81,9 +81,6 @@ def score_interval(scores: ArrayLike, pairs: ArrayLike | None = None) -> ScoreIn
 
     Games with one label in ``pairs`` [N] share a seed. The interval is wider where they go alike, and narrower where
     their differences cancel out, as with a seat that nearly always wins, and with draws.
-
-    Raises:
-        LeagueError: no games, or a score outside [0, 1].
     """
     points = np.asarray(scores, dtype=np.float64).ravel()
     if not points.size or not ((points >= 0.0) & (points <= 1.0)).all():

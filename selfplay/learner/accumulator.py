@@ -56,13 +56,9 @@ class Accumulator:
     ) -> tuple[list[Tensor], Tensor]:
         """Sum the gradients of all micro-batches, clip them, and apply them unless they are not finite.
 
-        Args:
-            micros: of the whole batch, of all processes.
-            loss: of a micro-batch; its share of the batch's loss, and metrics [K].
-            weight: of all tokens of the batch together. The maximum norm is that of weight 1.
-
-        Returns:
-            The metrics of this process's micro-batches, and the norm of the gradient before clipping.
+        ``micros`` are those of all processes. ``loss`` gives a micro-batch's share of the batch's loss, and metrics
+        [K]. ``weight`` is that of all tokens of the batch together; the maximum norm is that of weight 1.
+        Returns the metrics of this process's micro-batches, and the norm of the gradient before clipping.
         """
         mine = micros[self.process :: self.processes]
         shares = [mine[thread :: self._threads] for thread in range(self._threads)]

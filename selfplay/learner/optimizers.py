@@ -126,11 +126,7 @@ def clip_and_step(
     gradients: Sequence[Tensor],
     max_grad_norm: float,
 ) -> Tensor:
-    """Clip the gradients of the trainable parameters by their norm and apply them, unless the norm is not finite.
-
-    Returns:
-        The norm before clipping. The gradients are changed in place.
-    """
+    """Clip the gradients of the trainable parameters by their norm, in place, and apply them if that is finite."""
     optimizer.zero_grad()
     for parameter, gradient in zip(trainable, gradients, strict=True):
         parameter.grad = gradient

@@ -32,13 +32,11 @@ CHUNK: Final = 2048  # decisions at most: the activations of a chunk fit into th
 class ParallelStep:
     """Owns the Adam optimizer and the worker threads of one network. ``step`` blocks."""
 
-    def __init__(
-        self, network: ActorCritic, learning_rate: float, max_grad_norm: float, threads: int = 1, *, eps: float = 1e-5
-    ) -> None:
+    def __init__(self, network: ActorCritic, learning_rate: float, max_grad_norm: float, threads: int = 1) -> None:
         self.network = network
         self.parameters = list(network.parameters())
         self.device = self.parameters[0].device
-        self.optimizer = Adam(self.parameters, learning_rate, eps=eps)
+        self.optimizer = Adam(self.parameters, learning_rate, eps=1e-5)
         self.threads = threads if self.device.type == "cpu" else 1
         self._max_grad_norm = max_grad_norm
         self._longest = CHUNK if self.device.type == "cpu" else sys.maxsize
@@ -57,13 +55,9 @@ class ParallelStep:
     ) -> tuple[Tensor, Tensor]:
         """Sum the gradients of all chunks in a fixed order, clip them, and apply them unless they are not finite.
 
-        Args:
-            chunks: of a minibatch.
-            gradients_of: called from several threads, among them the caller's.
-            out_mask: [out] trains only these rows of the network's last layer; None: every parameter.
-
-        Returns:
-            The sums of all chunks, float64 [K], and the norm of the gradient before clipping.
+        ``gradients_of`` is called from several threads, among them the caller's. With ``out_mask`` [out] only these
+        rows of the network's last layer are trained.
+        Returns the sums of all chunks, float64 [K], and the norm of the gradient before clipping.
         """
         trainable = self.parameters if out_mask is None else [self.network.out.weight, self.network.out.bias]
         results = self._map(chunks, lambda chunk: gradients_of(chunk, trainable))

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 import torch
 from torch import Tensor, nn
@@ -281,7 +281,3 @@ OPTIONS: Final[dict[str, frozenset[str]]] = {
     "mamba": frozenset({"state", "expand"}),
 }
 """Names of the options of a backbone."""
-
-
-def make_layer(kind: str, width: int, options: dict[str, Any]) -> Remembering:
-    return LAYERS[kind](width, **options)

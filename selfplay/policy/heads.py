@@ -94,18 +94,11 @@ def sample(
     greedy: bool = False,
     uniform: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Draw an action for each row.
+    """Draw an action for each row; greedy ones take the most likely value of each part.
 
-    Args:
-        heads: Layout of the rows.
-        logits: Float [N, heads.logits].
-        generator: Source of randomness, on the device of the logits; unused when greedy.
-        legal: Which logits may be chosen, bool as the logits; None: all.
-        greedy: Take the most likely value of each part.
-        uniform: Float [N, heads.width] in [0, 1): the random numbers, in place of those of the generator.
-
-    Returns:
-        Actions [N, heads.width] of the type ``heads.dtype``, and the logarithm of their probability, float [N].
+    ``logits`` are float [N, heads.logits]; ``legal``, bool of that shape, says which may be chosen. ``generator`` is on
+    their device; ``uniform``, float [N, heads.width] in [0, 1), has random numbers in place of those of the generator.
+    Returns actions [N, heads.width] of the type ``heads.dtype``, and the logarithm of their probability, float [N].
     """
     rows = logits.shape[0]
     logits = masked(logits, legal)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import torch
 from torch import Tensor, nn
 
 from selfplay.errors import ConfigError, IncompatibleError, boundary
 from selfplay.games.plugins import is_code, load
-from selfplay.policy.backbones import HEAD_WIDTH, LAYERS, OPTIONS, make_layer
+from selfplay.policy.backbones import HEAD_WIDTH, LAYERS, OPTIONS
 from selfplay.policy.heads import Heads
 
 if TYPE_CHECKING:
@@ -48,9 +48,8 @@ class ActorCritic(nn.Module):
             body, width = make_body(spec.kind, spec.obs_width, seed)
             layers = [body]
         self.trunk = nn.Sequential(*layers)
-        self.memory = nn.ModuleList(
-            make_layer(spec.kind, width, dict(spec.options)) for width in spec.hidden[len(dense) :]
-        )
+        options: dict[str, Any] = dict(spec.options)
+        self.memory = nn.ModuleList(LAYERS[spec.kind](width, **options) for width in spec.hidden[len(dense) :])
         self._widths = [layer.memory_width for layer in self._layers]
         self.memory_width = sum(self._widths)
         self.out = nn.Linear(width, self.heads.logits + 1)
@@ -117,9 +116,7 @@ def make_body(name: str, obs_width: int, seed: int = 0) -> tuple[nn.Module, int]
     ``module:name`` is called with the width of the observations and gives a module that maps float [N, obs_width] to
     float [N, width]. It has no memory, and must give the same outputs in play as in training: no dropout, no batch
     normalization. Several threads may call it at once. Its first weights follow from the seed.
-
-    Raises:
-        ConfigError: it is not allowed to be imported, cannot be made, or cannot be trained.
+    ConfigError if it is not allowed to be imported, cannot be made, or cannot be trained.
     """
     with (
         torch.device("cpu"),  # on the meta device, where weights are only counted, code of others may not run
@@ -194,10 +191,7 @@ def build_network(
 
     Random play that mashes everything on every frame explores little: each press interrupts the one before. Where
     ``rest`` names a class of a categorical (-1: none), a fresh policy gives it the probability ``first_rest``.
-
-    Raises:
-        IncompatibleError: a kind, an activation or an option that this version does not know, or widths that do not
-            fit the kind.
+    IncompatibleError for a kind, an activation, an option or widths that this version does not know.
     """
     check_spec(spec)
     network = ActorCritic(spec, actions, 0 if generator is None else generator.initial_seed())

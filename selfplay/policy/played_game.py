@@ -32,11 +32,7 @@ def game_of(meta: PolicyMeta) -> str:
 
 
 def body_of(meta: PolicyMeta) -> Body:
-    """What a policy's file says of its game.
-
-    Raises:
-        IncompatibleError: the game is not found here, or does not have these settings.
-    """
+    """What a policy's file says of its game; IncompatibleError if the game is not found here, or has other settings."""
     body = find_game(game_of(meta)).body
     with boundary(IncompatibleError, f"{meta.id}: its file does not say what a policy of {meta.game} needs"):
         return _checked(body).validate_python(meta.body)

@@ -52,9 +52,6 @@ class Policy:
         ``legal``, bool [N, logits], says what may be chosen, in games that have such a mask. ``uniform`` [N, A] in
         [0, 1) takes the place of the generator's numbers. A policy that remembers needs the ``memory`` of the seats
         ``rows``, which goes on by one decision.
-
-        Raises:
-            ValueError: an array of another shape or dtype, or a policy that remembers has no memory.
         """
         with torch.inference_mode():
             logits, _ = self._decide(obs, memory, rows)
@@ -139,10 +136,7 @@ def load_policy(path: str | Path, device: str = "cpu") -> Policy:
     """The policy in a folder: a generation, what imitation exports, or a run.
 
     Of a run it is the generation that passed its gate, or without a gate the newest; of a folder that imitation
-    exports to, the best.
-
-    Raises:
-        CheckpointError: nothing there, damaged, or made for another version; says which.
+    exports to, the best. CheckpointError if nothing is there, or it is damaged or made for another version.
     """
     folder = resolve_policy(Path(path))
     meta, params = load_generation(folder)

@@ -83,10 +83,7 @@ class Scrollback(RenderHook):
 
 
 class LiveView:
-    """Base of live views: header, notices and the end.
-
-    ``clock`` is monotonic, in seconds; ``now`` returns local time.
-    """
+    """Base of live views: header, notices and the end. ``clock`` is monotonic; ``now`` returns local time."""
 
     _report: Any = None  # the last one; set here, since the view draws at once
     _trend: tuple[float, ...] = ()  # of the last iterations, for a sparkline

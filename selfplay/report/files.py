@@ -127,9 +127,7 @@ class MetricsReporter(_Silent):
 def trim_metrics(path: Path, iteration: int) -> None:
     """Remove rows after ``iteration`` and invalid lines. The file is read line by line, whatever its size.
 
-    Raises:
-        CorruptError: it is not a plain file.
-        DiskError: the new file cannot be written; the old one is kept.
+    CorruptError if it is not a plain file; DiskError if the new file cannot be written, and the old one is kept.
     """
     if not path.exists():
         return

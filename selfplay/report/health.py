@@ -34,11 +34,9 @@ class HealthFinding:
 
 
 class HealthMonitor:
-    """Watches the metrics of a run.
+    """Watches the metrics of a run by rules: functions of the last rows that return a text or None.
 
-    Args:
-        rules: functions of the last rows, by problem; they return a text or None.
-        early: rules that need no more than ``SOON`` iterations: what they find makes a run useless.
+    The rules in ``early`` need no more than ``SOON`` iterations: what they find makes a run useless.
     """
 
     def __init__(self, rules: Mapping[str, Rule], early: Collection[str] = ()) -> None:

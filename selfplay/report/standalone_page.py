@@ -81,16 +81,10 @@ def standalone_page(
 ) -> str:
     """Fill in a page template.
 
-    Args:
-        template: the page, with ``$head`` or its ``$policy`` and ``$style``, with ``$script`` and ``$data``, and with
-            ``$title`` and the names of ``texts``.
-        style: style sheet. The policy forbids inline ``style`` attributes.
-        script: script, a module.
-        data: JSON data for the script, by id of the element that holds it.
-        title: of the page, as escaped HTML.
-        wasm: whether the script may compile WebAssembly.
-        served: whether the script may send requests to the server that the page came from.
-        texts: other fields of the template, as escaped HTML.
+    It has ``$head`` or its ``$policy`` and ``$style``, ``$script`` and ``$data``, and ``$title`` and the names of
+    ``texts``, which are escaped HTML. The policy forbids inline ``style`` attributes. The script is a module; it reads
+    ``data``, JSON by the id of its element. With ``wasm`` it may compile WebAssembly, with ``served`` send requests to
+    the server that the page came from.
     """
     scripts = f"'{_hash(script)}'" + " 'wasm-unsafe-eval'" * wasm
     policy = f"default-src 'none'; img-src data:; script-src {scripts}; style-src '{_hash(style)}'"

@@ -34,10 +34,8 @@ class DiskWatch:
     def tolerate(self, what: str, then: str = AGAIN, *, settles: bool = True) -> Iterator[None]:
         """Go on where ``what`` cannot be written, or cannot be read back as it was written.
 
-        Args:
-            what: Is remembered where it fails.
-            then: How the run goes on; the end of the notice.
-            settles: Whether all of it is saved where nothing fails; else another block decides that.
+        ``what`` is remembered where it fails; ``then`` says how the run goes on. With ``settles`` all of it is saved
+        where nothing fails; else another block decides that.
         """
         try:
             yield
@@ -71,8 +69,7 @@ class DiskWatch:
     def refuse_to_end(self, newest: int) -> None:
         """Raise if a needed file is still unsaved at the end of a run; there are no more retries.
 
-        Raises:
-            DiskError: names the files, the reasons, and ``newest``, the iteration that the run would resume from.
+        The error names the files, the reasons, and ``newest``, the iteration that the run would resume from.
         """
         if self.missing:
             lost = "; ".join(f"{what} ({why})" for what, why in self.missing.items())

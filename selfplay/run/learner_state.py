@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from selfplay.checkpoint import group
 from selfplay.errors import IncompatibleError, LearnerError, boundary
 from selfplay.policy.policy import parameters_of, set_parameters
 
@@ -51,14 +52,12 @@ def learner_arrays(learner: Optimised, generator: torch.Generator) -> Arrays:
 
 def restore_learner(learner: Optimised, generator: torch.Generator, arrays: Mapping[str, NDArray[Any]]) -> None:
     """Put ``learner_arrays`` back; IncompatibleError for those of a learner of another structure."""
-    params = {n.removeprefix("params/"): a for n, a in arrays.items() if n.startswith("params/")}
-    set_parameters(learner.network, params)
+    set_parameters(learner.network, group(arrays, "params"))
     learner.optimizer.state.clear()
     fused = bool(learner.optimizer.defaults["fused"])
     with boundary(IncompatibleError, "the optimizer's state does not fit the network"):
         for name, parameter in learner.network.named_parameters():
-            start = f"optimizer/{name}/"
-            state = {n.removeprefix(start): a for n, a in arrays.items() if n.startswith(start)}
+            state = group(arrays, f"optimizer/{name}")
             if state:
                 learner.optimizer.state[parameter] = {
                     # moments live with the parameter; so does a fused Adam's count of steps, another's on the CPU

@@ -68,8 +68,7 @@ class RunLedger:
     async def record(self, records: Sequence[GameRecord]) -> GameTable:
         """Append games; returns all games when the disk has them.
 
-        Raises:
-            DiskError: it refused; they are kept, the newest ``WAITING`` of them, and written before the next ones.
+        After a DiskError they are kept, the newest ``WAITING`` of them, and written before the next ones.
         """
         await self._opened()
         self._waiting = [*self._waiting, *records][-WAITING:]

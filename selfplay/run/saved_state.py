@@ -44,11 +44,7 @@ class SavedExtra(Saved):
 
 @contextmanager
 def resumed_run(call: Invocation[Any], kind: type[Saved]) -> Iterator[tuple[RunDir, LearnerState]]:
-    """The run that a call resumes, locked, and its last state.
-
-    Raises:
-        SelfPlayError: there is none, it is in use, or its state is damaged or has a value of another type.
-    """
+    """The run that a call resumes, locked, and its last state."""
     run = resolve_run(Path(call.config.run.checkpoint) if "run.checkpoint" in call.explicit else None)
     with run.lock():
         state = load_latest_learner(run)

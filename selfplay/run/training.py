@@ -43,15 +43,12 @@ class Settings(Protocol):
     """The settings that all runs have."""
 
     @property
-    def run(self) -> SelfPlaySettings:
-        """Folder, length and save points of the run."""
+    def run(self) -> SelfPlaySettings: ...  # folder, length and save points of the run
 
     @property
-    def guard(self) -> GuardConfig:
-        """Limits beyond which a run is ended."""
+    def guard(self) -> GuardConfig: ...  # limits beyond which a run is ended
 
-    def model_dump(self, *, mode: str = ...) -> dict[str, Any]:
-        """All settings, as in a run's documents."""
+    def model_dump(self, *, mode: str = ...) -> dict[str, Any]: ...
 
 
 class RunSession(Protocol):
@@ -64,12 +61,10 @@ class RunSession(Protocol):
     def run(self) -> RunDir: ...
 
     @property
-    def device(self) -> str:
-        """Torch device of the learner."""
+    def device(self) -> str: ...  # Torch device of the learner
 
     @property
-    def resumed(self) -> LearnerState | None:
-        """The state that the run continues from; None for a new run."""
+    def resumed(self) -> LearnerState | None: ...  # that the run continues from; None for a new run
 
     @property
     def packages(self) -> tuple[str, ...]: ...

@@ -81,11 +81,7 @@ class Arena:
         rules: Rules,
         stop: Callable[[], bool] = lambda: False,
     ) -> list[MatchResult | None]:
-        """Play every matchup to its end; None for one that was given up. Blocks.
-
-        Raises:
-            RunnerError, GameError: ``stop`` said so, or no game at all could be played.
-        """
+        """Play every matchup to its end; None for one that was given up. Blocks, and raises where ``stop`` said so."""
         tasks = _Tasks([game_options([matchup], contenders, rules) | {"num_games": 1} for matchup in matchups])
 
         def serve(place: int) -> None:

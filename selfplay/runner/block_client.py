@@ -34,11 +34,7 @@ class Link(Protocol):
         """Wait until the object is there; RunnerError if it cannot be."""
 
     def call(self, method: str, *arguments: object) -> Any:  # noqa: ANN401
-        """Call a method of the object and return its result; stored arguments arrive as their values. Blocks.
-
-        Raises:
-            RunnerError: the method failed, the object is gone, or the link was severed.
-        """
+        """Call a method of the object; RunnerError without a result. Stored arguments arrive as values. Blocks."""
 
     def sever(self) -> None:
         """Make pending calls fail at once. Does not block; for other threads to call."""
@@ -102,11 +98,7 @@ class BlockClient(LinkClient):
     _sent: frozenset[str] = frozenset()  # networks of the last order, which the other end still has
 
     def open(self) -> bool:
-        """Make and begin the games, where there is room for them. Blocks.
-
-        Returns:
-            Whether they are there; False while the other end compiles, which is to be called again.
-        """
+        """Make and begin the games, where there is room; False while the other end compiles: call again. Blocks."""
         if self._opening is None:
             self._reach()
             self._opening = self.opening()

@@ -87,11 +87,7 @@ class BlockServer:
         return code_hash()
 
     def open(self, document: Document, arrays: Arrays) -> float | None:
-        """Make and begin the games of an ``Opening``, given by its fields without the arrays of its snapshot.
-
-        Returns:
-            None, or the seconds that compiling the rules has taken so far if it is not done: call again.
-        """
+        """Make and begin the games of an ``Opening``, by its fields; or the seconds that compiling took so far."""
         allow(document["game"])  # the trainer was told to
         game = find_game(document["game"])
         if game.prepare is not None and self._compilation is None and not game.starts_at_once():

@@ -37,17 +37,12 @@ KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 FORCED: Final[tuple[Kind, ...]] = ("hang", "kill")  # those that need a process of the game's own
 SLOW_S: Final = 5.0
 _REMEMBERED: Final = 8  # unnoticed faults that are kept for each runner: some are noticed a little later
-ON_PURPOSE: Final = "on purpose (--chaos)"
 
 Plan = Mapping[Kind, float]
 
 
 def parse_plan(text: str | None) -> dict[Kind, float]:
-    """The probabilities of a plan such as ``crash=1e-3,hang=1e-4``, by kind; of none, none.
-
-    Raises:
-        ConfigError: it is none; says what is valid.
-    """
+    """The probabilities of a plan such as ``crash=1e-3,hang=1e-4``, by kind; of none, none."""
     plan: dict[Kind, float] = {}
     for part in () if text is None else text.split(","):
         name, equals, value = (word.strip() for word in part.partition("="))
@@ -65,11 +60,7 @@ def parse_plan(text: str | None) -> dict[Kind, float]:
 
 
 def check_plan(text: str | None, *, processes: bool) -> None:
-    """Refuse a plan that this run could not carry out.
-
-    Raises:
-        ConfigError: it is no plan, or needs games in processes of their own where they are not.
-    """
+    """Refuse a plan that is none, or that this run could not carry out."""
     for kind in parse_plan(text):
         if kind in FORCED and not processes:
             raise ConfigError(f"--chaos {text}: {kind} needs games in processes of their own: add --host process")
@@ -130,10 +121,7 @@ class Chaos:
     """Plans the faults of a run and counts their outcomes.
 
     ``plan_of``, ``injected`` and ``completed`` are called in threads of runners, everything else on the event loop.
-
-    Args:
-        plan: Probabilities by kind; none for a run without faults.
-        counts: Of a resumed run, the result of ``document`` when it was saved.
+    ``plan`` is empty for a run without faults. ``counts`` are the ``document`` of a resumed run when it was saved.
     """
 
     def __init__(self, plan: Plan, seed: int, counts: Mapping[str, Any] | None = None) -> None:
@@ -242,7 +230,7 @@ def strike(fault: Fault, on_fault: OnFault, pid: int | None, what: str, wait: Ca
     """Report a fault and carry it out, but for one of kind ``nan``; ``what`` is said to crash, ``wait`` is slow."""
     on_fault(fault.kind)
     if fault.kind == "crash":
-        raise InjectedFaultError(f"{what} crashed {ON_PURPOSE}")
+        raise InjectedFaultError(f"{what} crashed on purpose (--chaos)")
     if fault.kind in FORCED:
         send_signal(fault.kind, pid)
     elif fault.kind == "slow":

@@ -139,9 +139,7 @@ async def _in_time(
     """Run a function on the resource in the worker's thread. The time limit restarts as long as ``progress`` grows.
 
     While the whole process is stopped, as by Ctrl-Z, at most a sixteenth of the limit passes.
-
-    Raises:
-        RunnerError: the function hung, and was killed or its thread abandoned; the message is ``late``.
+    RunnerError with the message ``late`` if it hung, and was killed or its thread abandoned.
     """
     done, seen = worker.submit(function, resource), -1
     while not done.done():

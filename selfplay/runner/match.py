@@ -111,9 +111,7 @@ def play(
 
     The rules are compiled first where they are not. The same matchup gives the same game, whatever is played beside it.
     ``watch`` is shown the block before each frame. ``traced`` fills ``MatchResult.trace``.
-
-    Raises:
-        RunnerError: ``stop`` said so.
+    RunnerError if ``stop`` said so.
     """
     options = game_options(matchups, contenders, rules)
     if watch is not None and "frame_skip" in options:  # decisions every k frames may be asked for after each frame
@@ -172,10 +170,7 @@ def play_in(
     """``play`` in a block that the caller made with ``game_options``, of one game for each matchup. Blocks.
 
     ``watch`` is called before each step, which takes ``frame_skip`` frames: by default those of the options.
-
-    Raises:
-        RunnerError: ``stop`` said so, or the game's process has ended.
-        GameError: the game failed.
+    RunnerError if ``stop`` said so or the process has ended, GameError if the game failed.
     """
     frame_skip = frame_skip or game_options(matchups, contenders, rules).get("frame_skip", 1)
     torch.set_num_threads(1)  # on batches as small as these threads would only wait for each other

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -76,11 +77,8 @@ class ProcessGame:
         """Start the child and wait until its games exist.
 
         ``options`` of the game are JSON-able. The child may allocate ``process_mb`` megabytes (Linux); 0: no limit.
-
-        Raises:
-            GameError: the game refuses the options.
-            MemoryError: the games do not fit into ``process_mb``, or the machine.
-            RunnerError: the child has ended, says what makes no sense, or was killed because it took too long.
+        GameError if the game refuses the options, MemoryError if the games do not fit into ``process_mb`` or the
+        machine, RunnerError if the child has ended, says what makes no sense, or took too long.
         """
         self.num_games: int = options["num_games"]
         self.notes: list[str] = []
@@ -131,8 +129,8 @@ class ProcessGame:
         self.outsider = hello.outsider
         parts = {name: (shape, parse_dtype(dtype)) for name, (shape, dtype) in hello.snapshot.items()}
         seats = (self.num_games, self.num_seats)
-        fields = layout(seats, self.obs_width, self.actions, self.stats_dtype, hello.masked, parts)
-        self._shared = map_arrays(file, fields)
+        places = layout(seats, self.obs_width, self.actions, self.stats_dtype, hello.masked, parts)
+        self._shared = map_arrays(file, places)
         self._kept = snapshot_of(self._shared)
         self.legal: NDArray[np.bool_] | None = self._shared["legal"] if hello.masked else None
 
@@ -151,15 +149,7 @@ class ProcessGame:
         if acts is not None:
             shared["acts"][...] = acts
         self._exchange(STEP if acts is None else STEP_SOME)
-        return StepBatch(
-            shared["obs"],
-            shared["reward"],
-            shared["terminated"],
-            shared["truncated"],
-            shared["final_obs"],
-            shared["score"],
-            shared["stats"],
-        )
+        return StepBatch(**{field.name: shared[field.name] for field in fields(StepBatch)})
 
     def snapshot(self) -> dict[str, NDArray[Any]]:
         self._ask({"do": "snapshot"})

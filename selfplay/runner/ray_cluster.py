@@ -64,13 +64,7 @@ class Cluster:
 def connected(address: str | None, actors: int) -> Iterator[Cluster]:
     """Connect to a cluster with room for so many actors; disconnect at the end, and shut it down if it is our own.
 
-    Args:
-        address: ``auto`` or ``HOST:PORT`` of one that is there, this machine being one of its nodes; None: our own.
-        actors: How many there will be.
-
-    Raises:
-        ConfigError: Ray is not installed, no cluster answers, versions differ, a token is missing or wrong, or there
-            is no room.
+    ``address`` is ``auto`` or ``HOST:PORT`` of one that is there, this machine being one of its nodes; None: our own.
     """
     if importlib.util.find_spec("ray") is None:
         raise ConfigError(f"--host ray needs Ray, which is not installed: {install_command('ray')}")

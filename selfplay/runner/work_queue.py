@@ -112,15 +112,10 @@ class WorkQueue(Generic[R]):
         self._changed = asyncio.Event()
 
     async def ask(self, jobs: Mapping[str, Job[R]], core: Iterable[str] = ()) -> dict[str, Any]:
-        """Post one job for each of some runners and wait.
+        """Post one job for each of some runners and wait. Those that were given up or left behind have no result.
 
-        Args:
-            jobs: by runner.
-            core: runners of which at least one must deliver for an answer, and half before slow runners are left
-                behind; by default all.
-
-        Returns:
-            Results by runner, without those that were given up or left behind.
+        Of the runners in ``core``, by default all, at least one must deliver for an answer, and half before slow
+        runners are left behind.
         """
         self._jobs, self._results = dict(jobs), {}
         timed = all(job.timed for job in jobs.values())

@@ -26,7 +26,6 @@ from selfplay.supervision.errors import (
     ChildError,
     GaveUpError,
     Ignore,
-    MaxChildrenError,
     NotFoundError,
     NotRunningError,
     Refuse,
@@ -37,7 +36,7 @@ from selfplay.supervision.errors import (
     StartError,
     SupervisionError,
 )
-from selfplay.supervision.exits import NORMAL, SHUTDOWN, Cause, ChildCounts, ChildInfo, ChildRef, ExitReason, Origin
+from selfplay.supervision.exits import NORMAL, SHUTDOWN, Cause, ChildCounts, ChildInfo, ChildRef, ExitReason
 from selfplay.supervision.node import Node, running
 from selfplay.supervision.pool import Pool
 from selfplay.supervision.reports import (
@@ -57,7 +56,7 @@ from selfplay.supervision.reports import (
 from selfplay.supervision.spec import ChildSpec, ParkPolicy, PoolSpec, SupervisorSpec
 from selfplay.supervision.supervisor import Supervisor
 from selfplay.supervision.tasks import run, wait_any
-from selfplay.supervision.tree import HangingChild, hanging, walk_tree
+from selfplay.supervision.tree import hanging, walk_tree
 
 __all__ = [
     "KILL_GRACE_S",
@@ -81,14 +80,11 @@ __all__ = [
     "Context",
     "ExitReason",
     "GaveUpError",
-    "HangingChild",
     "Ignore",
-    "MaxChildrenError",
     "MonotonicClock",
     "Node",
     "NotFoundError",
     "NotRunningError",
-    "Origin",
     "ParkPolicy",
     "Pool",
     "PoolSpec",

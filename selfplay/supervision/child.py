@@ -43,11 +43,7 @@ class Context:
         return self._ready.done()
 
     def ready(self) -> None:
-        """Marks the child as started. Has no effect if it is called again, or after a request to end.
-
-        Raises:
-            SupervisionError: called from another thread.
-        """
+        """Marks the child as started. Has no effect if it is called again, or after a request to end."""
         if threading.get_ident() != self._thread:
             raise SupervisionError(f"{self.id}: in a thread, use loop.call_soon_threadsafe(ctx.ready)")
         self._on_ready()

@@ -25,7 +25,6 @@ class StartError(SupervisionError):
 
     def __init__(self, child_id: str, reason: ExitReason) -> None:
         super().__init__(f"{child_id!r} did not start: {reason}")
-        self.child_id = child_id
         self.reason = reason
 
 
@@ -48,7 +47,6 @@ class ChildError(SupervisionError):
 
     def __init__(self, child_id: str) -> None:
         super().__init__(f"{child_id!r}: {self.code}")
-        self.child_id = child_id
 
 
 class NotFoundError(ChildError):
@@ -83,12 +81,6 @@ class AlreadyPresentError(ChildError):
     """A stopped child has this id; restart or delete it."""
 
     code = "already_present"
-
-
-class MaxChildrenError(ChildError):
-    """The pool has `max_children` children, including restarting and parked ones."""
-
-    code = "max_children"
 
 
 class Ending(Exception):

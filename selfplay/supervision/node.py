@@ -65,9 +65,7 @@ class Node(ABC):
     async def start(self) -> None:
         """Starts this supervisor as the root of a tree. If cancelled, it stops the started children in order.
 
-        Raises:
-            StartError: a child did not start; the children before it were stopped.
-            SupervisionError: it was already started once.
+        StartError if a child did not start; the children before it were stopped.
         """
         if self.host is not None:
             raise errors.SupervisionError(f"{self.path!r} was started before; create a new one")
@@ -83,11 +81,7 @@ class Node(ABC):
             raise errors.StartError(self.path, host.reason)
 
     async def stop(self, reason: ExitReason = SHUTDOWN) -> ExitReason:
-        """Stops all children in order, then this supervisor; returns how it ended.
-
-        Raises:
-            NotRunningError: it was never started.
-        """
+        """Stops all children in order, then this supervisor; returns how it ended."""
         if self.host is not None:
             self.finish(reason)
         return await self.wait()
@@ -102,11 +96,7 @@ class Node(ABC):
         await outlast(spawn(stop(), f"stop {self.path}"))
 
     async def wait(self) -> ExitReason:
-        """Waits until this supervisor ends; returns how.
-
-        Raises:
-            NotRunningError: it was never started.
-        """
+        """Waits until this supervisor ends; returns how."""
         if self.host is None:
             raise errors.NotRunningError(f"{self.path!r} was never started")
         await asyncio.wait({self.host.task})
@@ -142,12 +132,8 @@ class Node(ABC):
     async def start_child(self, spec: ChildSpec) -> ChildRef | None:
         """Adds a child behind the others and starts it; returns None if it declined.
 
-        Raises:
-            SpecError: significant where it cannot be (bad_combination).
-            AlreadyStartedError, AlreadyPresentError: the id is taken; in a pool ids need not be unique.
-            MaxChildrenError: the pool is full.
-            StartError: it did not start, and is not kept.
-            NotRunningError: this supervisor does not run.
+        SpecError if it is significant where it cannot be, AlreadyStartedError or AlreadyPresentError if the id is taken
+        (in a pool ids need not be unique), StartError if it did not start.
         """
         return await self._call(partial(self._add, spec))
 
@@ -155,11 +141,7 @@ class Node(ABC):
     async def _add(self, spec: ChildSpec) -> ChildRef | None: ...
 
     def which_children(self) -> tuple[ChildInfo, ...]:
-        """The children in start order, in a pool by the start of their current incarnation; never blocks.
-
-        Raises:
-            NotRunningError: this supervisor does not run.
-        """
+        """The children in start order, in a pool by the start of their current incarnation; never blocks."""
         self._check_alive()
         return tuple(slot.info for slot in self._children())
 
@@ -174,11 +156,7 @@ class Node(ABC):
         return ChildCounts(len(rows), active, supervisors, len(rows) - supervisors)
 
     def find(self, path: str, kind: type[NodeT]) -> NodeT:
-        """The running supervisor at `path` below this one, such as "games/runners".
-
-        Raises:
-            NotFoundError: there is none of type `kind`.
-        """
+        """The running supervisor at `path` below this one, such as "games/runners"."""
         head, _, rest = path.partition("/")
         for child, node in self._nursery.live.items():
             if node is not None and child.ref.id == head and child.started:
@@ -335,10 +313,7 @@ async def running(root: NodeT) -> AsyncIterator[NodeT]:
     """Starts `root`, and stops it in order when the block is left.
 
     A cancellation does not interrupt the stop; it is raised when all children have ended or were abandoned.
-
-    Raises:
-        StartError: it did not start.
-        GaveUpError: the block ended without an error, but the tree had already given up.
+    StartError if it did not start; GaveUpError if the block ended without an error, but the tree had already given up.
     """
     await root.start()
     try:

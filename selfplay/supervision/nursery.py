@@ -39,14 +39,11 @@ class Failure:
 
 
 class Nursery:
-    """The living children of one supervisor.
-
-    Attributes:
-        live: children that have neither ended nor been abandoned, in start order; supervisors with their node.
-    """
+    """The living children of one supervisor."""
 
     def __init__(self, path: str, tree: TreeState, exited: Callable[[Child, ExitReason], None]) -> None:
         self.live: dict[Child, Node | None] = {}
+        """Children that have neither ended nor been abandoned, in start order; supervisors with their node."""
         self._path = path
         self._tree = tree
         self._exited = exited

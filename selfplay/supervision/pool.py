@@ -26,7 +26,6 @@ class Pool(Node):
 
     def __init__(self, spec: PoolSpec, **options: Unpack[TreeOptions]) -> None:
         super().__init__(spec, **options)
-        self._spec = spec
         self._slots: dict[ChildSlot, None] = {}  # an ordered set, by the start of the current incarnation
         self._by_id: dict[str, dict[ChildSlot, None]] = {}  # terminate_child does not scan all children
         self._by_child: dict[Child, ChildSlot] = {}
@@ -36,9 +35,7 @@ class Pool(Node):
     async def terminate_child(self, which: ChildRef | str) -> None:
         """Stops and removes one incarnation, or all children with an id, including restarting and parked ones.
 
-        Raises:
-            NotFoundError: no such child, or a later incarnation of it runs.
-            NotRunningError: this pool does not run.
+        NotFoundError if there is no such child, or a later incarnation of it runs.
         """
         await self._call(partial(self._terminate, which))
 
@@ -48,8 +45,6 @@ class Pool(Node):
     async def _add(self, spec: ChildSpec) -> ChildRef | None:
         if spec.significant:
             raise errors.SpecError("bad_combination", f"{spec.id!r} is significant, which a pool does not support")
-        if self._spec.max_children is not None and len(self._slots) >= self._spec.max_children:
-            raise errors.MaxChildrenError(spec.id)
         outcome = await self._nursery.start(spec)
         if isinstance(outcome, Failure):
             raise errors.StartError(spec.id, outcome.reason)

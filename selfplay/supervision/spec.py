@@ -24,11 +24,7 @@ WORKER_SHUTDOWN_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class ChildSpec:
-    """Specification of a child.
-
-    Raises:
-        SpecError: invalid_id, invalid_mfa, invalid_restart_type, invalid_shutdown or invalid_start_timeout.
-    """
+    """Specification of a child."""
 
     id: str  # unique within a static supervisor; a label in a pool
     start: Start
@@ -73,12 +69,7 @@ class ChildSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SupervisorSpec:
-    """Specification of a static supervisor.
-
-    Raises:
-        SpecError: invalid_strategy, invalid_intensity, invalid_period, invalid_auto_shutdown, duplicate_child_name,
-            bad_combination.
-    """
+    """Specification of a static supervisor."""
 
     children: tuple[ChildSpec, ...] = ()  # started in this order, stopped in reverse
     strategy: Strategy = "one_for_one"
@@ -111,9 +102,6 @@ class ParkPolicy:
     run for `period_s` or has called `ctx.prove()`. Restarts after parking, and restarts of a child that has proved
     itself, do not count towards the supervisor's intensity. So crash loops alone cannot end a supervisor whose
     `intensity` is at least `max_restarts` times the number of its children.
-
-    Raises:
-        SpecError: invalid_intensity, invalid_period, invalid_backoff, invalid_max_parked, invalid_max_times.
     """
 
     max_restarts: int = 3  # restarts of one child within the period before it is parked
@@ -140,21 +128,14 @@ class ParkPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolSpec:
-    """Specification of a pool: independent children with one shared restart budget.
+    """Specification of a pool: independent children with one shared restart budget."""
 
-    Raises:
-        SpecError: invalid_max_children, invalid_intensity, invalid_period.
-    """
-
-    max_children: int | None = None  # limit, including restarting and parked children; None: no limit
     intensity: int = 3  # restarts allowed within the period over all children; scale it with their number
     period_s: float = 5.0  # length of the inclusive window
     park: ParkPolicy | None = None  # policy for children in a crash loop; None: the pool gives up, as in OTP
 
     def __post_init__(self) -> None:
         _check_window(self.intensity, self.period_s)
-        if self.max_children is not None:
-            _count("invalid_max_children", self.max_children)
 
 
 ChildFunction: TypeAlias = Callable[["Context"], Awaitable[None]]

@@ -31,31 +31,15 @@ class Supervisor(Node):
     # ---- calls
 
     async def terminate_child(self, child_id: str) -> None:
-        """Stops a child without restarting it. Its specification is kept unless it is temporary.
-
-        Raises:
-            NotFoundError: no such child.
-            NotRunningError: this supervisor does not run.
-        """
+        """Stops a child without restarting it. Its specification is kept unless it is temporary."""
         await self._call(partial(self._terminate, child_id))
 
     async def restart_child(self, child_id: str) -> ChildRef | None:
-        """Starts a stopped child; returns None if it declined.
-
-        Raises:
-            RunningError, RestartingError, NotFoundError: the child is not stopped, or unknown.
-            NotRunningError: this supervisor does not run.
-            StartError: it did not start; its specification is kept.
-        """
+        """Starts a stopped child; returns None if it declined. After a StartError its specification is kept."""
         return await self._call(partial(self._start_again, child_id))
 
     async def delete_child(self, child_id: str) -> None:
-        """Removes a stopped child.
-
-        Raises:
-            RunningError, RestartingError, NotFoundError: the child is not stopped, or unknown.
-            NotRunningError: this supervisor does not run.
-        """
+        """Removes a stopped child. RunningError or RestartingError if it is not stopped."""
         await self._call(partial(self._delete, child_id))
 
     def leave_park(self) -> None:

@@ -72,10 +72,7 @@ class TreeState:
 
 
 def walk_tree(root: Node) -> Iterator[tuple[str, ChildInfo]]:
-    """Yields every child below `root` with its path, parents first; never blocks.
-
-    A supervisor that is ending or has ended lists no children.
-    """
+    """Yields every child below `root` with its path, parents first; none of a supervisor that ends. Never blocks."""
     if not root.alive:
         return
     nodes = {child.ref: node for child, node in root._nursery.live.items()}

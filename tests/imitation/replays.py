@@ -4,11 +4,11 @@ import io
 from collections.abc import Callable
 from pathlib import Path
 
-from selfplay.checkpoint import RunDir, load_generation, load_latest_learner
+from selfplay.checkpoint import RunDir, create_run, load_generation, load_latest_learner
 from selfplay.cli.imitation import parse
 from selfplay.imitation.app import open_library
 from selfplay.imitation.data import Games
-from selfplay.imitation.folders import new_folder, write_settings
+from selfplay.imitation.folders import NAME, write_settings
 from selfplay.imitation.report import Reports
 from selfplay.imitation.settings import ImitationConfig
 from selfplay.imitation.train import train
@@ -36,7 +36,7 @@ def stopped(folder: Path, stop: Callable[[Training], bool], *arguments: object) 
     """A training that somebody stops, as Ctrl-C does, when ``stop`` says so."""
     config = parse([*map(str, (*SMALL, "--cache", folder.parent / "cache", *arguments))]).config
     games = games_of(config, folder)
-    run = new_folder(folder)
+    run = create_run(folder / NAME, is_default=True)
     reports = Reports(run.path, io.StringIO())
     training: Training
 

@@ -1,4 +1,4 @@
-"""The nine recorded observations of Elixir's DynamicSupervisor."""
+"""The recorded observations of Elixir's DynamicSupervisor."""
 
 import pytest
 
@@ -7,7 +7,6 @@ from selfplay.supervision import (
     ChildRef,
     ChildSpec,
     Ignore,
-    MaxChildrenError,
     NotFoundError,
     Pool,
     PoolSpec,
@@ -31,18 +30,6 @@ async def test_same_id_twice_is_fine_because_ids_are_not_keys(clock):
     assert pool.count_children() == ChildCounts(specs=2, active=2, supervisors=0, workers=2)
     await pool.stop()
     assert remote.log == ["start a", "start a", "stop a", "stop a"]
-
-
-@fake_time
-async def test_max_children(clock):
-    pool, remote = await started(clock, max_children=2), Remote()
-    for id in "ab":
-        await pool.start_child(ChildSpec(id, remote))
-    with pytest.raises(MaxChildrenError):
-        await pool.start_child(ChildSpec("c", remote))
-    assert pool.alive
-    await pool.stop()
-    assert remote.log == ["start a", "start b", "stop a", "stop b"]
 
 
 @fake_time

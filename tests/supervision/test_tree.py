@@ -274,8 +274,6 @@ async def test_the_clock_of_the_context_is_the_trees(clock):
                 children=(ChildSpec("a", forever, significant=True),), auto_shutdown="all_significant"
             ),
         ),
-        ("invalid_max_children", lambda: PoolSpec(max_children=-1)),
-        ("invalid_max_children", lambda: PoolSpec(max_children=2.5)),
         ("invalid_backoff", lambda: ParkPolicy(backoff_s=0)),
         ("invalid_backoff", lambda: ParkPolicy(backoff_s=2, max_backoff_s=1)),
         ("invalid_max_parked", lambda: ParkPolicy(max_parked=-1)),

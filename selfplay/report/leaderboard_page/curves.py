@@ -101,10 +101,7 @@ def _series(groups: Sequence[Sequence[JsonRow]], names: dict[str, str]) -> list[
 
 
 def _shares(rows: Sequence[JsonRow], prefix: str, order: Sequence[str]) -> dict[str, Any]:
-    """Shares of the metrics that start with ``prefix``; each point adds up to 1, empty points are left out.
-
-    All past generations are merged into one series.
-    """
+    """Shares of the metrics that start with ``prefix``, past generations as one series; each point adds up to 1."""
     found: list[tuple[int, Counter[str]]] = []
     for group in _groups(rows, SHARES):
         sums: Counter[str] = Counter()

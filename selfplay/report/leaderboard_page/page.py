@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from selfplay.report.leaderboard_page.records import RunRecords
 
 _SCRIPTS: Final = ("svg.js", "charts.js", "maps.js", "table.js", "main.js")
-_READY: Final = 'document.body.dataset.ready = "true";\n'
 GAPS: Final = 10  # maximum number of gaps that are listed
 
 
@@ -86,7 +85,7 @@ def page(subject: PageContent) -> str:
     return standalone_page(
         read(folder, "page.html"),
         theme() + part.style + read(folder, "board.css"),
-        read_modules(folder, *_SCRIPTS) + part.script + _READY,
+        read_modules(folder, *_SCRIPTS) + part.script + 'document.body.dataset.ready = "true";\n',
         {
             "data-curve": rating_curve(board, records.steps_per_iteration if records else None),
             "data-maps": maps(subject.study),

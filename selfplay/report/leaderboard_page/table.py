@@ -48,13 +48,14 @@ def table(board: Leaderboard, play: Mapping[str, str]) -> str:
 def _row(row: LeaderboardRow, board: Leaderboard, scale: tuple[float, float], play: str | None, *, more: bool) -> str:
     kind = "scripted" if row.scripted else "person" if row.person else "generation"
     label = "bot" if row.scripted else "person" if row.person else ""  # a bot may be a shipped policy
+    link = "" if play is None else f' <a href="{escape(play)}">play</a>'
     marks = " ".join(name for name, is_so in (("newest", row.policy == board.newest), ("more", more)) if is_so)
     low, high = row.low or 0.0, row.high or 0.0
     best, worst = row.ranks
     cells = (
         _cell(str(row.rank), row.rank),
         f'<th scope="row" data-v="{escape(row.name)}">{escape(row.name)}'
-        f"{f' <small>{label}</small>' if label else ''}{_link(play)}</th>",
+        f"{f' <small>{label}</small>' if label else ''}{link}</th>",
         _cell(f"{row.elo:.0f}", row.elo),
         _cell(f'<span class="words">{escape(interval(row))}</span>{_bar(row, scale)}', high - low, "interval"),
         _cell(str(best) if best == worst else f"{best}–{worst}", best + worst / 1e4),
@@ -64,10 +65,6 @@ def _row(row: LeaderboardRow, board: Leaderboard, scale: tuple[float, float], pl
         *_last(row, board),
     )
     return f'<tr data-kind="{kind}" class="{marks}">{"".join(cells)}</tr>'
-
-
-def _link(address: str | None) -> str:
-    return "" if address is None else f' <a href="{escape(address)}">play</a>'
 
 
 def _last_column(board: Leaderboard) -> list[tuple[str, str]]:
