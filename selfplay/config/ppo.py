@@ -142,7 +142,7 @@ class LeagueConfig(Group):
     held_out: tuple[str, ...] | None = Field(
         None,
         description="Scripted players never met in training; unseen opponents for the ratings; by default "
-        "those that the game names (fights: `counter_hitter`, `all_rounder`)",
+        "those that the game names",
     )
     opponents: tuple[str, ...] = Field(
         (), description="Policies to play against, by folder or name; of other runs, or shipped ones such as strong"
