@@ -131,7 +131,7 @@ class LeagueConfig(Group):
     """Opponents and ratings."""
 
     mode: str = Field(
-        "latest",  # works in every game, also without scripted players: docs/trainer/learning.md compares the modes
+        "latest",  # works in every game, also without scripted players
         description="Choice of opponents; `simple_mix`, `latest`, `delta_uniform`, `quality`, `pfsp`, `pfsp_variance`, "
         "`league` (with two exploiters), `opponents` (only those of --opponent)",
     )
