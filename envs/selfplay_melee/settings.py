@@ -131,7 +131,7 @@ class FightNetConfig(NetConfig):
 
 
 PRESETS: Final[Presets] = {
-    # The settings that learned best on two cores; figures in docs/trainer/learning.md.
+    # The settings that learned best on two cores; figures in docs/melee/learning.md.
     "laptop": {
         "game": {"max_episode_frames": 14400},
         "run": {"timesteps": 12_000_000, "num_games": 256, "save_interval": 50, "pretrained": "scripted"},

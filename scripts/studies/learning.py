@@ -190,7 +190,7 @@ def write(root: Path) -> None:
     cells, docs = Cells(OUT), root / "docs"
     found = sorted(cells.read(cells.names("seed_*")), key=lambda cell: int(cell["seed"]))
     fights = [*cells.read(["before"]), *found, *Cells(shipped.OUT).read(("fox", "marth"))]
-    put_between(docs / "trainer/learning.md", "measured", table(found))
+    put_between(docs / "melee/learning.md", "measured", table(found))
     put_between(docs / "melee/internals/fights.md", "preset fights", preset_text(fights))
     put_between(root / "README.md", "sample", sample(found))
     (docs / "data" / "learning.svg").write_text(chart(found), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Make the pictures of the README: a fight of a shipped policy, and the page of a run of docs/trainer/learning.md."""
+"""Make the pictures of the README: a fight of a shipped policy, and the page of a run of docs/melee/learning.md."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Check that ratings predict games that were not used to fit them; writes docs/trainer/internals/ratings.md.
 
-Each run of docs/trainer/learning.md (``scripts.studies.learning`` trains them) is rated without some pairs of its
+Each run of docs/melee/learning.md (``scripts.studies.learning`` trains them) is rated without some pairs of its
 players, drawn at random, and these pairs play then. What is finished is not repeated: figures in
 docs/data/predictions.json.
 """

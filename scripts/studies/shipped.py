@@ -3,7 +3,7 @@
 The policies of a character are generations of one run of the laptop preset. Scripted players, the policies and more
 generations of the run are rated together: neighbours on the scale must lose to each other now and then, or nothing
 tells how far apart they are. The scripted players need the generations of a short run for that. What is finished is
-not done again: runs in --runs, figures in docs/data/shipped.json. The seed is none of docs/trainer/learning.md, so that
+not done again: runs in --runs, figures in docs/data/shipped.json. The seed is none of docs/melee/learning.md, so that
 its runs are rated against policies of other runs.
 """
 

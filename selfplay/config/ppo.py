@@ -131,7 +131,7 @@ class LeagueConfig(Group):
     """Opponents and ratings."""
 
     mode: str = Field(
-        "latest",  # works in every game, also without scripted players: docs/trainer/learning.md compares the modes
+        "latest",  # works in every game, also without scripted players
         description="Choice of opponents; `simple_mix`, `latest`, `delta_uniform`, `quality`, `pfsp`, `pfsp_variance`, "
         "`league` (with two exploiters), `opponents` (only those of --opponent)",
     )
@@ -142,7 +142,7 @@ class LeagueConfig(Group):
     held_out: tuple[str, ...] | None = Field(
         None,
         description="Scripted players never met in training; unseen opponents for the ratings; by default "
-        "those that the game names (fights: `counter_hitter`, `all_rounder`)",
+        "those that the game names",
     )
     opponents: tuple[str, ...] = Field(
         (), description="Policies to play against, by folder or name; of other runs, or shipped ones such as strong"

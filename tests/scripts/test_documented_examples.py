@@ -20,15 +20,11 @@ import pytest
 
 from scripts.studies.pages import put_between
 from selfplay.commands.export import export
-from selfplay.games.api import ActionSpec
-from selfplay.games.kind import GameKind
-from selfplay.games.rated import RatedGame, ScriptedPlayer
 from selfplay.games.registry import make_game
 from selfplay.league.ledger import Ledger
 from selfplay_melee.mock import MockMelee, neutral_actions
 from selfplay_melee.observation import OBS_WIDTH
 from tests.league.pools import series
-from tests.ppo.test_solved_games import Higher
 from tests.run.policies import save
 from tests.scripts.commands import run
 from tests.support.processes import LIMIT_S
@@ -67,7 +63,6 @@ def given(page):
     pages = {
         "docs/trainer/environments.md": {
             "MyGame": lambda num_games, max_steps: make_game("kuhn", num_games=num_games),
-            **{kind.__name__: kind for kind in (ActionSpec, GameKind, Higher, RatedGame, ScriptedPlayer)},
         },
         "docs/melee/internals/imitation_data.md": {"folder": Path("replays"), "cache": Path("cache")},
         "docs/melee/replays.md": {"block": block, "actions": neutral_actions(2)},
