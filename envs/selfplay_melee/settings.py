@@ -15,9 +15,9 @@ from selfplay.config.ppo import Config, GameConfig, LeagueConfig, NetConfig
 from selfplay.config.words import check_name
 from selfplay.errors import ConfigError
 from selfplay.games.errors import GameError, UnknownNameError
+from selfplay.games.kind import later
 from selfplay.seeding import derive
 from selfplay_melee.dolphin.install import FIRST_PORT, LAST_PORT, SLIPPI_PORT
-from selfplay_melee.dolphin.paths import with_dolphin_paths
 from selfplay_melee.kinds import FightKind, fight_kind, find_character
 from selfplay_melee.limits import LEDGE_GRAB_LIMIT, MAX_DELAY
 from selfplay_melee.reward_weights import RewardWeights
@@ -293,7 +293,7 @@ def dolphin_settings() -> GameSettings:
         help=_HELP,
         check=_check,
         check_given=_check_real_game,
-        complete=lambda config, notice: with_dolphin_paths(config, notice),  # found late: tests replace it
+        complete=later("selfplay_melee.dolphin.paths", "with_dolphin_paths"),
         draw=_draw,
         options=_options,
         unlike=_unlike,

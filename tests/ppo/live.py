@@ -49,7 +49,7 @@ def emulated(monkeypatch):
     """Let ``--game-type dolphin`` play mock games for this test; who opens them."""
     mock = replace(find_game("dolphin"), make=MockMelee, starts_at_once=lambda: True, prepare=None)
     bring(monkeypatch, "dolphin", mock)
-    monkeypatch.setattr("selfplay_melee.settings.with_dolphin_paths", lambda config, notice: config)
+    monkeypatch.setattr("selfplay_melee.dolphin.paths.with_dolphin_paths", lambda config, notice: config)
     emulators = Emulators()
     for module in ("selfplay.runner.block_server", "selfplay_melee.dolphin.host"):
         monkeypatch.setattr(f"{module}.ProcessGame", emulators)

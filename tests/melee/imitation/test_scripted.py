@@ -224,7 +224,7 @@ def test_a_game_without_fighters_starts_from_scratch_and_refuses_the_word():
 
 def test_real_games_start_from_games_of_the_mock(monkeypatch, small, tmp_path):
     flags = ("--game-type", "dolphin", "--num-games", 1, "--preset", "laptop", "--hidden", "8", "--delay", 2)
-    monkeypatch.setattr("selfplay_melee.settings.with_dolphin_paths", lambda config, notice: config)
+    monkeypatch.setattr("selfplay_melee.dolphin.paths.with_dolphin_paths", lambda config, notice: config)
     config, _ = resolved(*flags, "--character", "fox")
     assert config.run.pretrained == "scripted"
     policy = app._start_policy(config, tmp_path, lambda line: None, lambda: False)
