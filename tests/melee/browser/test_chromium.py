@@ -21,6 +21,7 @@ COMPARE = """async (number) => {
 
 
 @pytest.mark.full
+@pytest.mark.blocking("the sources of the rules are hashed beside the browser's own loop")
 def test_chromium_computes_what_python_does(browser):  # noqa: F811
     files = {
         "": (b"<!doctype html><title>rules</title>", "text/html"),

@@ -229,7 +229,12 @@ def test_an_edited_constant_and_an_edited_branch_change_the_module(tmp_path):
 
     def code():
         command = [sys.executable, "-m", "selfplay_melee.wasm", "part:program", tmp_path / "part.wasm"]
-        finish(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(tmp_path)}, check=True)
+        finish(
+            command,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{tmp_path / 'envs'}"},
+            check=True,
+        )
         return (tmp_path / "part.wasm").read_bytes().rpartition(b"sources")[0]  # without the hash of the sources
 
     original = code()
