@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 FLAG: Final = re.compile(r"--set (?=[a-z]+\.)|--[a-z][a-z-]*")
-SETTINGS: Final = {"--set ": "", "--preset": "preset", "--resume": "resume=True", "--game-type": "game.type"}
+SETTINGS: Final = {"--set ": "", "--preset": "preset", "--resume": "resume=True"}
 ARGUMENTS: Final = {"--game-type": "game", "--games": "games", "--seed": "seed"}
 
 
@@ -140,23 +140,26 @@ def train(
     given = config.model_dump(exclude_unset=True) if isinstance(config, Config) else config or {}
     if isinstance(config, Config):  # complete as it is: its defaults are those of the class
         preset = preset or NO_PRESET
-    own = _game_of(named["game.type"], given, checkpoint if resume else None)
+    own = _game_of(named["game.type"], given, named["run.checkpoint"], resume)
     with _naming(partial(_settings, own)):
         explicit = flatten(ppo_program(own), given, "config")
         explicit |= {path: value for path, value in named.items() if value is not None}
         return _trained(invoke_ppo(explicit, preset, resume, own), opponents, callbacks, quiet)
 
 
-def _game_of(named: str | None, given: Mapping[str, Any], resumed: str | Path | None) -> str:
+def _game_of(named: str | None, given: Mapping[str, Any], checkpoint: str | None, resume: bool) -> str:
     """The game of a call: that is named, that of its settings, that of the run to resume, or the default."""
     match given:
         case {"game": {"type": str(name)}} if named is None:
             named = name
-    if named is not None:
-        with _naming(lambda: SETTINGS):
+    match given:
+        case {"run": {"checkpoint": str(folder)}} if checkpoint is None:
+            checkpoint = folder
+    with _naming(partial(_settings, DEFAULT)):
+        if named is not None:
             check_game(named)
-        return named
-    found = DEFAULT if resumed is None else game_of_run(resolve_run(Path(resumed)))
+            return named
+        found = game_of_run(resolve_run(None if checkpoint is None else Path(checkpoint))) if resume else DEFAULT
     return found if is_known(found) else DEFAULT
 
 

@@ -111,6 +111,15 @@ def test_mistakes_name_the_setting_and_leave_no_run(tmp_path, settings, named, w
     assert not (tmp_path / "run").exists()
 
 
+def test_a_resumed_run_has_the_settings_of_its_own_game(tmp_path, monkeypatch):
+    """It may be the newest, or be named by an argument or a setting."""
+    monkeypatch.chdir(tmp_path)
+    path = str(selfplay.train(small(), game="kuhn").path)
+    for place, named in (({}, {}), ({}, {"checkpoint": path}), ({"run": {"checkpoint": path}}, {})):
+        with pytest.raises(ConfigError, match=r"reward\.stock goes with .* mock or dolphin; .* kuhn has"):
+            selfplay.train({"reward": {"stock": 1.0}, **place}, resume=True, **named)
+
+
 def test_dialogue_games_have_a_command_alone():
     with pytest.raises(GameError, match="matching is a text game"):
         selfplay.train(game="matching")

@@ -64,7 +64,7 @@ def with_changes(config: Settings, explicit: Mapping[str, Any], options: Sequenc
 
 
 def resumed_ppo(state: LearnerState, explicit: Mapping[str, Any]) -> Config:
-    """The configuration of a resumed run of fights or of a solved game. Errors as of the two functions above."""
+    """The configuration of a resumed run of PPO. Errors as of the two functions above."""
     config = saved_config(state, Config)
     limits = {"run.timesteps", "run.max_minutes"}
     if limits & explicit.keys():  # a new limit stands for both: the old one may have been reached
@@ -81,6 +81,8 @@ def change(
     """
     for path, value in explicit.items():
         group, _, name = path.partition(".")
+        if name not in values.get(group, {}):
+            raise ConfigError(f"{flag_of(options, path)} is no setting of the run to resume")
         before = values[group][name]
         if path not in may_change and value != before:
             raise ConfigError(

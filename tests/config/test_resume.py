@@ -76,6 +76,11 @@ def test_settings_without_a_flag_are_named_as_they_are_typed():
         resumed(state_of(), "--set", "ppo.anneal=true")
 
 
+def test_a_setting_of_another_game_is_refused():
+    with pytest.raises(ConfigError, match=r"^--set game\.character is no setting of the run to resume$"):
+        resumed(state_of("--game-type", "kuhn"), "--character", "fox")
+
+
 def test_the_same_value_again_is_no_change():
     config = resumed(state_of("--character", "fox"), "--character", "fox", "--gamma", "0.99")
     assert config.game.character == "fox"
