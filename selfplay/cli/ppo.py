@@ -68,4 +68,4 @@ def _elsewhere(game: str) -> dict[str, str]:
             alias: f"is not a flag: did you mean --game-type {' or '.join(games_called(alias))}?"
             for alias in find_game(other).aliases
         }
-    return {flag: whose for flag, whose in found.items() if flag not in {o.flag for o in options_of(game)}}
+    return found

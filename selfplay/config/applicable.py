@@ -5,17 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from selfplay.config.game_settings import game_settings
-from selfplay.config.options import flag_of, paths
-from selfplay.config.ppo import OPTIONS, Config, config_type
+from selfplay.config.options import flag_of
+from selfplay.config.ppo import OPTIONS, Config
 from selfplay.errors import ConfigError
-from selfplay.games.registry import games_of
 from selfplay.runner.chaos import check_plan
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping
 
     from selfplay.config.base import SelfPlaySettings
-    from selfplay.config.options import Option
 
 
 def check_applicable(config: Config, explicit: Mapping[str, object]) -> None:
@@ -26,17 +24,6 @@ def check_applicable(config: Config, explicit: Mapping[str, object]) -> None:
             f"--backbone {config.net.backbone}: --game-type {config.game.type} is judged exactly, state by state, "
             "which only a policy without memory can be (mlp)"
         )
-
-
-def check_settings(game: str, explicit: Collection[str], options: Sequence[Option]) -> None:
-    """Refuse settings, by dotted name, that the game does not have; names the games that have them."""
-    for path in explicit:
-        if path not in paths(config_type(game)):
-            games = [other for other in games_of("ppo") if path in paths(config_type(other))]
-            raise ConfigError(
-                f"{flag_of(options, path)} goes with --game-type {' or '.join(games)}; "
-                f"--game-type {game} has no use for it"
-            )
 
 
 def check_agreement(config: Config, explicit: Mapping[str, object]) -> None:

@@ -283,9 +283,6 @@ OPTIONS: Final = options(Config, FLAGS)
 """The options that every game has."""
 
 
-GAME_GROUP: Final = "game"
-
-
 @cache
 def config_type(game: str) -> type[Config]:
     """The configuration of a game: the settings of the trainer and those that the game brings.
@@ -294,8 +291,8 @@ def config_type(game: str) -> type[Config]:
     """
     groups = dict(game_settings(game).groups)
     described = GameConfig.model_fields["type"].description
-    base = groups.get(GAME_GROUP, GameConfig)
-    groups[GAME_GROUP] = create_model(base.__name__, __base__=base, type=(str, Field(game, description=described)))
+    base = groups.get("game", GameConfig)
+    groups["game"] = create_model(base.__name__, __base__=base, type=(str, Field(game, description=described)))
     fields: dict[str, Any] = {name: (group, group()) for name, group in groups.items()}
     return create_model(Config.__name__, __base__=Config, **fields)
 
