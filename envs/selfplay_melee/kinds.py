@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from selfplay.distribution import install_command
 from selfplay.games.errors import GameError, UnknownNameError
 from selfplay.games.kind import GameKind, later
+from selfplay.games.objective import OUTCOME
 from selfplay.games.registry import find_game
 from selfplay_melee import bot_names, rated
 from selfplay_melee.controller import ACTION_SPEC, FIELDS
@@ -48,6 +49,7 @@ MOCK: Final = FightKind(
     encoder_version=ENCODER_VERSION,
     ladder=bot_names.LADDER,
     shares="fights",
+    declared=OUTCOME,
     body=rated.FightBody,
     show=later("selfplay_melee.commands.replay", "show"),
     verbs={verb: f"selfplay_melee.commands.cli.{verb}" for verb in ("play", "record", "watch")},

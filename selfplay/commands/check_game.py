@@ -19,9 +19,10 @@ from selfplay.config.ppo import Config
 from selfplay.config.program import Invocation
 from selfplay.games.check import check_game, random_step
 from selfplay.games.errors import ActionError, ContractError, GameError
+from selfplay.games.objective import PaidByScore
 from selfplay.games.registry import find_game, make_game
 from selfplay.games.vector import SyncVectorGame
-from selfplay.league.rewards import BY_WINS, PaidByScore
+from selfplay.league.rewards import BY_WINS
 
 if TYPE_CHECKING:
     from selfplay.games.api import ScriptedGame, StepBatch
@@ -169,9 +170,9 @@ def _play(games: ScriptedGame, found: GameReport, limit: TimeLimit) -> int:
         common = max(common, float(np.abs(batch.reward.sum(1)).max()))
         lengths += batch.stats["frames"][batch.ended, 0].tolist()
         if "reward_payoff" in (batch.stats.dtype.names or ()):
-            ended = batch.score[batch.ended].ravel(), batch.stats["reward_payoff"][batch.ended].ravel()
-            for score, payoff in zip(*(each.tolist() for each in ended), strict=True):
-                payoffs.add(score, payoff)
+            ended = batch.score[batch.ended, 0], batch.stats["reward_payoff"][batch.ended]
+            for score, both in zip(*(each.tolist() for each in ended), strict=True):
+                payoffs.add_game(score, both)
         if not limit.step():
             break
     if lengths:

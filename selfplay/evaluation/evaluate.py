@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from selfplay.evaluation.named_players import check_games
+from selfplay.games.objective import PaidByScore
 from selfplay.league.ratings import elo_of_score, interval_text
-from selfplay.league.rewards import BY_WINS, PaidByScore
+from selfplay.league.rewards import BY_WINS
 from selfplay.league.schedule import Matchup
 from selfplay.league.sprt import SprtBounds, sprt
 from selfplay.league.statistics import mean_error, score_interval
@@ -175,8 +176,7 @@ def _rewards(
     """The ``REWARDS`` of A, from the payoffs of A and B [G, 2] and the scores of A [G]."""
     by_score = PaidByScore()
     for (mine, others), score in zip(payoffs.tolist(), points.tolist(), strict=True):
-        by_score.add(score, mine)
-        by_score.add(1.0 - score, others)
+        by_score.add_game(score, (mine, others))
     mine = payoffs[:counted, 0]
     return {
         "reward": float(mine.mean()),

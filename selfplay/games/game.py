@@ -43,6 +43,11 @@ class Game(ABC):
         held_out: Names of those that training does not meet by default.
         figures: Figures of an episode that has ended, of a seat, which the reports of a run show.
         seat_names: Names of the seats, for people.
+        objective: What judges players: ``"outcome"``, who wins; ``"reward"``, the mean payoff, as in poker, where
+            a payoff is the sum of a seat's rewards in an episode; ``"shared"``, the same where both seats always get
+            equal rewards. None: what payoffs of random play show.
+        payoff_range: The lowest and the highest payoff; None: not known.
+        payoff_unit: What payoffs are counted in, plural, such as chips.
     """
 
     num_actions: int | Sequence[int]
@@ -53,6 +58,9 @@ class Game(ABC):
     held_out: Sequence[str] = ()
     figures: Mapping[str, Callable[[Any, int], float]] = MappingProxyType({})
     seat_names: Sequence[str] = ()
+    objective: str | None = None
+    payoff_range: tuple[float, float] | None = None
+    payoff_unit: str = "points"
 
     @abstractmethod
     def reset(self, seed: int) -> None:

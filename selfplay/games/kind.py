@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from selfplay.games.columns import NONE, Columns
+from selfplay.games.objective import GAMES, Objective, measure
 from selfplay.games.rated import Body, MatchFlags, NoBody, NoFlags, RatedGame
 
 if TYPE_CHECKING:
@@ -64,7 +66,13 @@ class GameKind(AnyKind):
     verbs: Mapping[str, str] = field(default_factory=dict)  # run in its own way: modules with a ``main``
     single: MakeSingle | None = None
     shares: str = ""  # games of equal names here share policies
+    declared: Objective | None = None  # what players are judged by; None: what payoffs of random play show
     repeats: bool = True  # equal seeds and actions give equal games, so that games can be continued
+
+    @property
+    def objective(self) -> Objective:
+        """What players are judged by. Plays a little, once, if the game does not declare it."""
+        return self.declared or _measured(self.make)
 
     @property
     def real_time(self) -> bool:
@@ -76,6 +84,15 @@ class GameKind(AnyKind):
         """Names of the integers of an action."""
         width = self.actions.width
         return self.action_parts or (("action",) if width == 1 else tuple(f"part_{i}" for i in range(width)))
+
+
+@cache
+def _measured(make: Callable[..., ScriptedGame]) -> Objective:
+    games = make(num_games=GAMES)
+    try:
+        return measure(games)
+    finally:
+        games.close()
 
 
 def later(module: str, name: str) -> Callable[..., Any]:

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from selfplay.errors import LeagueError
 from selfplay.games.files import parse_json
+from selfplay.games.objective import PaidByScore
 from selfplay.league.pruning import inactive
 from selfplay.league.records import FORMAT, OUTSIDE, check_player, check_score, person_name
-from selfplay.league.rewards import PaidByScore
 
 if TYPE_CHECKING:
     from selfplay.league.records import GameRecord
@@ -239,8 +239,7 @@ class TableBuilder:
         if PARTNER in facts:
             self._add_rewards(facts[PARTNER], rewards)
         elif rewards is not None:
-            self.payoffs.add(score, rewards[0])
-            self.payoffs.add(1.0 - score, rewards[1])
+            self.payoffs.add_game(score, rewards)
         self.facts = frozenset(facts)
         self.numbers.extend(numbers)
         self.scores.append(score)

@@ -25,6 +25,7 @@ MOVING: Final = frozenset({"current", "latest", "newest", "self"})
 Sampling = Literal["stochastic", "greedy"]
 SCORES: Final = (0.0, 0.5, 1.0)
 
+_OF_PAYOFFS: Final = {"objective", "unit"}
 _GENERATION = re.compile(r"gen_(0|[1-9][0-9]*)")
 _PLAYER = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 _PERSON = re.compile(r"person-([a-z0-9][a-z0-9_-]{0,39})")
@@ -112,7 +113,9 @@ class GameRecord(LeagueRecord):
     seed: Count
     round: Count = 0  # distinguishes games of one pair on one seed
     score: Annotated[float, BeforeValidator(check_score)]  # of the first player: 1 a win, 0.5 a draw, 0 a loss
-    rewards: tuple[float, float] | None = None  # sums of each player; None: not counted
+    rewards: tuple[float, float] | None = None  # payoffs of each player; None: not counted
+    objective: Literal["reward", "shared"] | None = None  # see ``Objective.kind``; None: the score counts
+    unit: Name | None = None  # of payoffs that count
     steps: Count | None = None  # of the game, such as frames; None: not counted
     facts: Facts = {}  # the game's own figures
     settings: Name  # see settings_hash
@@ -128,7 +131,7 @@ class GameRecord(LeagueRecord):
 
     def row(self) -> str:
         """The record as one line of JSON, without the newline."""
-        return self.model_dump_json()
+        return self.model_dump_json(exclude=_OF_PAYOFFS if self.objective is None else None)
 
     @classmethod
     def played(

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import BaseModel
 
+from selfplay.games.objective import EQUAL
 from selfplay.league.nash import nash_weights
 from selfplay.league.ratings import Bound, Ends, bounded, open_ends
 from selfplay.league.records import generation_number, ladder_key, person_name
-from selfplay.league.rewards import EQUAL
 from selfplay.league.statistics import mean_error
 
 if TYPE_CHECKING:

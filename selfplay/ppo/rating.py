@@ -43,7 +43,8 @@ class RatingSettings:
     @property
     def described(self) -> dict[str, JsonValue]:
         """Everything that makes games comparable."""
-        return self.rules.conditions.described() | dict(self.rules.rated.described)
+        rules = self.rules
+        return rules.conditions.described() | dict(rules.rated.described) | rules.objective.described()
 
     @property
     def settings(self) -> str:
@@ -115,6 +116,7 @@ def record_of(
         game=settings.rules.game,
         score=float(conditions.scores(stats, np.asarray(score))),
         rewards=payoffs(stats),
+        **settings.rules.objective.recorded(),
         facts=conditions.facts(roles, stats),
         steps=int(stats["frames"][0]),
         sampling=settings.sampling,

@@ -28,6 +28,7 @@ from selfplay.threads import ThreadPool
 
 if TYPE_CHECKING:
     from selfplay.games.api import ScriptedGame
+    from selfplay.games.objective import Objective
     from selfplay.league.schedule import Matchup
     from selfplay.policy.policy import Policy
 
@@ -83,6 +84,11 @@ class Rules:
     game: str  # by its name in the registry
     conditions: Conditions = NO_CONDITIONS
     greedy: bool = False
+
+    @property
+    def objective(self) -> Objective:
+        """What players of the game are judged by."""
+        return find_game(self.game).objective
 
     @property
     def rated(self) -> RatedGame:
