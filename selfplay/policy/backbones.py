@@ -11,6 +11,7 @@ Letters in shapes: N players, T decisions, W width, M numbers remembered, H head
 from __future__ import annotations
 
 import math
+import warnings
 from abc import ABC, abstractmethod
 from itertools import pairwise
 from typing import Final
@@ -21,6 +22,8 @@ from torch.nn import functional
 
 CHUNK: Final = 64  # decisions that a parallel unroll takes at once: its work grows with their square
 HEAD_WIDTH: Final = 32
+# cuDNN wants the weights of a layer in one piece and copies them at each call; they are small.
+warnings.filterwarnings("ignore", "RNN module weights are not part of single contiguous chunk")
 
 
 class Remembering(nn.Module, ABC):

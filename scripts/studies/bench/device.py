@@ -70,7 +70,7 @@ def _profile_of_an_update(device: str, games: int) -> dict[str, float]:
 
 def _shares(update: Callable[[], None]) -> dict[str, float]:
     activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if torch.cuda.is_available() else [])]
-    with profile(activities=activities) as found:
+    with profile(activities=activities, acc_events=True) as found:
         seconds = seconds_of(update)
     shares = {"copies": 0.0, "kernels": 0.0}
     for event in found.events():
