@@ -40,6 +40,7 @@ from selfplay.games.registry import DEFAULT, find_game, games_of
 from selfplay.runner import PROCESS_MB
 
 if TYPE_CHECKING:
+    from selfplay.config.game_settings import GameSettings
     from selfplay.games.kind import GameKind
     from selfplay.games.rated import Body
 
@@ -68,6 +69,16 @@ class GameConfig(Group):
     def kind(self) -> GameKind:
         """The description of the game; imports the module of a game of the user's own."""
         return find_game(self.type)
+
+    @property
+    def own_settings(self) -> GameSettings:
+        """What the game adds to the settings of its runs."""
+        return game_settings(self.type)
+
+    @property
+    def options(self) -> tuple[Option, ...]:
+        """The options of its runs."""
+        return options_of(self.type)
 
     @property
     def body(self) -> Body:
@@ -230,6 +241,10 @@ class Config(Group):
         if self.run.timesteps is None:
             return None
         return max(1, -(-self.run.timesteps // self.steps_per_iteration))
+
+    def game_options(self, num_games: int) -> dict[str, object]:
+        """Options of the training games, the same for every host; can be encoded as JSON."""
+        return {"num_games": num_games, **self.game.own_settings.options(self)}
 
     @classmethod
     def model_validate(cls, obj: Any, **options: Any) -> Self:  # noqa: ANN401

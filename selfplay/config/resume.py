@@ -1,23 +1,24 @@
-"""The configuration of a run that is resumed: what was saved with it, and what may change."""
+"""The configuration that was saved with a run or a policy, and what of it may change in a run that is resumed."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from selfplay.config.base import Group, Mark
 from selfplay.config.options import changed, flag_of, marked, shown, value_of
-from selfplay.config.ppo import Config, options_of
+from selfplay.config.ppo import Config
 from selfplay.errors import ConfigError, IncompatibleError, boundary
 from selfplay.games.plugins import is_code
 from selfplay.games.registry import DEFAULT
-from selfplay.policy.played_game import check_known
+from selfplay.policy.played_game import body_of, check_known, game_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from selfplay.checkpoint import LearnerState, RunDir
+    from selfplay.checkpoint import LearnerState, PolicyMeta, RunDir
     from selfplay.config.options import Option
 
 Settings = TypeVar("Settings", bound=Group)
@@ -45,6 +46,13 @@ def usable(root: type[Settings], document: object, place: Path) -> Settings:
         return root.model_validate(document)
 
 
+def trained_on(meta: PolicyMeta) -> Any:  # noqa: ANN401
+    """Settings of the games that a policy was trained on; errors as of ``body_of``."""
+    body = asdict(body_of(meta))
+    with boundary(IncompatibleError, f"{meta.id}: its file has settings that games cannot have"):
+        return Config.model_validate({"game": {"type": game_of(meta), **body}}).game
+
+
 def with_changes(config: Settings, explicit: Mapping[str, Any], options: Sequence[Option]) -> Settings:
     """The saved configuration with the values that the user gave, by dotted name.
 
@@ -69,7 +77,7 @@ def resumed_ppo(state: LearnerState, explicit: Mapping[str, Any]) -> Config:
     limits = {"run.timesteps", "run.max_minutes"}
     if limits & explicit.keys():  # a new limit stands for both: the old one may have been reached
         explicit = dict.fromkeys(limits) | dict(explicit)
-    return with_changes(config, explicit, options_of(config.game.type))
+    return with_changes(config, explicit, config.game.options)
 
 
 def change(

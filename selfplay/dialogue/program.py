@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from selfplay.config.applicable import check_host
 from selfplay.config.program import Program
 from selfplay.config.programs import check_own_code
+from selfplay.config.resolve import check_host
 from selfplay.config.resume import saved_config, with_changes
 from selfplay.dialogue.settings import OPTIONS, DialogueConfig, refuse_single_games
 from selfplay.errors import ConfigError

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from selfplay.checkpoint import RunDir, create_run, load_latest_learner
 from selfplay.checkpoint.policies import BEST
-from selfplay.config.defaults import update_threads
 from selfplay.config.options import listed
 from selfplay.errors import ConfigError
 from selfplay.games.registry import find_game
@@ -22,7 +21,7 @@ from selfplay.imitation.report import Reports, table
 from selfplay.imitation.train import resumed_imitation
 from selfplay.imitation.training import Training
 from selfplay.imitation.training_state import TrainingProgress, saved_action_counts, saved_progress
-from selfplay.machine import pick_device, processor, usable_cores
+from selfplay.machine import pick_device, processor, update_threads, usable_cores
 from selfplay.policy.heads import Heads
 from selfplay.policy.network import check_network
 from selfplay.report import header

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from selfplay.checkpoint import RunDir, load_generation, resolve_policy, save_policy
 from selfplay.config.options import flag_of
-from selfplay.config.ppo import options_of
 from selfplay.errors import ConfigError
-from selfplay.policy.played_game import can_play, game_of
+from selfplay.policy.played_game import check_plays
 from selfplay.policy.policy import load_policy
 from selfplay.ppo.archive import EXTERNAL_PREFIX
 
@@ -42,10 +41,9 @@ def load_opponents(paths: Sequence[str], game: GameConfig, pretrained: str | Non
     for path in paths:
         folder = resolve_policy(Path(path))
         meta = load_policy(folder).meta
-        if not can_play(meta, game.type):
-            raise ConfigError(f"--opponent {path} plays {game_of(meta)}, not {game.type}")
+        check_plays(meta, game.type, f"--opponent {path}")
         for name in game.kind.agreed:
-            flag, theirs, ours = flag_of(options_of(game.type), f"game.{name}"), meta.body[name], getattr(game, name)
+            flag, theirs, ours = flag_of(game.options, f"game.{name}"), meta.body[name], getattr(game, name)
             if theirs != ours:
                 here = f"this run has {ours}; give {flag}"
                 if pretrained is not None:  # the flag must have its value
