@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, cast
 
@@ -323,7 +323,9 @@ def options_of(game: str) -> tuple[Option, ...]:
     sections: dict[str, Sequence[Flag]] = {}
     for name, its in FLAGS.items():
         sections |= game_settings(game).flags if name == GAME_FLAGS else {name: its}
-    return options(config_type(game), sections)
+    made = options(config_type(game), sections)
+    # Without --game-type the game is not this one, but the default.
+    return tuple(replace(option, root=Config) if option.path == "game.type" else option for option in made)
 
 
 def _game_in(values: object) -> str:

@@ -39,9 +39,8 @@ def usable(root: type[Settings], document: object, place: Path) -> Settings:
 
     IncompatibleError if it was made by a version with other settings, or of a game that is not found here.
     """
-    match document:
-        case {"game": {"type": str(game)}} | {"data": {"game": str(game)}}:
-            check_known(game)
+    if (game := type_in(document)) is not None:
+        check_known(game)
     with boundary(IncompatibleError, f"{place}: its configuration cannot be used"):
         return root.model_validate(document)
 
@@ -137,8 +136,8 @@ def game_of_run(run: RunDir) -> str:
 
 
 def type_in(document: object) -> str | None:
-    """The game that a configuration names; None where it names none, or is no configuration."""
+    """The game that a configuration of any training names; None if it names none, or is no configuration."""
     match document:
-        case {"game": {"type": str(name)}}:
+        case {"game": {"type": str(name)}} | {"data": {"game": str(name)}}:
             return name
     return None

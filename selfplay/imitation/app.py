@@ -15,7 +15,7 @@ from selfplay.errors import ConfigError
 from selfplay.games.registry import find_game
 from selfplay.imitation.data import Games
 from selfplay.imitation.export import LATEST, exported, owner_of_best
-from selfplay.imitation.folders import NAME, find_training, write_settings
+from selfplay.imitation.folders import NAME, find_imitation, write_settings
 from selfplay.imitation.hook import imitation_of
 from selfplay.imitation.report import Reports, table
 from selfplay.imitation.train import resumed_imitation
@@ -41,7 +41,7 @@ HIDDEN: Final = ("data.game", "data.replays", "run.seed", "run.device", "run.che
 
 def resume(folder: Path, explicit: Mapping[str, Any], preset: str | None, stream: TextIO) -> int:
     """Go on with the training in a folder; arguments and errors as of ``selfplay.imitation.train.train``."""
-    run = find_training(folder)
+    run = find_imitation(folder)
     with run.lock():
         state = load_latest_learner(run)
         config = resumed_imitation(state, explicit)
