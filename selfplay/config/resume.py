@@ -73,6 +73,10 @@ def with_changes(config: Settings, explicit: Mapping[str, Any], options: Sequenc
 def resumed_ppo(state: LearnerState, explicit: Mapping[str, Any]) -> Config:
     """The configuration of a resumed run of PPO. Errors as of the two functions above."""
     config = saved_config(state, Config)
+    try:
+        config.game.own_settings.check(config)
+    except ConfigError as error:  # the file's names, not the user's
+        raise IncompatibleError(f"{state.path}: its configuration cannot be used: {error}") from error
     limits = {"run.timesteps", "run.max_minutes"}
     if limits & explicit.keys():  # a new limit stands for both: the old one may have been reached
         explicit = dict.fromkeys(limits) | dict(explicit)
