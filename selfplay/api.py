@@ -30,7 +30,7 @@ from selfplay.evaluation.players import contender, home_rules
 from selfplay.games.errors import GameError
 from selfplay.games.plugins import is_known, refuse_in_import
 from selfplay.games.registry import DEFAULT, games_of
-from selfplay.policy.played_game import can_play, game_of
+from selfplay.policy.played_game import check_plays
 from selfplay.policy.policy import Policy, load_policy
 from selfplay.ppo.session import Hooks
 from selfplay.ppo.train import train as train_ppo
@@ -217,10 +217,9 @@ def evaluate(
     for number, player in enumerate(pair):
         if not isinstance(player, Policy):
             players.append(contender(str(player), game=kind))
-        elif can_play(player.meta, kind):
-            players.append(Contender(f"policy-{number}", player))
         else:
-            raise ConfigError(f"{player.meta.id} plays {game_of(player.meta)}, not {kind}")
+            check_plays(player.meta, kind, player.meta.id)
+            players.append(Contender(f"policy-{number}", player))
     return evaluation.evaluate(players[0], players[1], games, home_rules(players, kind, greedy=greedy), seed)
 
 

@@ -18,6 +18,7 @@ DRIVERS: Final = ("/dev/nvidiactl", "/dev/nvhost-ctrl", "/dev/nvgpu", "/dev/dxg"
 CUBLAS: Final = "CUBLAS_WORKSPACE_CONFIG"
 WORKSPACES: Final = (":4096:8", ":16:8")
 """Its values with which torch takes cuBLAS for deterministic; cuBLAS reads it when it begins."""
+THREADS: Final = 4  # of a learner's update at most: a minibatch cut finer than that only waits
 
 
 def check_device(name: str) -> None:
@@ -66,6 +67,11 @@ def usable_cores() -> int:
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def update_threads(threads: int) -> int:
+    """Threads of a learner's update: ``threads``, or with 0 by cores."""
+    return threads or min(usable_cores(), THREADS)
 
 
 def give_back_memory() -> None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, get_type_hints
 from pydantic import Field, create_model, field_validator
 
 from selfplay.config.base import Changeable, Group, Mark, Natural, Positive, Seconds
-from selfplay.config.defaults import trained_on
 from selfplay.config.game_settings import GameSettings
 from selfplay.config.options import flags
 from selfplay.config.ppo import Config, GameConfig, LeagueConfig, NetConfig
+from selfplay.config.resume import trained_on
 from selfplay.config.words import check_name
 from selfplay.errors import ConfigError
 from selfplay.games.errors import GameError, UnknownNameError

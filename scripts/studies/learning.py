@@ -21,8 +21,8 @@ from scripts.studies.pages import interval, measured_here, put_between
 from scripts.studies.pages import table as markdown
 from selfplay.checkpoint import RunDir
 from selfplay.cli.ppo import parse
-from selfplay.config.defaults import held_out
 from selfplay.config.ppo import SCRIPTED
+from selfplay.config.resolve import held_out
 from selfplay.evaluation.players import contender, home_rules
 from selfplay.league.leaderboard import build
 from selfplay.league.ledger import read_games

@@ -35,7 +35,8 @@ def of_run(checkpoint: Path | None) -> str | None:
 def game_resumed(arguments: Sequence[str], find: Callable[[Path | None], str | None] = of_run) -> str | None:
     """The game of the run that a command line resumes; ``find`` returns it for ``--checkpoint``."""
     given = _given(arguments)
-    return find(Path(given.checkpoint) if given.checkpoint else None) if given.resume else None
+    folder = _value(given, given.checkpoint, "run.checkpoint")
+    return find(Path(folder) if folder else None) if given.resume else None
 
 
 def game_played(arguments: Sequence[str]) -> str | None:
@@ -82,16 +83,21 @@ def game_of_line(
 def named_game(arguments: Sequence[str], setting: str = "game.type") -> str | None:
     """The game that the user names, with a flag or in a file of settings."""
     given = _given(arguments)
+    return _value(given, given.game_type, setting)
+
+
+def _value(given: argparse.Namespace, flag: str | None, setting: str) -> str | None:
+    """The text that the user gives a setting: by its flag, with ``--set``, or in a file of settings."""
     sets = [text.partition("=")[2] for text in given.set if (text or "").startswith(f"{setting}=")]
-    if given.game_type or sets:
-        return str(given.game_type or sets[-1])
+    if flag or sets:
+        return str(flag or sets[-1])
     if given.config:
         with suppress(OSError, ValueError):
             document = parse_toml(read_plain(Path(given.config), MAX_TEXT_BYTES, follow=True))
             group, _, name = setting.partition(".")
             part = document.get(group)
-            game = part.get(name) if isinstance(part, dict) else None
-            return game if isinstance(game, str) else None
+            value = part.get(name) if isinstance(part, dict) else None
+            return value if isinstance(value, str) else None
     return None
 
 

@@ -14,7 +14,7 @@ from selfplay.config import program
 from selfplay.config.programs import check_game
 from selfplay.games.plugins import is_code, is_known
 from selfplay.games.registry import DEFAULT, find_game, games_of
-from selfplay.imitation.folders import find_training, game_of_training
+from selfplay.imitation.folders import find_imitation, game_of_training
 from selfplay.imitation.hook import PLAIN, Imitation, imitation_of
 from selfplay.imitation.settings import ImitationRunConfig
 
@@ -56,7 +56,7 @@ def command_of(name: str) -> CommandLine[Any]:
 
 def _of_training(checkpoint: Path | None) -> str | None:
     """The game of the training that is resumed; None for one of the user's own, which has to be named again."""
-    name = game_of_training(find_training(checkpoint or Path(ImitationRunConfig().checkpoint)))
+    name = game_of_training(find_imitation(checkpoint or Path(ImitationRunConfig().checkpoint)))
     return None if is_code(name) else name
 
 

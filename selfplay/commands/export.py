@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from selfplay.checkpoint.store import write_file
-from selfplay.config.defaults import trained_on
+from selfplay.config.resume import trained_on
 from selfplay.errors import CheckpointError, boundary
 from selfplay.evaluation.named_players import check_export
 from selfplay.games.registry import find_game, make_game

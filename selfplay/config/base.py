@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal, TypeVar
+from typing import Annotated, ClassVar, Final, Literal, TypeVar
 
 from pydantic import BaseModel, Field
 
+from selfplay.checkpoint import NetworkSpec
 from selfplay.games.plugins import is_code
-
-if TYPE_CHECKING:
-    from selfplay.checkpoint import NetworkSpec
 
 MOST: Final = 2**53
 """Above it no float holds every whole number, and products of settings would overflow."""
@@ -108,8 +106,6 @@ class StructureConfig(Group):
 
     def spec(self, obs_width: int) -> NetworkSpec:
         """The network of these settings."""
-        from selfplay.checkpoint import NetworkSpec  # not above: it needs numpy, which --help does not
-
         if self.is_own:
             return NetworkSpec(kind=self.backbone, obs_width=obs_width, hidden=())
         return NetworkSpec(

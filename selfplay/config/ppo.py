@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, cast
 
@@ -40,6 +40,7 @@ from selfplay.games.registry import DEFAULT, find_game, games_of
 from selfplay.runner import PROCESS_MB
 
 if TYPE_CHECKING:
+    from selfplay.config.game_settings import GameSettings
     from selfplay.games.kind import GameKind
     from selfplay.games.rated import Body
 
@@ -68,6 +69,16 @@ class GameConfig(Group):
     def kind(self) -> GameKind:
         """The description of the game; imports the module of a game of the user's own."""
         return find_game(self.type)
+
+    @property
+    def own_settings(self) -> GameSettings:
+        """What the game adds to the settings of its runs."""
+        return game_settings(self.type)
+
+    @property
+    def options(self) -> tuple[Option, ...]:
+        """The options of its runs."""
+        return options_of(self.type)
 
     @property
     def body(self) -> Body:
@@ -231,6 +242,10 @@ class Config(Group):
             return None
         return max(1, -(-self.run.timesteps // self.steps_per_iteration))
 
+    def game_options(self, num_games: int) -> dict[str, object]:
+        """Options of the training games, the same for every host; can be encoded as JSON."""
+        return {"num_games": num_games, **self.game.own_settings.options(self)}
+
     @classmethod
     def model_validate(cls, obj: Any, **options: Any) -> Self:  # noqa: ANN401
         """Validate settings by group; those of a game are of its ``config_type``."""
@@ -308,7 +323,9 @@ def options_of(game: str) -> tuple[Option, ...]:
     sections: dict[str, Sequence[Flag]] = {}
     for name, its in FLAGS.items():
         sections |= game_settings(game).flags if name == GAME_FLAGS else {name: its}
-    return options(config_type(game), sections)
+    made = options(config_type(game), sections)
+    # Without --game-type the game is not this one, but the default.
+    return tuple(replace(option, root=Config) if option.path == "game.type" else option for option in made)
 
 
 def _game_in(values: object) -> str:

@@ -62,7 +62,7 @@ def _end_ppo(explicit: dict[str, Any]) -> None:
 
 
 def _check_ppo(config: Config) -> None:
-    game_settings(config.game.type).check(config)
+    config.game.own_settings.check(config)
     check_name("--mode", config.league.mode, sorted(MODES))
     for name in config.league.held_out or ():
         check_name("--held-out", name, tuple(config.game.kind.rated.players))

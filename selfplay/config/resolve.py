@@ -9,19 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from selfplay.checkpoint import resolve_policy
-from selfplay.config.applicable import check_agreement, check_applicable
-from selfplay.config.defaults import with_defaults
-from selfplay.config.game_settings import game_settings
-from selfplay.config.ppo import SCRIPTED
+from selfplay.config.options import flag_of
+from selfplay.config.ppo import OPTIONS, SCRIPTED
 from selfplay.config.resume import resumed_ppo
-from selfplay.machine import check_device
+from selfplay.errors import ConfigError
+from selfplay.league.modes import turns
+from selfplay.machine import THREADS, check_device, usable_cores
+from selfplay.runner.chaos import check_plan
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import LearnerState
+    from selfplay.config.base import SelfPlaySettings
     from selfplay.config.ppo import Config
+
+FIXED_CORES: Final = 4  # for a deterministic run: numbers of blocks and threads change its weights
 
 
 def resolve_ppo(
@@ -46,10 +50,94 @@ def resolve_ppo(
     check_device(config.run.device)
     check_applicable(config, explicit)
     check_agreement(config, explicit)
-    config = game_settings(config.game.type).complete(config, notice)
+    config = config.game.own_settings.complete(config, notice)
     if resumed is not None:
         return config
     for policy in (*config.league.opponents, config.run.pretrained):
         if policy not in (None, SCRIPTED):
             resolve_policy(Path(policy))
     return with_defaults(config)
+
+
+def check_applicable(config: Config, explicit: Mapping[str, Any]) -> None:
+    """Refuse what the game cannot do, with ``explicit``, the user's values by dotted name (ConfigError)."""
+    config.game.own_settings.check_given(config, explicit)
+    if config.game.kind.table is not None and config.net.remembers:
+        raise ConfigError(
+            f"--backbone {config.net.backbone}: --game-type {config.game.type} is judged exactly, state by state, "
+            "which only a policy without memory can be (mlp)"
+        )
+
+
+def check_agreement(config: Config, explicit: Mapping[str, Any]) -> None:
+    """Refuse settings that have no effect beside others, or contradict each other."""
+    league = config.league
+    if config.net.is_own and (given := {"net.hidden", "net.activation", "net.window"} & explicit.keys()):
+        flag = flag_of(OPTIONS, min(given))
+        raise ConfigError(f"{flag} has no effect: --backbone {config.net.backbone} makes its own layers")
+    if league.gate != "none" and not league.track_elo:
+        raise ConfigError("--gate decides by rating games: add --track-elo")
+    if config.run.keep_best and not league.track_elo:
+        raise ConfigError("--set run.keep_best=true keeps the best by rating games: add --track-elo")
+    if "league.opponent_share" in explicit and not league.opponents:
+        raise ConfigError("--set league.opponent_share is the share of the policies of --opponent: name at least one")
+    if "league.opponent_share" in explicit and league.mode == "opponents":
+        raise ConfigError(
+            "--set league.opponent_share has no effect with --mode opponents, which plays against nobody else"
+        )
+    check_host(config.run, explicit)
+    check_plan(config.run.chaos, processes=config.run.host != "thread" or config.game.kind.real_time)
+    if config.run.chaos is not None and config.run.deterministic:
+        raise ConfigError("--chaos cannot be combined with --deterministic")
+
+
+def check_host(run: SelfPlaySettings, explicit: Mapping[str, Any]) -> None:
+    """Refuse settings of Ray among ``explicit``, the user's values by dotted name, without ``--host ray``."""
+    if run.host != "ray" and explicit.get("run.ray_address"):
+        raise ConfigError("--ray-address is about actors of Ray: add --host ray")
+
+
+def runners(config: Config) -> int:
+    """Number of blocks that share the games; a multiple of ``len(turns)`` if the user sets no number.
+
+    Games in real time have a block each. Never more than the number of games.
+    """
+    run, each = config.run, len(turns(config.league.mode))
+    if config.game.kind.real_time:
+        return run.num_games
+    cores = FIXED_CORES if run.deterministic else usable_cores()
+    by_cores = -(-max(1, min(cores, run.num_games // 16, 8)) // each) * each
+    return min(run.runners or by_cores, run.num_games)
+
+
+def held_out(config: Config) -> tuple[str, ...]:
+    """Scripted players never met in training: by ``--held-out``, or the game's own choice."""
+    given = config.league.held_out
+    return config.game.kind.held_out if given is None else given
+
+
+def with_defaults(config: Config) -> Config:
+    """The configuration of a new run with all values that follow from others; a resumed run keeps them.
+
+    ConfigError if the blocks cannot be shared out to the learners of a league.
+    """
+    game = config.game.kind
+    real_time, roles = game.real_time, turns(config.league.mode)
+    each = len(roles)
+    host = "process" if real_time and config.run.host == "thread" else config.run.host
+    values: dict[str, object] = {"runners": runners(config), "host": host}
+    if runners(config) % each:
+        rule = f"--runners must be a multiple of {each}, and --num-games no less than that"
+        raise ConfigError(
+            f"--mode {config.league.mode} trains {len(set(roles))} learners, each with blocks of games of its "
+            f"own: {f'--num-games must be a multiple of {each}' if real_time else rule}; "
+            f"with {config.run.num_games} games it is {runners(config)}"
+        )
+    if config.run.deterministic:
+        values["threads"] = config.run.threads or min(FIXED_CORES, THREADS)
+    update = {
+        "run": config.run.model_copy(update=values),
+        "league": config.league.model_copy(update={"held_out": held_out(config)}),
+    }
+    drawn: Config = config.game.own_settings.draw(config.model_copy(update=update))
+    return drawn

@@ -1,23 +1,24 @@
-"""The configuration of a run that is resumed: what was saved with it, and what may change."""
+"""The configuration that was saved with a run or a policy, and what of it may change in a run that is resumed."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from selfplay.config.base import Group, Mark
 from selfplay.config.options import changed, flag_of, marked, shown, value_of
-from selfplay.config.ppo import Config, options_of
+from selfplay.config.ppo import Config
 from selfplay.errors import ConfigError, IncompatibleError, boundary
 from selfplay.games.plugins import is_code
 from selfplay.games.registry import DEFAULT
-from selfplay.policy.played_game import check_known
+from selfplay.policy.played_game import body_of, check_known, game_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from selfplay.checkpoint import LearnerState, RunDir
+    from selfplay.checkpoint import LearnerState, PolicyMeta, RunDir
     from selfplay.config.options import Option
 
 Settings = TypeVar("Settings", bound=Group)
@@ -38,11 +39,17 @@ def usable(root: type[Settings], document: object, place: Path) -> Settings:
 
     IncompatibleError if it was made by a version with other settings, or of a game that is not found here.
     """
-    match document:
-        case {"game": {"type": str(game)}} | {"data": {"game": str(game)}}:
-            check_known(game)
+    if (game := type_in(document)) is not None:
+        check_known(game)
     with boundary(IncompatibleError, f"{place}: its configuration cannot be used"):
         return root.model_validate(document)
+
+
+def trained_on(meta: PolicyMeta) -> Any:  # noqa: ANN401
+    """Settings of the games that a policy was trained on; errors as of ``body_of``."""
+    body = asdict(body_of(meta))
+    with boundary(IncompatibleError, f"{meta.id}: its file has settings that games cannot have"):
+        return Config.model_validate({"game": {"type": game_of(meta), **body}}).game
 
 
 def with_changes(config: Settings, explicit: Mapping[str, Any], options: Sequence[Option]) -> Settings:
@@ -66,10 +73,14 @@ def with_changes(config: Settings, explicit: Mapping[str, Any], options: Sequenc
 def resumed_ppo(state: LearnerState, explicit: Mapping[str, Any]) -> Config:
     """The configuration of a resumed run of PPO. Errors as of the two functions above."""
     config = saved_config(state, Config)
+    try:
+        config.game.own_settings.check(config)
+    except ConfigError as error:  # the file's names, not the user's
+        raise IncompatibleError(f"{state.path}: its configuration cannot be used: {error}") from error
     limits = {"run.timesteps", "run.max_minutes"}
     if limits & explicit.keys():  # a new limit stands for both: the old one may have been reached
         explicit = dict.fromkeys(limits) | dict(explicit)
-    return with_changes(config, explicit, options_of(config.game.type))
+    return with_changes(config, explicit, config.game.options)
 
 
 def change(
@@ -129,8 +140,8 @@ def game_of_run(run: RunDir) -> str:
 
 
 def type_in(document: object) -> str | None:
-    """The game that a configuration names; None where it names none, or is no configuration."""
+    """The game that a configuration of any training names; None if it names none, or is no configuration."""
     match document:
-        case {"game": {"type": str(name)}}:
+        case {"game": {"type": str(name)}} | {"data": {"game": str(name)}}:
             return name
     return None

@@ -23,9 +23,10 @@ from selfplay.report import header
 from selfplay.report.outputs import reporters
 from selfplay.report.plain import PlainReporter, StreamSink
 from selfplay.report.reporter import Tee
-from selfplay.run.lifecycle import cluster_for, run_to_end
+from selfplay.run.lifecycle import run_to_end
 from selfplay.run.progress import resumed_at
 from selfplay.run.saved_state import check_ratings
+from selfplay.runner.ray_cluster import cluster_for
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import LearnerState, RunDir
@@ -49,7 +50,7 @@ def resume(config: DialogueConfig, run: RunDir, state: LearnerState, preset: str
     if config.league.track_elo:
         check_ratings(run)
     model = reopen(config, str(newest), device)
-    with cluster_for(config.run, runners(config, device)) as cluster:
+    with cluster_for(config.run.host, config.run.ray_address, runners(config, device)) as cluster:
         return _start(config, run, device, (model, base), state, preset, stream, cluster)
 
 
@@ -65,7 +66,7 @@ def start(config: DialogueConfig, is_default: bool, preset: str | None, stream: 
     endpoint = endpoint_of(config, opened[0].chat)
     if endpoint is not None and endpoint.context is not None:
         check_opening(config, opened[0], endpoint.context)
-    with cluster_for(config.run, runners(config, device)) as cluster:
+    with cluster_for(config.run.host, config.run.ray_address, runners(config, device)) as cluster:
         run = create_run(Path(config.run.checkpoint), is_default=is_default)
         with run.lock():
             return _start(config, run, device, opened, None, preset, stream, cluster)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from selfplay.config.applicable import check_host
 from selfplay.config.program import Program
 from selfplay.config.programs import check_own_code
+from selfplay.config.resolve import check_host
 from selfplay.config.resume import saved_config, with_changes
 from selfplay.dialogue.settings import OPTIONS, DialogueConfig, refuse_single_games
 from selfplay.errors import ConfigError
 from selfplay.machine import check_device
-from selfplay.runner.chaos import FORCED, parse_plan
+from selfplay.runner.chaos import check_plan
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import LearnerState
@@ -36,11 +36,7 @@ def _imply(explicit: dict[str, Any]) -> None:
 
 def _check(config: DialogueConfig) -> None:
     """Checks beyond types; games and models are checked when they are opened."""
-    for kind in parse_plan(config.run.chaos):
-        if kind in FORCED and config.run.host != "ray":
-            raise ConfigError(
-                f"--chaos {config.run.chaos}: {kind} needs a process, and dialogue games have none: add --host ray"
-            )
+    check_plan(config.run.chaos, processes=config.run.host == "ray", host="ray")
 
 
 DIALOGUE: Final = Program(

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from selfplay.config.defaults import update_threads
 from selfplay.dialogue.rating import DialogueRating
 from selfplay.dialogue.runner import DialogueOrder
 from selfplay.learner.sampling import Sampling
-from selfplay.machine import usable_cores
+from selfplay.machine import update_threads, usable_cores
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:

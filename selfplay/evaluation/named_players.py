@@ -14,7 +14,7 @@ from selfplay.errors import ConfigError, SelfPlayError
 from selfplay.games.errors import GameError, UnknownNameError
 from selfplay.games.registry import DEFAULT, find_game, games_of, shares_policies
 from selfplay.policy.onnx_extra import check_onnx
-from selfplay.policy.played_game import can_play, game_of
+from selfplay.policy.played_game import can_play, check_plays, game_of
 from selfplay.report.saving import check_writable
 
 if TYPE_CHECKING:
@@ -42,8 +42,7 @@ def policy_folder(name: str, run: RunDir | None = None, game: str = DEFAULT) -> 
         raise ConfigError(f"{UnknownNameError('player', name, (*players, *shipped))}; or name the folder of a policy")
     folder = resolve_policy(folder)
     meta = read_policy_meta(folder)
-    if not can_play(meta, game):
-        raise ConfigError(f"{name} plays {game_of(meta)}, not {game}")
+    check_plays(meta, game, name)
     return folder
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from selfplay.config.defaults import trained_on
 from selfplay.config.ppo import default_game
+from selfplay.config.resume import trained_on
 from selfplay.evaluation.named_players import game_for, policy_folder
 from selfplay.games.registry import DEFAULT
 from selfplay.policy.policy import load_policy

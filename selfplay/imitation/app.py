@@ -10,19 +10,18 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from selfplay.checkpoint import RunDir, create_run, load_latest_learner
 from selfplay.checkpoint.policies import BEST
-from selfplay.config.defaults import update_threads
 from selfplay.config.options import listed
 from selfplay.errors import ConfigError
 from selfplay.games.registry import find_game
 from selfplay.imitation.data import Games
 from selfplay.imitation.export import LATEST, exported, owner_of_best
-from selfplay.imitation.folders import NAME, find_training, write_settings
+from selfplay.imitation.folders import NAME, find_imitation, write_settings
 from selfplay.imitation.hook import imitation_of
 from selfplay.imitation.report import Reports, table
 from selfplay.imitation.train import resumed_imitation
 from selfplay.imitation.training import Training
 from selfplay.imitation.training_state import TrainingProgress, saved_action_counts, saved_progress
-from selfplay.machine import pick_device, processor, usable_cores
+from selfplay.machine import pick_device, processor, update_threads, usable_cores
 from selfplay.policy.heads import Heads
 from selfplay.policy.network import check_network
 from selfplay.report import header
@@ -42,7 +41,7 @@ HIDDEN: Final = ("data.game", "data.replays", "run.seed", "run.device", "run.che
 
 def resume(folder: Path, explicit: Mapping[str, Any], preset: str | None, stream: TextIO) -> int:
     """Go on with the training in a folder; arguments and errors as of ``selfplay.imitation.train.train``."""
-    run = find_training(folder)
+    run = find_imitation(folder)
     with run.lock():
         state = load_latest_learner(run)
         config = resumed_imitation(state, explicit)

@@ -12,6 +12,7 @@ from selfplay.checkpoint import RunDir, has_state
 from selfplay.checkpoint.documents import MAX_JSON_BYTES, decode_json, encode_json
 from selfplay.checkpoint.run_dir import modified_ns
 from selfplay.checkpoint.store import make_folder, write_file
+from selfplay.config.resume import type_in
 from selfplay.errors import NotARunError
 from selfplay.files import read_file
 from selfplay.games.registry import DEFAULT
@@ -20,7 +21,7 @@ NAME: Final = "imitation"  # of the folder of a training: imitation, imitation-2
 SETTINGS: Final = "imitation.json"
 
 
-def find_training(path: Path) -> RunDir:
+def find_imitation(path: Path) -> RunDir:
     """The training in a folder, or the newest below it that has a state; NotARunError names those without one."""
     if (path / SETTINGS).is_file():
         return RunDir(path)
@@ -41,12 +42,4 @@ def write_settings(run: RunDir, document: dict[str, Any]) -> None:
 
 def game_of_training(run: RunDir) -> str:
     """Name of the game of a training; errors as of ``decode_json``."""
-    return game_in(decode_json(read_file(run.path / SETTINGS, MAX_JSON_BYTES), SETTINGS).get("config"))
-
-
-def game_in(config: object) -> str:
-    """Name of the game in the configuration of a training."""
-    match config:
-        case {"data": {"game": str(name)}}:
-            return name
-    return DEFAULT
+    return type_in(decode_json(read_file(run.path / SETTINGS, MAX_JSON_BYTES), SETTINGS).get("config")) or DEFAULT

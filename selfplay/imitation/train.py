@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from selfplay.checkpoint.run_dir import check_writable_folder
 from selfplay.config.options import field_of
-from selfplay.config.resume import saved_config, with_changes
+from selfplay.config.resume import saved_config, type_in, with_changes
 from selfplay.errors import ConfigError
-from selfplay.games.registry import find_game
-from selfplay.imitation.folders import game_in
+from selfplay.games.registry import DEFAULT, find_game
 from selfplay.imitation.hook import imitation_of
 from selfplay.machine import check_device, usable_cores
 from selfplay.memory_limits import check_address_space
@@ -49,7 +48,7 @@ def resolve_imitation(config: ImitationConfig) -> ImitationConfig:
 
 def resumed_imitation(state: LearnerState, explicit: Mapping[str, Any]) -> ImitationConfig:
     """The configuration of a training that is resumed, with the user's values by dotted name; errors likewise."""
-    game = game_in(state.meta.config)
+    game = type_in(state.meta.config) or DEFAULT
     check_known(game)
     program = imitation_of(find_game(game)).program
     # The game first: another one has other settings. --checkpoint names the folder that holds the training, and stays.

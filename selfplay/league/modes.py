@@ -132,6 +132,11 @@ EXPLOITERS: Final[Mapping[str, Shares]] = {
 """Weights of the other learners of a league, by role."""
 
 
+def turns(mode: str) -> tuple[str, ...]:
+    """Whose games blocks are, in turn: in a league the main agent has half of them."""
+    return (MAIN, MAIN, *EXPLOITERS) if mode == "league" else (MAIN,)
+
+
 def with_external_opponents(shares: Mapping[str, float], share: float) -> Shares:
     """Give external opponents ``share`` of the total weight. A mode that already has them is returned unchanged."""
     if EXTERNAL in shares or not share:

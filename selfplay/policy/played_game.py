@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
-from selfplay.errors import IncompatibleError, boundary
+from selfplay.errors import ConfigError, IncompatibleError, boundary
 from selfplay.games.plugins import GROUP, is_known
 from selfplay.games.registry import find_game, shares_policies
 
@@ -46,3 +46,9 @@ def _checked(body: type[Body]) -> TypeAdapter[Body]:
 def can_play(meta: PolicyMeta, game: str) -> bool:
     """Return True if a policy can play a game, see ``shares_policies``."""
     return shares_policies(game_of(meta), game)
+
+
+def check_plays(meta: PolicyMeta, game: str, what: str) -> None:
+    """Refuse a policy of another game, which ``what`` names (ConfigError)."""
+    if not can_play(meta, game):
+        raise ConfigError(f"{what} plays {game_of(meta)}, not {game}")

@@ -13,7 +13,6 @@ from selfplay.checkpoint import (
     read_policy_meta,
 )
 from selfplay.compilation.progress import compile_rules
-from selfplay.config.defaults import runners
 from selfplay.config.options import listed
 from selfplay.config.ppo import SCRIPTED
 from selfplay.errors import CheckpointError, ConfigError, IncompatibleError
@@ -31,10 +30,11 @@ from selfplay.report.dashboard import DashboardReporter
 from selfplay.report.outputs import reporters
 from selfplay.report.plain import PlainReporter, StreamSink
 from selfplay.report.reporter import Tee
-from selfplay.run.lifecycle import cluster_for, run_to_end, stop_signal
+from selfplay.run.lifecycle import run_to_end, stop_signal
 from selfplay.run.progress import resumed_at
 from selfplay.run.rating_games import prepare_best
 from selfplay.run.saved_state import check_ratings
+from selfplay.runner.ray_cluster import cluster_for
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import LearnerState, RunDir
@@ -67,7 +67,7 @@ def resume(
     if hooks.opponents is None and state.meta.extra.get(OWN_CHOICE):
         raise ConfigError(f"{run.path}: a function chooses its opponents; give train() opponents= again")
     compile_rules(config.game.kind, PlainReporter(StreamSink(stream)).notice)
-    with cluster_for(config.run, runners(config)) as cluster:
+    with cluster_for(config.run.host, config.run.ray_address, config.run.runners) as cluster:
         return _start(Session(config, run, device, state, cluster, hooks=hooks), call.preset, stream, notices)
 
 
@@ -87,7 +87,7 @@ def start(call: Invocation[Config], stream: TextIO, hooks: Hooks | None, notices
     compile_rules(config.game.kind, lines.notice)
     if pretrained == SCRIPTED and (made := start_of(config)) is not None:
         made.prepare(lines.notice)
-    with cluster_for(config.run, runners(config)) as cluster:
+    with cluster_for(config.run.host, config.run.ray_address, config.run.runners) as cluster:
         with stop_signal() as stopped:
             policy = _start_policy(config, folder.parent, lines.notice, lambda: bool(stopped))
         if stopped:
@@ -136,7 +136,7 @@ def _check_encoder(run: RunDir, config: Config) -> None:
         return
 
 
-def _start(session: Session, preset: str | None, stream: TextIO, notices: Sequence[str] = ()) -> int:
+def _start(session: Session, preset: str | None, stream: TextIO, notices: Sequence[str]) -> int:
     resumed, outsider = session.resumed, session.outsider
     if session.hooks.opponents is not None and outsider is not None:
         raise ConfigError(f"opponents: {outsider} has the other seat in every game")

@@ -16,13 +16,13 @@ import numpy as np
 import torch
 
 from selfplay.checkpoint import ActionHeads
-from selfplay.config.defaults import game_options, runners, update_threads
 from selfplay.config.ppo import SCRIPTED
 from selfplay.errors import ConfigError
 from selfplay.games.registry import make_game
 from selfplay.games.solved.exact import mean_length
 from selfplay.league.modes import CURRENT, MODES
 from selfplay.learner.parallel_step import CHUNK
+from selfplay.machine import update_threads
 from selfplay.memory_limits import as_size, available_memory, resident_memory
 from selfplay.policy.network import ActorCritic
 from selfplay.rollout.rollout import LEARNED, Fields, segment_fields
@@ -92,7 +92,7 @@ def _remedy(config: Config, need: Need) -> str:
     elif run.host == "thread":
         processes = "end what else uses memory"
     else:
-        processes = f"lower --runners {runners(config)}"
+        processes = f"lower --runners {run.runners}"
     longer = ppo.rollout_length / type(ppo)().rollout_length > run.num_games / type(run)().num_games
     return max(
         (need.processes, processes),
@@ -109,7 +109,7 @@ def estimate(config: Config, limit: float = math.inf) -> Need:
     Activations are left out if the copies of the weights alone exceed ``limit`` bytes.
     """
     game, run, ppo = config.game.kind, config.run, config.ppo
-    one = make_game(game.compared_in, num_games=1) if game.compared_in else game.make(**game_options(config, 1))
+    one = make_game(game.compared_in, num_games=1) if game.compared_in else game.make(**config.game_options(1))
     spec, width, seats = one.actions, one.obs_width, one.num_seats
     network = config.net.spec(width)
     heads = ActionHeads(binary=spec.binary, sizes=spec.sizes)
@@ -139,7 +139,7 @@ def estimate(config: Config, limit: float = math.inf) -> Need:
     networks = F32 * parameters * (3 + 3 + 1 + 6 + threads + frozen)
     activations = threads * chunk * _activations(network, heads) if networks <= limit else 0
 
-    children = runners(config) if (run.host != "thread" or game.real_time) and run.ray_address is None else 0
+    children = run.runners if (run.host != "thread" or game.real_time) and run.ray_address is None else 0
     return Need(
         processes=(BASE_MB + children * CHILD_MB) * MB,
         networks=networks,

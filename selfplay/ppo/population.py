@@ -7,10 +7,10 @@ from operator import methodcaller
 from typing import TYPE_CHECKING, Any, Final
 
 from selfplay.checkpoint import group
-from selfplay.config.defaults import update_threads
 from selfplay.errors import IncompatibleError
 from selfplay.league.modes import MAIN
 from selfplay.league.records import START, generation_id
+from selfplay.machine import update_threads
 from selfplay.policy.policy import load_policy
 from selfplay.ppo.agents import ROLES, WINS, Agent, Target, make_matchmaker, starts_over, worst
 from selfplay.ppo.archive import Archive

@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from selfplay.config.game_settings import game_settings
 from selfplay.config.options import flag_of, shown
-from selfplay.config.ppo import OPTIONS, SCRIPTED, NetConfig, options_of
+from selfplay.config.ppo import OPTIONS, SCRIPTED, NetConfig
 from selfplay.errors import ConfigError, IncompatibleError, boundary
-from selfplay.policy.played_game import can_play, game_of
+from selfplay.policy.played_game import check_plays
 from selfplay.policy.policy import load_policy
 
 if TYPE_CHECKING:
@@ -75,8 +74,7 @@ def with_pretrained(
     if path == SCRIPTED:
         return _with_teacher_defaults(config, imitated=True, notice=notice)
     meta = load_policy(path).meta
-    if not can_play(meta, config.game.type):
-        raise ConfigError(f"--pretrained {path} plays {game_of(meta)}, not {config.game.type}")
+    check_plays(meta, config.game.type, f"--pretrained {path}")
     net = net_of(meta.network, config.net, f"--pretrained {path}")
     if net.spec(meta.network.obs_width) != meta.network:
         raise IncompatibleError(f"--pretrained {path}: its network has options that self-play cannot set")
@@ -89,12 +87,12 @@ def with_pretrained(
         group, _, field = name.partition(".")
         if name in explicit and explicit[name] != value:
             raise ConfigError(
-                f"{flag_of(options_of(config.game.type), name)} is {shown(explicit[name])}, "
+                f"{flag_of(config.game.options, name)} is {shown(explicit[name])}, "
                 f"but --pretrained {path} was made with {shown(value)}"
             )
         values[group][field] = value
     config = _with_teacher_defaults(type(config).model_validate(values), imitated=by_imitation(meta), notice=notice)
-    if told := game_settings(config.game.type).unlike(config, meta):
+    if told := config.game.own_settings.unlike(config, meta):
         notice(f"--pretrained {path} {told}")
     return config
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from selfplay.checkpoint.documents import Count, Name
+from selfplay.checkpoint.documents import Count
 from selfplay.league.matchmaker import MatchmakerState
 from selfplay.league.modes import Kind
 from selfplay.run.saved_state import Saved, SavedExtra
@@ -27,22 +27,9 @@ class _Block(Saved):
     opponents: tuple[tuple[Kind, str, str], ...] = ()
 
 
-class _Game(Saved):
-    """Names that every policy repeats; those of a fight are compared with its lists as well."""
-
-    character: Name = ""
-    opponent_character: Name | None = None
-    stage: Name = ""
-
-
-class _Config(Saved):
-    game: _Game = _Game()
-
-
 class PPOState(Saved):
     """The part of a state from which a run goes on."""
 
-    config: _Config
     matchmaker: MatchmakerState
     opponents: dict[str, _Block]
     extra: _PPOExtra

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from selfplay.checkpoint import ActionHeads, LearnerState, NetworkSpec, RunDir
-from selfplay.config.defaults import game_options, held_out, runners, turns
-from selfplay.config.game_settings import game_settings
+from selfplay.config.resolve import held_out, runners
+from selfplay.league.modes import turns
 from selfplay.ppo.host import RealTimeHost, host_of
 from selfplay.ppo.rating import RatingSettings, settings_of
 
@@ -59,7 +59,7 @@ class Session:
     @property
     def outsider(self) -> str | None:
         """Id of the player of the other seat if it is none of the run's players."""
-        return game_settings(self.config.game.type).outsider(self.config)
+        return self.config.game.own_settings.outsider(self.config)
 
     @property
     def host(self) -> RealTimeHost | None:
@@ -102,4 +102,4 @@ class Session:
 
     def game_options(self, num_games: int) -> dict[str, object]:
         """Arguments of training games wherever they are played, JSON-able."""
-        return game_options(self.config, num_games)
+        return self.config.game_options(num_games)

@@ -10,13 +10,12 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from selfplay.checkpoint import shipped_policies
-from selfplay.config.defaults import update_threads
-from selfplay.config.ppo import options_of
 from selfplay.config.resume import own_code, spelled
 from selfplay.league.gate import Gate
 from selfplay.league.modes import MAIN
 from selfplay.league.records import ANCHOR
 from selfplay.league.sprt import SprtBounds
+from selfplay.machine import update_threads
 from selfplay.policy.browser.weights import PLAYED
 from selfplay.policy.policy import load_policy
 from selfplay.ppo.batch import iteration_report, scores_against
@@ -190,14 +189,14 @@ class PPOTraining(Training[Segments, "UpdateMetrics"]):
 
     def next_steps(self) -> list[str]:
         config = self.session.config
-        started = spelled(config, options_of(config.game.type))
+        started = spelled(config, config.game.options)
         game = self.session.game
         playable = not game.real_time and (game.single is not None or "play" in game.verbs)
         served = "" if config.net.backbone in PLAYED or "play" not in game.verbs else " --serve"
         resume = f"  selfplay train --resume --checkpoint {quoted(self.run.path)}"
         newest, own = (
             quoted(self.run.generations / self.progress.newest),
-            own_code(config, options_of(config.game.type)),
+            own_code(config, config.game.options),
         )
         return [
             f"  selfplay evaluate {newest} {ANCHOR} --games 100{own}",

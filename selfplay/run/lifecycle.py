@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from selfplay.report.reporter import Reporter
     from selfplay.run.progress import Progress
     from selfplay.run.training import RunSession, Training
-    from selfplay.runner.ray_cluster import Cluster
 
 FORMAT: Final = 1
 INTERRUPTED: Final = 128 + signal.SIGINT  # exit code of a run that Ctrl-C ended
@@ -49,18 +48,6 @@ DISK_S: Final = 1.0  # timeout of the second signal for the name of the last che
 
 Limit = TypeVar("Limit", int, float)
 MakeFamily = Callable[[Feed, Stop], "Training[Any, Any]"]
-
-
-@contextmanager
-def cluster_for(run: SelfPlaySettings, actors: int) -> Iterator[Cluster | None]:
-    """The cluster of a run that wants one, with room for so many actors; None for others. Blocks."""
-    if run.host != "ray":
-        yield None
-        return
-    from selfplay.runner.ray_cluster import connected
-
-    with connected(run.ray_address, actors) as cluster:
-        yield cluster
 
 
 def run_to_end(

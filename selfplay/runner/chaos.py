@@ -59,11 +59,11 @@ def parse_plan(text: str | None) -> dict[Kind, float]:
     return plan
 
 
-def check_plan(text: str | None, *, processes: bool) -> None:
-    """Refuse a plan that is none, or that this run could not carry out."""
+def check_plan(text: str | None, *, processes: bool, host: str = "process") -> None:
+    """Refuse a plan that is none, or that this run could not carry out; ``host`` names one with processes."""
     for kind in parse_plan(text):
         if kind in FORCED and not processes:
-            raise ConfigError(f"--chaos {text}: {kind} needs games in processes of their own: add --host process")
+            raise ConfigError(f"--chaos {text}: {kind} needs games in processes of their own: add --host {host}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,16 @@ def connected(address: str | None, actors: int) -> Iterator[Cluster]:
         yield cluster
 
 
+@contextmanager
+def cluster_for(host: str, address: str | None, actors: int) -> Iterator[Cluster | None]:
+    """The cluster of a run with ``--host ray``, see ``connected``; None for other hosts. Blocks."""
+    if host != "ray":
+        yield None
+        return
+    with connected(address, actors) as cluster:
+        yield cluster
+
+
 def _prepare_environment() -> None:
     """Set the environment variables that Ray reads when it is imported."""
     os.environ.update(

@@ -45,3 +45,14 @@ def test_a_resumed_run_decides(tmp_path):
     assert is_text(["--resume", "--checkpoint", str(tmp_path / "words")])
     assert not is_text(["--resume", "--checkpoint", str(tmp_path / "fight")])
     assert not is_text(["--resume", "--checkpoint", str(tmp_path / "nothing")])
+
+
+def test_the_run_to_resume_may_be_named_by_a_setting(tmp_path):
+    (tmp_path / "words").mkdir()
+    (tmp_path / "words" / "run.json").write_text(json.dumps({"config": {"game": {"type": "matching"}}}))
+    file = tmp_path / "settings.toml"
+    file.write_text(f'[run]\ncheckpoint = "{tmp_path / "words"}"\n')
+    assert is_text(["--resume", "--config", str(file)])
+    assert is_text(["--resume", "--set", f"run.checkpoint={tmp_path / 'words'}"])
+    assert not is_text(["--resume", "--config", str(file), "--set", f"run.checkpoint={tmp_path / 'nothing'}"])
+    assert not is_text(["--config", str(file)])

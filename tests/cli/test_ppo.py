@@ -327,6 +327,11 @@ def test_no_help_tells_a_default_that_is_empty(command):
     assert "(default )" not in make_parser(command).format_help()
 
 
+def test_the_help_of_a_game_says_which_game_is_played_without_the_flag():
+    text = make_parser(command_line("kuhn")).format_help()
+    assert "(default mock)" in " ".join(text.partition("--game-type TYPE")[2].partition("--pretrained")[0].split())
+
+
 def test_flags_cannot_be_abbreviated():
     assert "--time" in refusal("--time", "5")
 

@@ -1,15 +1,15 @@
 from selfplay.cli.ppo import parse
-from selfplay.config.defaults import with_defaults
+from selfplay.config.resolve import with_defaults
 from selfplay_melee.tables import CHARACTERS
 
 
 def test_what_is_left_to_the_machine_is_settled_once(monkeypatch):
-    monkeypatch.setattr("selfplay.config.defaults.usable_cores", lambda: 2)
+    monkeypatch.setattr("selfplay.config.resolve.usable_cores", lambda: 2)
     plain = with_defaults(parse(["--num-games", "64"]).config)
     exact = with_defaults(parse(["--num-games", "64", "--deterministic"]).config)
     assert (plain.run.runners, exact.run.runners) == (2, 4)
     assert (plain.run.threads, exact.run.threads) == (0, 4)  # their number changes the last bits of a sum
-    monkeypatch.setattr("selfplay.config.defaults.usable_cores", lambda: 16)
+    monkeypatch.setattr("selfplay.config.resolve.usable_cores", lambda: 16)
     assert with_defaults(exact) == exact == with_defaults(parse(["--num-games", "64", "--deterministic"]).config)
     assert with_defaults(parse(["--runners", "1", "--set", "run.threads=3"]).config).run.threads == 3
 

@@ -7,8 +7,7 @@ import pytest
 
 from selfplay.checkpoint import LearnerMeta, LearnerState
 from selfplay.cli.ppo import parse
-from selfplay.config.applicable import check_host
-from selfplay.config.defaults import runners, with_defaults
+from selfplay.config.resolve import check_host, runners, with_defaults
 from selfplay.config.resume import resumed_ppo
 from selfplay.errors import ConfigError
 

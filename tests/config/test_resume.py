@@ -48,6 +48,14 @@ def test_each_setting_may_change_or_names_both_values(option):
         assert f" with {shown(before)}; " in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["stage", "character"])
+def test_a_saved_name_that_the_game_does_not_have_is_refused(name):
+    state = state_of()
+    state.meta.config["game"][name] = "x" * 1000
+    with pytest.raises(IncompatibleError, match=f"iter_3: its configuration cannot be used: --{name} xxx"):
+        resumed(state)
+
+
 def test_what_a_run_would_start_is_named_again_by_the_user():
     """The folder of a run may be a stranger's, and with it the path of what is called Dolphin there."""
     real = state_of("--game-type", "dolphin", "--dolphin", "it's here", "--iso", "melee.iso")

@@ -31,7 +31,8 @@ def test_each_is_noticed_and_mended(kuhn_start, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("plan", "words"), [("hang=0.1", "dialogue games have none"), ("fire=1", "valid kinds: crash")]
+    ("plan", "words"),
+    [("hang=0.1", "hang needs games in processes of their own: add --host ray"), ("fire=1", "valid kinds: crash")],
 )
 def test_what_cannot_be_is_refused(plan, words):
     with pytest.raises(ConfigError, match=words):

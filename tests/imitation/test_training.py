@@ -8,7 +8,7 @@ from selfplay.checkpoint import RunDir, load_generation, load_latest_learner
 from selfplay.cli.imitation import parse
 from selfplay.config.ppo import Config
 from selfplay.errors import ConfigError, NotARunError, RunLockedError
-from selfplay.imitation.folders import find_training
+from selfplay.imitation.folders import find_imitation
 from selfplay.imitation.training import Training
 from selfplay.policy.played_game import game_of
 from selfplay.policy.policy import load_policy
@@ -108,7 +108,7 @@ def test_a_new_training_takes_the_next_name_and_loses_nothing(replays, tmp_path)
     trained(folder, "--replays", replays, "--epochs", 1, "--seed", 1)
     assert load_generation(folder / "imitation_best_policy")[0].weights_hash != first
     assert load_generation(folder / "imitation" / "best_policy")[0].weights_hash == first
-    assert find_training(folder).path == folder / "imitation-2"
+    assert find_imitation(folder).path == folder / "imitation-2"
 
 
 def test_it_says_whose_best_policy_it_will_replace(replays, tmp_path):
@@ -303,7 +303,7 @@ def test_a_training_that_failed_before_its_first_state_is_not_resumed(replays, t
     trained(folder, "--replays", replays, "--epochs", 1)
     (folder / "imitation-4" / "learner").mkdir(parents=True)
     (folder / "imitation-4" / "imitation.json").write_text("{}")
-    assert find_training(folder).path == folder / "imitation-3"
+    assert find_imitation(folder).path == folder / "imitation-3"
 
 
 def test_windows_are_said_to_be_implied(replays, tmp_path):

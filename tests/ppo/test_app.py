@@ -6,7 +6,7 @@ import pytest
 
 from selfplay import load_policy
 from selfplay.checkpoint import RunDir
-from selfplay.config.defaults import trained_on
+from selfplay.config.resume import trained_on
 from selfplay.errors import ConfigError
 from selfplay.league.ledger import read_records
 from selfplay.ppo.learner import Learner

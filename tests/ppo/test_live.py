@@ -11,8 +11,8 @@ import pytest
 from selfplay.checkpoint import RunDir, load_latest_learner
 from selfplay.cli.ppo import parse
 from selfplay.commands.rate import MatchPlayer, match_player_of, rate_run
-from selfplay.config.defaults import with_defaults
 from selfplay.config.ppo import Config
+from selfplay.config.resolve import with_defaults
 from selfplay.errors import ConfigError, IncompatibleError, SelfPlayError
 from selfplay.games.errors import GameError
 from selfplay.league.ledger import read_records

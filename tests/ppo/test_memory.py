@@ -7,7 +7,7 @@ import textwrap
 import pytest
 
 from selfplay.cli.ppo import parse
-from selfplay.config.defaults import with_defaults
+from selfplay.config.resolve import with_defaults
 from selfplay.errors import ConfigError
 from selfplay.memory_limits import GB, Available
 from selfplay.ppo import memory

@@ -24,7 +24,7 @@ def session(*arguments):
     ],
 )
 def test_games_are_dealt_out_evenly(monkeypatch, cores, games, runners, expected):
-    monkeypatch.setattr("selfplay.config.defaults.usable_cores", lambda: cores)
+    monkeypatch.setattr("selfplay.config.resolve.usable_cores", lambda: cores)
     blocks = session("--num-games", games, "--runners", runners).blocks
     assert list(blocks.values()) == expected
     assert list(blocks) == [f"runner-{i:03d}" for i in range(len(expected))]

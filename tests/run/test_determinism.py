@@ -39,7 +39,7 @@ def test_two_runs_are_equal(whole, tmp_path):
 def test_the_number_of_cores_makes_no_difference(tmp_path, monkeypatch, cores):
     small = ("--game-type", "kuhn", "--num-games", 32, "--rollout-length", 8, "--deterministic", "--save-interval", 1)
     for name, found in (("here", 2), ("there", cores)):
-        monkeypatch.setattr("selfplay.config.defaults.usable_cores", lambda found=found: found)
+        monkeypatch.setattr("selfplay.config.resolve.usable_cores", lambda found=found: found)
         assert train(tmp_path / name, "--timesteps", 512, size=small)[0] == 0
     assert train(tmp_path / "here", "--timesteps", 768, resume=True)[0] == 0  # with those of another machine
     assert train(tmp_path / "there", "--timesteps", 768, resume=True)[0] == 0

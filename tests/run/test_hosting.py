@@ -5,13 +5,7 @@ import pytest
 from selfplay.cli.ppo import parse
 from selfplay.errors import ConfigError
 from selfplay.ppo.train import train
-from selfplay.run.lifecycle import cluster_for
 from selfplay.runner import ray_cluster
-
-
-def test_other_hosts_need_no_cluster():
-    with cluster_for(parse([]).config.run, 2) as cluster:
-        assert cluster is None
 
 
 def test_a_mistake_costs_no_folder(monkeypatch, tmp_path):

@@ -127,11 +127,11 @@ def test_where_no_state_is_whole_each_fault_is_named(run):
 
 def test_another_machine_may_have_other_cores(tmp_path, monkeypatch):
     games = ("--num-games", 32, "--rollout-length", 2)
-    monkeypatch.setattr("selfplay.config.defaults.usable_cores", lambda: 2)
+    monkeypatch.setattr("selfplay.config.resolve.usable_cores", lambda: 2)
     code, text = train(tmp_path / "run", *games, "--timesteps", 64)
     assert code == 0
     assert "2 runners" in text
-    monkeypatch.setattr("selfplay.config.defaults.usable_cores", lambda: 1)
+    monkeypatch.setattr("selfplay.config.resolve.usable_cores", lambda: 1)
     code, text = train(tmp_path / "run", "--timesteps", 128, resume=True)
     assert code == 0
     assert "2 runners" in text

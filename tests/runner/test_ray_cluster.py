@@ -9,7 +9,7 @@ import pytest
 
 from selfplay.errors import ConfigError, RunnerError
 from selfplay.runner import ray_cluster
-from selfplay.runner.ray_cluster import RayLink, connected, first_cause
+from selfplay.runner.ray_cluster import RayLink, cluster_for, connected, first_cause
 from tests.support.processes import LIMIT_S
 
 
@@ -209,3 +209,8 @@ def test_an_actor_without_room_says_so():
     ray.util = Places()
     with pytest.raises(RunnerError, match=r"runner-007: no node of the cluster has had room .* 1 CPU of one node; 0 "):
         RayLink(ray, object, "runner-007").ready()
+
+
+def test_other_hosts_need_no_cluster():
+    with cluster_for("thread", None, 2) as cluster:
+        assert cluster is None

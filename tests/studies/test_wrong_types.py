@@ -36,7 +36,7 @@ CASES = [
     ("ledger.jsonl", "seats.0", "x", RESUME, "ledger.jsonl:1: not a game record: seats.0: "),
     ("ledger.jsonl", "match", 1.5, "leaderboard run", "ledger.jsonl:1: not a game record: match: "),
     ("ledger.jsonl", "rewards", ["x", 1], "leaderboard run", "ledger.jsonl:1: not a game record: rewards.0: "),
-    (STATE, "config.game.stage", LONG_TEXT, RESUME, "learner.json: config.game.stage: "),
+    (STATE, "config.game.stage", LONG_TEXT, RESUME, "its configuration cannot be used: game.stage: "),
     (STATE, "ledger_position", 10**6, RESUME, "ledger.jsonl has "),
     ("anchors.json", "elo", "x", RESUME, "anchors.json: elo: "),
     (STATE, "generations", [], RESUME, "iter_1 cannot be used: "),

@@ -7,7 +7,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from selfplay.config.defaults import trained_on
+from selfplay.config.resume import trained_on
 from selfplay.evaluation.players import home_rules
 from selfplay.games.registry import find_game
 from selfplay.league.anchors import find_table

@@ -12,8 +12,8 @@ from selfplay import load_policy
 from selfplay.checkpoint import RunDir
 from selfplay.checkpoint.policies import find_policies
 from selfplay.cli.ppo import parse
-from selfplay.config.defaults import trained_on
 from selfplay.config.resolve import resolve_ppo
+from selfplay.config.resume import trained_on
 from selfplay.errors import ConfigError, RunExistsError
 from selfplay.imitation.settings import NetworkConfig
 from selfplay.ppo import app
