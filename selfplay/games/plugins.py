@@ -1,6 +1,7 @@
-"""Code from outside this package: environments of PettingZoo, entry points of installed packages, and your own code.
+"""Code from outside this package: games of PettingZoo and OpenSpiel, entry points of packages, and your own code.
 
     pettingzoo:pettingzoo.classic.connect_four_v3    a module of PettingZoo
+    openspiel:leduc_poker(players=2)                 a game of OpenSpiel, as it spells the name and the parameters
     my_package.my_game:make                          a module, and in it a ``Game`` or what makes a game; with a
                                                      parameter ``num_games``, what makes a block of games, or a
                                                      ``VectorEnv`` of Gymnasium with both seats of each game
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 GROUP: Final = "selfplay.games"
 PETTINGZOO: Final = "pettingzoo:"
+OPENSPIEL: Final = "openspiel:"
 _allowed: set[str] = set()
 _imported: ContextVar[str] = ContextVar("imported", default="")  # module that ``load`` is importing
 
@@ -63,7 +65,7 @@ def is_own(name: str) -> bool:
 
 def is_code(name: str) -> bool:
     """Return True if a name is ``module:attribute``, which a person has to allow."""
-    return ":" in name and not name.startswith(PETTINGZOO)
+    return ":" in name and not name.startswith((PETTINGZOO, OPENSPIEL))
 
 
 def allow(name: str, folder: str | None = None) -> None:
@@ -199,6 +201,10 @@ def _factory(name: str) -> Any:  # noqa: ANN401
     with error_context(f"--game-type {name}"):
         if name in installed():
             return installed()[name].load()
+        if name.startswith(OPENSPIEL):
+            from selfplay.games.openspiel_games import kind_of_name
+
+            return kind_of_name(name)
         from selfplay.games.pettingzoo_games import find_factory
 
         return find_factory(name.removeprefix(PETTINGZOO))
