@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from selfplay.games.engines import engines_of
+from selfplay.games.errors import error_context
 from selfplay.games.game import BOTH, Action, Game
-from selfplay.games.openspiel_names import canonical, library, load
+from selfplay.games.openspiel_names import canonical, library, load, openspiel_errors
 from selfplay.games.plain import described
 from selfplay.games.plugins import OPENSPIEL
 from selfplay.games.rated import RatedGame, ScriptedPlayer
@@ -41,7 +42,8 @@ class OpenSpielGame(Game):
         self.game = load(spelled)
         self._type = kind = self.game.get_type()
         remembers = kind.provides_information_state_tensor
-        self._seen = make_observation(self.game, pyspiel.IIGObservationType(perfect_recall=remembers))
+        with openspiel_errors(spelled):
+            self._seen = make_observation(self.game, pyspiel.IIGObservationType(perfect_recall=remembers))
         self.num_actions = self.game.num_distinct_actions()
         self.obs_width = self._seen.tensor.size + len(BOTH)
         self.max_steps = self.game.max_game_length()
@@ -130,9 +132,10 @@ def _objective(game: Any, pyspiel: Any) -> str:
 
 def kind_of_name(name: str) -> GameKind:
     """The description of the game ``openspiel:NAME``; programs that play it are no part of its ladder."""
-    spelled = canonical(name.removeprefix(OPENSPIEL))
-    single = partial(OpenSpielGame, spelled)
-    game = single()
+    with error_context(f"--game-type {name}"):
+        spelled = canonical(name.removeprefix(OPENSPIEL))
+        single = partial(OpenSpielGame, spelled)
+        game = single()
     players = {RANDOM: ScriptedPlayer("1")}
     players |= {player: ScriptedPlayer(engine.version) for player, engine in game.engines.items()}
     return described(

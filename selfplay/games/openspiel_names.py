@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
@@ -33,6 +35,15 @@ def meant_game(name: str) -> str | None:
     return f"{OPENSPIEL}{name}"
 
 
+@contextmanager
+def openspiel_errors(spelled: str) -> Iterator[None]:
+    """Raise errors of OpenSpiel about a game as one line."""
+    try:
+        yield
+    except (library().SpielError, ValueError, MemoryError) as error:
+        raise GameError(f"OpenSpiel refuses {spelled}: {' '.join(str(error).split())}") from error
+
+
 def canonical(spelled: str) -> str:
     """The shortest name of the game that a name stands for, so that equal games have equal names.
 
@@ -51,10 +62,8 @@ def load(spelled: str) -> Any:
     """
     pyspiel = library()
     parameters = _parameters(spelled)
-    try:
+    with openspiel_errors(spelled):
         game = pyspiel.load_game(parameters["name"], {key: parameters[key] for key in parameters if key != "name"})
-    except pyspiel.SpielError as error:
-        raise GameError(f"{spelled}: {' '.join(str(error).split())}") from error
     _check_playable(game, pyspiel)
     return game
 
@@ -70,10 +79,8 @@ def _parsed(spelled: str, pyspiel: ModuleType) -> dict[str, Any]:
     closed = re.fullmatch(r"\w+(\(.*\))?", spelled) and depth[-1] == 0 and min(depth) >= 0
     if not closed:
         raise GameError(f"{spelled!r} is no name of a game (valid: NAME or NAME(parameter=value,...))")
-    try:
+    with openspiel_errors(spelled):
         found: dict[str, Any] = pyspiel.game_parameters_from_string(spelled)
-    except pyspiel.SpielError as error:
-        raise GameError(f"{spelled}: {' '.join(str(error).split())} (valid: NAME(parameter=value,...))") from error
     return found
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import inspect
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 GROUP: Final = "selfplay.games"
 PETTINGZOO: Final = "pettingzoo:"
 OPENSPIEL: Final = "openspiel:"
+_WITHOUT_PARAMETERS: Final = re.compile(r"openspiel:\w+(\(\)|\(players=2\))?")
 _allowed: set[str] = set()
 _imported: ContextVar[str] = ContextVar("imported", default="")  # module that ``load`` is importing
 
@@ -64,12 +66,17 @@ def is_own(name: str) -> bool:
 
 
 def is_code(name: str) -> bool:
-    """Return True if a name is ``module:attribute``, which a person has to allow."""
-    return ":" in name and not name.startswith((PETTINGZOO, OPENSPIEL))
+    """Return True if a person has to allow a name: ``module:attribute``, or a game of OpenSpiel with parameters.
+
+    OpenSpiel does not check all parameters: some corrupt the memory of the process.
+    """
+    if name.startswith(OPENSPIEL):
+        return _WITHOUT_PARAMETERS.fullmatch(name) is None
+    return ":" in name and not name.startswith(PETTINGZOO)
 
 
 def allow(name: str, folder: str | None = None) -> None:
-    """Let a name ``module:attribute`` be imported: a person typed it, which a file of a run does not prove.
+    """Let a name be used that ``is_code``: a person typed it, which a file of a run does not prove.
 
     Args:
         name: Of a game or a network. Other kinds of names need no permission.
@@ -77,6 +84,7 @@ def allow(name: str, folder: str | None = None) -> None:
     """
     if is_code(name):
         _allowed.add(name)
+    if is_code(name) and not name.startswith(OPENSPIEL):
         folder = os.getcwd() if folder is None else folder
         if folder not in sys.path:
             sys.path.append(folder)
@@ -89,10 +97,7 @@ def load(name: str, flag: str) -> Any:  # noqa: ANN401
         name: Must be allowed.
         flag: With which a person gives such a name; stands in messages.
     """
-    if name not in _allowed:
-        raise GameError(
-            f"{name} is code that a file names, and files can be anybody's; if you want it to run, add {flag} {name}"
-        )
+    _check_allowed(name, flag, "is code")
     path, _, attribute = name.partition(":")
     with error_context(f"{flag} {name}"):
         if near := meant_module(name):
@@ -106,6 +111,14 @@ def load(name: str, flag: str) -> Any:  # noqa: ANN401
             near = nearest(attribute, [each for each in vars(module) if not each.startswith("_")])
             raise GameError(f"{path} has no {attribute!r}{f'; did you mean {near!r}?' if near else ''}")
         return getattr(module, attribute)
+
+
+def _check_allowed(name: str, flag: str, what: str) -> None:
+    if is_code(name) and name not in _allowed:
+        raise GameError(
+            f"{name} {what} that a file names, and files can be anybody's; if you want it to run, add {flag} "
+            f"{shlex.quote(name)}"
+        )
 
 
 def meant_module(name: str) -> str | None:
@@ -196,15 +209,16 @@ def find_single(name: str) -> MakeSingle:
 
 
 def _factory(name: str) -> Any:  # noqa: ANN401
+    if name.startswith(OPENSPIEL):
+        from selfplay.games.openspiel_games import kind_of_name
+
+        _check_allowed(name, "--game-type", "has parameters")
+        return kind_of_name(name)
     if is_code(name) and name not in installed():
         return load(name, "--game-type")
     with error_context(f"--game-type {name}"):
         if name in installed():
             return installed()[name].load()
-        if name.startswith(OPENSPIEL):
-            from selfplay.games.openspiel_games import kind_of_name
-
-            return kind_of_name(name)
         from selfplay.games.pettingzoo_games import find_factory
 
         return find_factory(name.removeprefix(PETTINGZOO))

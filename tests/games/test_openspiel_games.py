@@ -1,5 +1,6 @@
 """Games of OpenSpiel: names, what a seat sees and may do, chance, rewards, and what judges the players."""
 
+import re
 import sys
 
 import numpy as np
@@ -17,6 +18,12 @@ from selfplay.games.registry import find_game, shares_policies
 pyspiel = pytest.importorskip("pyspiel", reason="needs OpenSpiel, which is not installed")
 
 REPEATED = "repeated_game(stage_game=matrix_pd(),num_repetitions=3)"
+
+
+def find(spelled):
+    """The game of a name that a person typed."""
+    plugins.allow(f"openspiel:{spelled}")
+    return find_game(f"openspiel:{spelled}")
 
 
 def play(game, seed, steps=10_000):
@@ -71,7 +78,7 @@ def test_policies_of_one_game_play_it_by_each_of_its_names():
         ("leduc_poker(suit_isomorphism=1)", "suit_isomorphism is 1 (valid: True or False, such as False)"),
         ("misere(game=3)", "misere: game is 3 (valid: a game, such as kuhn_poker())"),
         ("misere(game=nope())", "unknown game of OpenSpiel 'nope'"),
-        ("misere", "misere: Missing parameter game"),
+        ("misere", "OpenSpiel refuses misere: Missing parameter game"),
         ("hearts", "hearts is a game of 4 players (valid: games of two)"),
         ("cliff_walking", "cliff_walking is a game of 1 players (valid: games of two)"),
         ("mfg_garnet", "mfg_garnet is a mean-field game, which is not supported (valid: games of two players)"),
@@ -83,10 +90,21 @@ def test_policies_of_one_game_play_it_by_each_of_its_names():
 )
 def test_what_cannot_be_played_is_one_line(spelled, message):
     with pytest.raises(GameError) as error:
-        find_game(f"openspiel:{spelled}")
+        find(spelled)
     assert str(error.value).startswith(f"--game-type openspiel:{spelled}: ")
     assert message in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_parameters_that_a_file_names_have_to_be_allowed(monkeypatch):
+    monkeypatch.setattr(plugins, "_allowed", set())
+    name = "openspiel:hex(board_size=4)"
+    with pytest.raises(GameError, match=rf"files can be anybody's; if .* add --game-type '{re.escape(name)}'$"):
+        find_game(name)
+    before = [*sys.path]
+    plugins.allow(name)
+    assert find_game(name).actions.sizes == (16,)
+    assert sys.path == before
 
 
 def test_a_name_without_the_prefix_is_recognized():
@@ -178,7 +196,7 @@ def test_chance_is_drawn_by_a_generator_of_the_seed(monkeypatch):
 
 @pytest.mark.parametrize("name", ["leduc_poker", "goofspiel(num_cards=4)"])
 def test_the_contract_of_blocks_is_kept(name):
-    kind = find_game(f"openspiel:{name}")
+    kind = find(name)
     assert kind.repeats
     check_game(kind.make, steps=60)
 
@@ -201,7 +219,7 @@ def test_the_contract_of_blocks_is_kept(name):
 def test_the_objective_is_that_of_the_payoffs(name, objective, payoffs, unit):
     game = OpenSpielGame(name)
     assert (game.objective, game.payoff_range, game.payoff_unit) == (objective, payoffs, unit)
-    kind = find_game(f"openspiel:{name}")
+    kind = find(name)
     assert kind.objective.kind == objective
 
 
