@@ -11,7 +11,7 @@ import numpy as np
 from selfplay.games.engines import engines_of
 from selfplay.games.errors import error_context
 from selfplay.games.game import BOTH, Action, Game
-from selfplay.games.openspiel_names import canonical, library, load, openspiel_errors
+from selfplay.games.openspiel_names import library, load, openspiel_errors
 from selfplay.games.plain import described
 from selfplay.games.plugins import OPENSPIEL
 from selfplay.games.rated import RatedGame, ScriptedPlayer
@@ -131,18 +131,17 @@ def _objective(game: Any, pyspiel: Any) -> str:
 
 
 def kind_of_name(name: str) -> GameKind:
-    """The description of the game ``openspiel:NAME``; programs that play it are no part of its ladder."""
+    """The description of a game by its name in ``plugins.spelling``; programs that play it are not in its ladder."""
+    single = partial(OpenSpielGame, name.removeprefix(OPENSPIEL))
     with error_context(f"--game-type {name}"):
-        spelled = canonical(name.removeprefix(OPENSPIEL))
-        single = partial(OpenSpielGame, spelled)
         game = single()
     players = {RANDOM: ScriptedPlayer("1")}
     players |= {player: ScriptedPlayer(engine.version) for player, engine in game.engines.items()}
     return described(
-        OPENSPIEL + spelled,
+        name,
         partial(SyncVectorGame, single),
         lambda render=True: single(),
         ladder=(RANDOM,),
-        rated=RatedGame(players, {"game": OPENSPIEL + spelled, "version": game.version}),
-        shares=OPENSPIEL + spelled,
+        rated=RatedGame(players, {"game": name, "version": game.version}),
+        shares=name,
     )

@@ -18,6 +18,7 @@ import re
 import shlex
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from contextvars import ContextVar
 from functools import cache, partial
 from importlib import import_module
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 GROUP: Final = "selfplay.games"
 PETTINGZOO: Final = "pettingzoo:"
 OPENSPIEL: Final = "openspiel:"
-_WITHOUT_PARAMETERS: Final = re.compile(r"openspiel:\w+(\(\)|\(players=2\))?")
 _allowed: set[str] = set()
 _imported: ContextVar[str] = ContextVar("imported", default="")  # module that ``load`` is importing
 
@@ -71,8 +71,22 @@ def is_code(name: str) -> bool:
     OpenSpiel does not check all parameters: some corrupt the memory of the process.
     """
     if name.startswith(OPENSPIEL):
-        return _WITHOUT_PARAMETERS.fullmatch(name) is None
+        return "(" in name
     return ":" in name and not name.startswith(PETTINGZOO)
+
+
+def spelling(name: str) -> str:
+    """The name under which a game is kept; games of OpenSpiel have several.
+
+    Raises:
+        GameError: OpenSpiel has no such game.
+    """
+    if not name.startswith(OPENSPIEL):
+        return name
+    from selfplay.games.openspiel_names import canonical
+
+    with error_context(f"--game-type {name}"):
+        return f"{OPENSPIEL}{canonical(name.removeprefix(OPENSPIEL))}"
 
 
 def allow(name: str, folder: str | None = None) -> None:
@@ -83,7 +97,8 @@ def allow(name: str, folder: str | None = None) -> None:
         folder: Where modules are looked for, too; by default the current one.
     """
     if is_code(name):
-        _allowed.add(name)
+        with suppress(GameError):  # the name of no game, which is refused where it is used
+            _allowed.add(spelling(name))
     if is_code(name) and not name.startswith(OPENSPIEL):
         folder = os.getcwd() if folder is None else folder
         if folder not in sys.path:
@@ -212,8 +227,9 @@ def _factory(name: str) -> Any:  # noqa: ANN401
     if name.startswith(OPENSPIEL):
         from selfplay.games.openspiel_games import kind_of_name
 
-        _check_allowed(name, "--game-type", "has parameters")
-        return kind_of_name(name)
+        kept = spelling(name)
+        _check_allowed(kept, "--game-type", "has parameters")
+        return kind_of_name(kept)
     if is_code(name) and name not in installed():
         return load(name, "--game-type")
     with error_context(f"--game-type {name}"):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from selfplay.config.programs import check_game as check_game_type
+from selfplay.config.programs import invoke_ppo
 from selfplay.errors import ConfigError
 from selfplay.games import plugins
 from selfplay.games.check import check_game
@@ -96,13 +97,18 @@ def test_what_cannot_be_played_is_one_line(spelled, message):
     assert "\n" not in str(error.value)
 
 
+def test_settings_have_the_shortest_name():
+    call = invoke_ppo({"game.type": "openspiel:kuhn_poker(players=2)"})
+    assert call.config.game.type == "openspiel:kuhn_poker"
+
+
 def test_parameters_that_a_file_names_have_to_be_allowed(monkeypatch):
     monkeypatch.setattr(plugins, "_allowed", set())
     name = "openspiel:hex(board_size=4)"
     with pytest.raises(GameError, match=rf"files can be anybody's; if .* add --game-type '{re.escape(name)}'$"):
         find_game(name)
     before = [*sys.path]
-    plugins.allow(name)
+    plugins.allow("openspiel:hex(string_rep=standard,board_size=4)")  # the same game
     assert find_game(name).actions.sizes == (16,)
     assert sys.path == before
 
