@@ -15,6 +15,7 @@ from selfplay.games.plugins import OPENSPIEL
 if TYPE_CHECKING:
     from types import ModuleType
 
+LONGEST: Final = 500  # characters of a name: OpenSpiel reads games in games by recursion, without a limit
 READS_FILES: Final = re.compile("file|root")  # names of parameters that are paths
 
 
@@ -75,6 +76,8 @@ def _parameters(spelled: str) -> dict[str, Any]:
 
 def _parsed(spelled: str, pyspiel: ModuleType) -> dict[str, Any]:
     """The parameters of a name. Brackets are checked here: OpenSpiel writes its errors to the standard error stream."""
+    if len(spelled) > LONGEST:
+        raise GameError(f"the name of a game has {len(spelled):,} characters (valid: {LONGEST} at most)")
     depth = [spelled[: at + 1].count("(") - spelled[: at + 1].count(")") for at in range(len(spelled))]
     closed = re.fullmatch(r"\w+(\(.*\))?", spelled) and depth[-1] == 0 and min(depth) >= 0
     if not closed:
