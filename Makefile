@@ -23,7 +23,7 @@ TORCH_INDEX ?=
 ARGS ?=
 # extras that the tests need
 TESTED := dev,dolphin,dialogue
-EXTRAS ?= export,ray
+EXTRAS ?= export,openspiel,ray
 PEERS := peppi-py==0.8.6 # read replay files beside our reader, in the tests only
 # use the environments, in the tests only; moviepy asks for an older Pillow than ours and works with ours, so it comes alone
 USERS := stable-baselines3==2.9.2 pygame==2.6.1 imageio imageio-ffmpeg proglog decorator python-dotenv
@@ -116,6 +116,7 @@ test-extras: $(TESTS)
 	command -v npm >/dev/null && npm install --prefix tests/extras --no-package-lock --no-audit --no-fund || \
 		echo "no npm: the tests beside slippi-js will skip"
 	$(PYTEST) -m extras tests/extras $(ARGS)
+	$(PYTEST) tests/games/test_openspiel_games.py tests/games/test_engines.py tests/run/test_any_game.py
 	$(PYTEST) tests/melee/test_rendering.py
 
 check: $(TESTS)

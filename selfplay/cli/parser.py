@@ -14,7 +14,7 @@ from selfplay.distribution import version
 from selfplay.errors import ConfigError
 from selfplay.games.errors import LONGEST_LINE, shortened
 from selfplay.games.files import printable
-from selfplay.games.plugins import allow
+from selfplay.games.plugins import allow, spelling
 
 
 class Parser(argparse.ArgumentParser):
@@ -122,4 +122,4 @@ class _Seed(argparse.Action):
 
 def _named(name: str) -> str:
     allow(name)
-    return name
+    return spelling(name)

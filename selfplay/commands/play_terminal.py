@@ -89,9 +89,12 @@ class _Table(SyncVectorGame):
     def _step_all(self, actions: Actions) -> tuple[NDArray[np.float64], Bool, Bool]:
         other = 1 - self.seat
         acts = other in self.games[0].to_act()
+        name = (
+            self.action_name(actions[0, other].tolist()) if acts else ""
+        )  # before the step: it may depend on the state
         stepped = super()._step_all(actions)
         if acts:
-            self._write(f"{self._name}: {self.action_name(actions[0, other].tolist())}")
+            self._write(f"{self._name}: {name}")
         _, terminated, truncated = stepped
         if (terminated[0] or truncated[0]) and (view := self._lines()) is not None:
             self._write(view)

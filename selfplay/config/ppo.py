@@ -55,7 +55,7 @@ class GameConfig(Group):
 
     type: str = Field(
         DEFAULT,
-        description="An installed game, or your own as `module:name`; one of PettingZoo is `pettingzoo:MODULE`",
+        description="An installed game, your own as `module:name`, `pettingzoo:MODULE` or `openspiel:GAME`",
     )
 
     @field_validator("type")

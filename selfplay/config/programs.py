@@ -13,7 +13,8 @@ from selfplay.config.ppo import Config, RunConfig, config_type, options_of
 from selfplay.config.program import Invocation, Program
 from selfplay.config.words import check_name
 from selfplay.errors import ConfigError
-from selfplay.games.plugins import PETTINGZOO, allow, is_known, meant_environment, meant_module
+from selfplay.games.openspiel_names import meant_game
+from selfplay.games.plugins import PETTINGZOO, allow, is_known, meant_environment, meant_module, spelling
 from selfplay.games.registry import DEFAULT, find_game, find_kind, games_called, games_of, known_games
 from selfplay.games.spelling import nearest
 from selfplay.league.modes import MODES
@@ -35,7 +36,8 @@ def check_game(name: str) -> None:
     if name.startswith("pettingzoo."):
         raise ConfigError(f"--game-type {name}: did you mean '{PETTINGZOO}{name}'?")
     valid = known_games()
-    if name not in valid and nearest(name, valid) is None and (near := meant_module(name) or meant_environment(name)):
+    near = meant_module(name) or meant_environment(name) or meant_game(name)
+    if name not in valid and nearest(name, valid) is None and near is not None:
         raise ConfigError(
             f"--game-type {name}: unknown, did you mean {near!r}? (valid: module:name, {', '.join(valid)})"
         )
@@ -43,12 +45,13 @@ def check_game(name: str) -> None:
 
 
 def check_own_code(explicit: dict[str, Any], game: str = "game.type") -> None:
-    """Check the ``game``, before types are validated, which would not name the nearest.
+    """Check the ``game``, before types are validated, which would not name the nearest; it gets the name that it keeps.
 
     A network of the user's own, named by the user, may be imported from here on.
     """
     if isinstance(name := explicit.get(game), str):
         check_game(name)
+        explicit[game] = spelling(name)
     if isinstance(name := explicit.get("net.backbone"), str):
         if (".py" in name or "/" in name) and (near := meant_module(name)):
             raise ConfigError(f"--backbone {name}: a module is named as Python imports it; did you mean {near!r}?")

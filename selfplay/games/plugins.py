@@ -1,6 +1,7 @@
-"""Code from outside this package: environments of PettingZoo, entry points of installed packages, and your own code.
+"""Code from outside this package: games of PettingZoo and OpenSpiel, entry points of packages, and your own code.
 
     pettingzoo:pettingzoo.classic.connect_four_v3    a module of PettingZoo
+    openspiel:leduc_poker(players=2)                 a game of OpenSpiel, as it spells the name and the parameters
     my_package.my_game:make                          a module, and in it a ``Game`` or what makes a game; with a
                                                      parameter ``num_games``, what makes a block of games, or a
                                                      ``VectorEnv`` of Gymnasium with both seats of each game
@@ -14,8 +15,10 @@ from __future__ import annotations
 import inspect
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from contextvars import ContextVar
 from functools import cache, partial
 from importlib import import_module
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
 
 GROUP: Final = "selfplay.games"
 PETTINGZOO: Final = "pettingzoo:"
+OPENSPIEL: Final = "openspiel:"
 _allowed: set[str] = set()
 _imported: ContextVar[str] = ContextVar("imported", default="")  # module that ``load`` is importing
 
@@ -62,19 +66,40 @@ def is_own(name: str) -> bool:
 
 
 def is_code(name: str) -> bool:
-    """Return True if a name is ``module:attribute``, which a person has to allow."""
+    """Return True if a person has to allow a name: ``module:attribute``, or a game of OpenSpiel with parameters.
+
+    OpenSpiel does not check all parameters: some corrupt the memory of the process.
+    """
+    if name.startswith(OPENSPIEL):
+        return "(" in name
     return ":" in name and not name.startswith(PETTINGZOO)
 
 
+def spelling(name: str) -> str:
+    """The name under which a game is kept; games of OpenSpiel have several.
+
+    Raises:
+        GameError: OpenSpiel has no such game.
+    """
+    if not name.startswith(OPENSPIEL):
+        return name
+    from selfplay.games.openspiel_names import canonical
+
+    with error_context(f"--game-type {name}"):
+        return f"{OPENSPIEL}{canonical(name.removeprefix(OPENSPIEL))}"
+
+
 def allow(name: str, folder: str | None = None) -> None:
-    """Let a name ``module:attribute`` be imported: a person typed it, which a file of a run does not prove.
+    """Let a name be used that ``is_code``: a person typed it, which a file of a run does not prove.
 
     Args:
         name: Of a game or a network. Other kinds of names need no permission.
         folder: Where modules are looked for, too; by default the current one.
     """
     if is_code(name):
-        _allowed.add(name)
+        with suppress(GameError):  # the name of no game, which is refused where it is used
+            _allowed.add(spelling(name))
+    if is_code(name) and not name.startswith(OPENSPIEL):
         folder = os.getcwd() if folder is None else folder
         if folder not in sys.path:
             sys.path.append(folder)
@@ -87,10 +112,7 @@ def load(name: str, flag: str) -> Any:  # noqa: ANN401
         name: Must be allowed.
         flag: With which a person gives such a name; stands in messages.
     """
-    if name not in _allowed:
-        raise GameError(
-            f"{name} is code that a file names, and files can be anybody's; if you want it to run, add {flag} {name}"
-        )
+    _check_allowed(name, flag, "is code")
     path, _, attribute = name.partition(":")
     with error_context(f"{flag} {name}"):
         if near := meant_module(name):
@@ -104,6 +126,14 @@ def load(name: str, flag: str) -> Any:  # noqa: ANN401
             near = nearest(attribute, [each for each in vars(module) if not each.startswith("_")])
             raise GameError(f"{path} has no {attribute!r}{f'; did you mean {near!r}?' if near else ''}")
         return getattr(module, attribute)
+
+
+def _check_allowed(name: str, flag: str, what: str) -> None:
+    if is_code(name) and name not in _allowed:
+        raise GameError(
+            f"{name} {what} that a file names, and files can be anybody's; if you want it to run, add {flag} "
+            f"{shlex.quote(name)}"
+        )
 
 
 def meant_module(name: str) -> str | None:
@@ -194,6 +224,12 @@ def find_single(name: str) -> MakeSingle:
 
 
 def _factory(name: str) -> Any:  # noqa: ANN401
+    if name.startswith(OPENSPIEL):
+        from selfplay.games.openspiel_games import kind_of_name
+
+        kept = spelling(name)
+        _check_allowed(kept, "--game-type", "has parameters")
+        return kind_of_name(kept)
     if is_code(name) and name not in installed():
         return load(name, "--game-type")
     with error_context(f"--game-type {name}"):

@@ -128,6 +128,14 @@ def test_a_game_is_told_from_the_first_line_to_the_score():
     ]
 
 
+def test_the_other_players_move_has_the_name_that_it_had_when_it_was_played():
+    class Dated(Together):
+        def action_name(self, action):
+            return f"{self.turn}:{action}"
+
+    assert "slow: 0:1" in played(Dated(), "slow", "0:2", "1:2", "n")
+
+
 def test_seats_that_have_names_are_told_by_them():
     game = Together()
     game.seat_names = ("hunter", "prey")

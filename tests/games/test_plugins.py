@@ -29,6 +29,8 @@ def nothing_allowed(monkeypatch):
 def test_kinds_of_names():
     assert is_code("my_package.my_game:make")
     assert not is_code("pettingzoo:pettingzoo.classic.connect_four_v3")
+    assert is_code("openspiel:start_at(game=kuhn_poker(),history=9)")
+    assert not is_code("openspiel:leduc_poker")
     assert not is_code("mock")
     assert is_known("pettingzoo:pettingzoo.classic.connect_four_v3")
     assert is_known("my_game:make")

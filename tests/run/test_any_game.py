@@ -1,5 +1,6 @@
-"""What any game of two seats goes through: PettingZoo of both kinds, seats that differ, and the example of the docs."""
+"""What any game of two seats goes through: those of PettingZoo and OpenSpiel, and the example of the docs."""
 
+import importlib.util
 import io
 import json
 from pathlib import Path
@@ -28,7 +29,16 @@ GAMES = {
     "example": "selfplay.examples.tic_tac_toe:TicTacToe",
     "many actions": "tests.games.games:Bids",
 }
-MOVES = {"turns": "3", "parallel": "1", "asymmetric": "2", "example": "4", "many actions": "200"}  # of a person, once
+if importlib.util.find_spec("pyspiel") is not None:
+    GAMES["chance"] = "openspiel:leduc_poker(players=2)"
+MOVES = {
+    "turns": "3",
+    "parallel": "1",
+    "asymmetric": "2",
+    "example": "4",
+    "many actions": "200",
+    "chance": "Call",
+}  # of a person, once
 SEATS = {
     "turns": ("seat 0 (player_0)", "seat 1 (player_1)"),
     "parallel": ("seat 0 (player_0)", "seat 1 (player_1)"),

@@ -34,6 +34,7 @@ LEFT_OUT = {  # by the start of a line
     "git ": "the network",
     "pip ": "the network",
     "selfplay selfcheck": "tests/commands/test_selfcheck.py",
+    "selfplay train --game-type openspiel:": "tests/run/test_any_game.py",
     "selfplay train --game-type pettingzoo:": "tests/games/test_pettingzoo_games.py",
     "selfplay train --game-type matching": "tests/dialogue",
     "selfplay play RUN --serve": "tests/melee/commands/test_play_server.py: it serves until it is stopped",
