@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from scripts.studies import ROOT
 from scripts.studies.equilibrium.names import GAMES, METHODS
 from scripts.studies.pages import put_between, table
+from selfplay.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -33,10 +34,10 @@ def text(cells: Sequence[Cell]) -> str:
     """The results in Markdown: the games, then a row for each game, method, policy and time.
 
     Raises:
-        ValueError: there are no cells.
+        ConfigError: there are no cells.
     """
     if not cells:
-        raise ValueError("there are no cells")
+        raise ConfigError("there are no cells: measure some, without --page")
     groups: dict[tuple[str, str, float], list[Cell]] = defaultdict(list)
     for cell in cells:
         groups[cell.game, cell.method, cell.minutes].append(cell)
@@ -71,7 +72,7 @@ def _at(cell: Cell, share: float, policy: Which) -> float:
 
 
 def _figure(value: float) -> str:
-    return f"{max(value, 0.0):.3g}" if value >= 0.001 else f"{max(value, 0.0):.0e}"
+    return f"{value:.3g}" if value >= 0.001 else f"{value:.0e}" if value > 0 else "0"
 
 
 def _games(cells: Sequence[Cell]) -> str:

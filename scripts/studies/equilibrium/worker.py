@@ -17,7 +17,7 @@ from scripts.studies.equilibrium.games import Tree
 from scripts.studies.equilibrium.meter import Meter
 from scripts.studies.equilibrium.names import OURS
 
-PACKAGES: Final = ("open_spiel", "numpy", "torch", "jax", "selfplay")
+PACKAGES: Final = ("open_spiel", "numpy", "torch", "jax")
 
 
 def main() -> None:
@@ -53,13 +53,15 @@ def _about(tree: Tree, module: Any) -> dict[str, Any]:  # noqa: ANN401
 
 
 def versions() -> dict[str, str]:
-    """Of this Python and of the packages that it has."""
+    """Of this Python and of the packages that it has; of this project, if the method is of it."""
     found = {"python": platform.python_version()}
     for name in PACKAGES:
         try:
             found[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             continue
+    if ours := sys.modules.get("selfplay.distribution"):
+        found["selfplay"] = ours.version()
     return found
 
 
