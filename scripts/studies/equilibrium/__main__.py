@@ -40,6 +40,8 @@ RNAD: Final = Peer(  # the newest JAX whose ``clip`` takes what it is given
     ),
 )  # fmt: skip
 POLL_S: Final = 0.2
+SLOWEST: Final = 20  # wall time may be so many times the processor time, on a busy machine
+REST_S: Final = 60.0  # processor time of what is not counted
 FIXED: Final = {
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
     "PYTHONHASHSEED": "0",
@@ -130,12 +132,14 @@ def _commands(keys: Sequence[Key], venvs: Path) -> Words:
 def measure(keys: Sequence[Key], words: Words, folder: Path, jobs: int) -> int:
     """Measure cells, some at once, and write each as soon as it is finished; the exit code, 1 if one failed."""
     waiting, running, failed = [*reversed(keys)], dict[Key, Program](), 0
+    ends: dict[Key, float] = {}
     try:
         while waiting or running:
             while waiting and len(running) < jobs:
                 key = waiting.pop()
                 running[key] = Program(words(key), {**environment(1), **FIXED})
-            for key in [key for key, program in running.items() if program.ended]:
+                ends[key] = time.monotonic() + SLOWEST * (60 * key.minutes + REST_S)
+            for key in [each for each in running if running[each].ended or time.monotonic() > ends[each]]:
                 failed += not _finish(key, running.pop(key), folder)
             time.sleep(POLL_S)
     finally:
@@ -145,14 +149,19 @@ def measure(keys: Sequence[Key], words: Words, folder: Path, jobs: int) -> int:
 
 
 def _finish(key: Key, program: Program, folder: Path) -> bool:
+    late = not program.ended
     code, out, err = program.close()
-    if code:
-        notify(f"{key.file}: {last_error(out + err)}")
+    try:
+        if code:
+            raise PeerError("it took too long and was ended" if late else last_error(out + err))
+        cell = cell_of(key, out)
+    except PeerError as error:
+        notify(f"{key.file}: {error}")
         return False
-    cell = cell_of(key, out)
     write_cell(folder, cell)
     end = cell.points[-1]
-    notify(f"{key.file}: NashConv {end.last} last, {end.average} average, after {end.steps:,} steps")
+    figures = [f"{name} {value:.4g}" for name in ("last", "average") if (value := getattr(end, name)) is not None]
+    notify(f"{key.file}: NashConv {', '.join(figures)} after {end.steps:,} steps")
     return True
 
 
@@ -162,7 +171,7 @@ def cell_of(key: Key, printed: str) -> Cell:
     Raises:
         PeerError: the last line is no answer.
     """
-    with boundary(PeerError, f"{key.file}: the last line of its process is no answer"):
+    with boundary(PeerError, "the last line of its process is no answer"):
         answer: dict[str, Any] = json.loads(printed.strip().splitlines()[-1])
         return Cell(**key._asdict(), **answer, **machine_here(), command=_command(key))
 

@@ -59,16 +59,26 @@ def test_the_plan_starts_nothing(tmp_path, started, monkeypatch, capsys):
 def test_a_training_that_fails_leaves_no_cell_and_the_others_go_on(tmp_path, capsys):
     programs = {
         KEY: [sys.executable, "-c", "raise SystemExit('KeyError: it is broken')"],
-        KEY._replace(seed=1): printing(answer()),
+        KEY._replace(seed=1): printing({}),
+        KEY._replace(seed=2): printing(answer()),
     }
     assert study.measure([*programs], programs.get, tmp_path, jobs=1) == 1
-    assert "kuhn_poker-cfr-seed0-10min.json: KeyError: it is broken" in capsys.readouterr().out
-    assert [each.seed for each in read_cells(tmp_path)] == [1]
+    told = capsys.readouterr().out
+    assert "kuhn_poker-cfr-seed0-10min.json: KeyError: it is broken" in told
+    assert "kuhn_poker-cfr-seed1-10min.json: the last line of its process is no answer" in told
+    assert [each.seed for each in read_cells(tmp_path)] == [2]
+
+
+def test_a_training_that_hangs_is_ended(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(study, "SLOWEST", 0)
+    hanging = [sys.executable, "-c", "import time; time.sleep(1000)"]
+    assert study.measure([KEY], lambda key: hanging, tmp_path, jobs=1) == 1
+    assert "kuhn_poker-cfr-seed0-10min.json: it took too long and was ended" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("printed", ["", "done", "{}", json.dumps(answer() | {"points": []})])
 def test_what_is_no_answer_becomes_no_cell(printed):
-    with pytest.raises(PeerError, match=r"kuhn_poker-cfr-seed0-10min\.json: the last line"):
+    with pytest.raises(PeerError, match="the last line of its process"):
         study.cell_of(KEY, printed)
 
 
