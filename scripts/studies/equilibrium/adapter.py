@@ -10,15 +10,12 @@ import pyspiel
 
 from scripts.studies.equilibrium.names import GAMES
 from selfplay.games import Game
+from selfplay.games.game import BOTH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
-
-    F32 = NDArray[np.float32]
-
-SEATS = np.eye(2, dtype=np.float32)
 
 
 class SpielGame(Game):
@@ -31,7 +28,7 @@ class SpielGame(Game):
     def __init__(self, spiel: str) -> None:
         self._game = pyspiel.load_game(spiel)
         self.num_actions = int(self._game.num_distinct_actions())
-        self.obs_width = int(self._game.information_state_tensor_size()) + len(SEATS)
+        self.obs_width = int(self._game.information_state_tensor_size()) + len(BOTH)
         self.max_steps = int(self._game.max_game_length()) + 1
         self._state = self._game.new_initial_state()
 
@@ -48,10 +45,11 @@ class SpielGame(Game):
     def to_act(self) -> Sequence[int]:
         return (self._state.current_player(),)
 
-    def observe(self, seat: int) -> F32:
-        if self._state.is_terminal():
-            return np.zeros(self.obs_width, np.float32)
-        row: F32 = seen(np.array([self._state.information_state_tensor(seat)], np.float32), np.array([seat]))[0]
+    def observe(self, seat: int) -> NDArray[np.float32]:
+        row = np.zeros(self.obs_width, np.float32)
+        row[seat - len(BOTH)] = 1
+        if not self._state.is_terminal():  # many games show nothing then
+            row[: -len(BOTH)] = self._state.information_state_tensor(seat)
         return row
 
     def legal(self, seat: int) -> NDArray[np.bool_]:
@@ -65,11 +63,6 @@ class SpielGame(Game):
 
     def render(self) -> str:
         return str(self._state)
-
-
-def seen(tensors: F32, seats: NDArray[np.integer[Any]]) -> F32:
-    """Observations [N, W + 2] of information states [N, W] of these seats [N]."""
-    return np.concatenate([tensors, SEATS[seats]], axis=1)
 
 
 def __getattr__(name: str) -> Callable[[], SpielGame]:

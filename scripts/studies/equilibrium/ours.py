@@ -10,18 +10,22 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 import selfplay
 from scripts.studies import ROOT, TRAINER
-from scripts.studies.equilibrium import adapter
 from scripts.studies.equilibrium.names import MARKS
 from selfplay.errors import SelfPlayError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from numpy.typing import NDArray
+
     from scripts.studies.equilibrium.games import Tree
     from scripts.studies.equilibrium.meter import Meter
 
+GAME_TYPE: Final = "scripts.studies.equilibrium.adapter:{}"
 POLL_S: Final = 0.1
 STOP_S: Final = 120.0  # for the last save
 STOPPED: Final = 128 + signal.SIGTERM  # exit code of a training that was ended
@@ -38,15 +42,20 @@ def train(tree: Tree, game: str, preset: str, seed: int, meter: Meter) -> None:
     Raises:
         SelfPlayError: the training ended by itself.
     """
-    name = f"{adapter.__name__}:{game}"
+    name = GAME_TYPE.format(game)
     selfplay.allow(name)
-    seen = adapter.seen(tree.tensors, tree.seats)
+    observations = seen(tree)
     with tempfile.TemporaryDirectory() as folder:
         saved = _trained(arguments(name, preset, seed), Path(folder), meter.budget_s)
         for seconds, path in dict.fromkeys(newest(saved, mark * meter.budget_s) for mark in MARKS):
             policy = selfplay.load_policy(path)
-            last = policy.probabilities(seen, tree.legal).astype(float)
+            last = policy.probabilities(observations, tree.legal).astype(float)
             meter.add(policy.meta.total_steps, last, at_s=seconds)
+
+
+def seen(tree: Tree) -> NDArray[np.float32]:
+    """What our games show in each information state, [N, W + 2]: its tensor, and which seat acts."""
+    return np.concatenate([tree.tensors, np.eye(2, dtype=np.float32)[tree.seats]], axis=1)
 
 
 def arguments(name: str, preset: str, seed: int) -> list[str]:

@@ -57,6 +57,18 @@ def test_our_trainer_plays_every_game(game):
     check_game(partial(SyncVectorGame, getattr(adapter, game)), steps=60, chance=chance, zero_sum=True)
 
 
+def test_our_policies_are_asked_for_what_they_see_in_a_game():
+    rows = {row.tobytes() for row in ours.seen(Tree("leduc_poker"))}
+    game, rng = adapter.leduc_poker(), np.random.default_rng(0)
+    for seed in range(20):
+        game.reset(seed)
+        done = False
+        while not done:
+            (seat,) = game.to_act()
+            assert game.observe(seat).tobytes() in rows
+            _, done, _ = game.step([int(rng.choice(np.flatnonzero(game.legal(seat))))] * 2)
+
+
 def test_the_newest_generation_at_a_mark():
     saved = [(2.0, "gen_0"), (5.0, "gen_1"), (9.0, "gen_2")]
     assert [ours.newest(saved, seconds)[1] for seconds in (1.0, 5.0, 8.9, 20.0)] == ["gen_0", "gen_1", "gen_1", "gen_2"]
