@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Words = Callable[[Key], list[str]]
 
-OPEN_SPIEL: Final = "open_spiel==2.0.2"
+NEEDED: Final = {"pyspiel": "open_spiel==2.0.2", "tree": "dm-tree"}  # by module
 RNAD: Final = Peer(  # the newest JAX whose ``clip`` takes what it is given
     "rnad",
     "",
@@ -115,8 +115,9 @@ def _commands(keys: Sequence[Key], venvs: Path) -> Words:
     Raises:
         ConfigError: packages are missing.
     """
-    if any(key.method != "rnad" for key in keys) and find_spec("pyspiel") is None:
-        raise ConfigError(f"OpenSpiel is not installed: {sys.executable} -m pip install {OPEN_SPIEL}")
+    absent = [package for module, package in NEEDED.items() if find_spec(module) is None]
+    if absent and any(key.method != "rnad" for key in keys):
+        raise ConfigError(f"not installed: {sys.executable} -m pip install {' '.join(absent)}")
     try:
         rnad = prepared(RNAD, venvs.absolute()) if any(key.method == "rnad" for key in keys) else None
     except PeerError as error:

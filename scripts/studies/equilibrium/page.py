@@ -66,9 +66,9 @@ def _rows(group: Sequence[Cell]) -> Iterable[Sequence[object]]:
 
 
 def _at(cell: Cell, share: float, policy: Which) -> float:
-    """NashConv of the first measurement at or after a share of the time."""
-    later = [point for point in cell.points if point.seconds >= share * 60 * cell.minutes]
-    return float(getattr((later or cell.points)[0], policy))
+    """NashConv of the last measurement before a share of the time, or at most a tenth later; else of the first."""
+    before = [point for point in cell.points if point.seconds <= 1.1 * share * 60 * cell.minutes]
+    return float(getattr((before or cell.points[:1])[-1], policy))
 
 
 def _figure(value: float) -> str:

@@ -1,4 +1,4 @@
-"""R-NaD of OpenSpiel 1.5, the last release that has it, with its default settings; it needs JAX."""
+"""R-NaD of OpenSpiel 1.5, since 2.0.2 has none, with its default settings; it needs JAX."""
 
 from __future__ import annotations
 

@@ -118,4 +118,5 @@ def test_a_cell_under_the_name_of_another_is_refused(tmp_path):
 def test_without_open_spiel_one_line_says_how_to_install_it(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(study, "find_spec", lambda name: None)
     assert run(tmp_path, "--methods", "ppo", monkeypatch=monkeypatch) == 2
-    assert "pip install open_spiel==" in capsys.readouterr().err
+    assert "not installed: " in (told := capsys.readouterr().err)
+    assert "pip install open_spiel==2.0.2 dm-tree" in told

@@ -8,7 +8,15 @@ from selfplay.errors import ConfigError
 from tests.studies.equilibrium.examples import cell, point
 
 SEEDS = [
-    cell(seed=seed, points=[point(100.0, 9.0, 9.0), point(150.0, 1.0, quarter), point(600.0, 0.5, end, 2_000_000)])
+    cell(
+        seed=seed,
+        points=[
+            point(80.0, 9.0, 9.0),
+            point(151.0, 1.0, quarter),
+            point(300.0, 0.6, 0.6),
+            point(600.0, 0.5, end, 2_000_000),
+        ],
+    )
     for seed, quarter, end in ((0, 0.9, 0.1), (1, 0.7, 0.3), (2, 0.8, 0.2))
 ]
 
@@ -24,6 +32,11 @@ def test_the_worst_of_the_seeds_stands_first():
     assert row(text, "kuhn_poker", "cfr", "last")[5] == "**0.5**"
     assert row(text, "kuhn_poker", "`kuhn_poker`")[2:] == ["12", "58", "0.9167"]
     assert "Measured: 2030-01-02, a processor, 2 cores. open_spiel 2.0.2." in text
+
+
+def test_a_policy_of_later_does_not_count_at_a_quarter_of_the_time():
+    text = page.text([cell(method="ppo", points=[point(2.0, 0.9), point(170.0, 0.6), point(600.0, 0.5)])])
+    assert row(text, "kuhn_poker", "ppo", "last")[7] == "0.9"
 
 
 def test_a_method_without_an_average_policy_has_no_row_of_it():
