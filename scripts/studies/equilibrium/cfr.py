@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyspiel
 
 if TYPE_CHECKING:
-    from scripts.studies.equilibrium.games import F64, Tree
+    from scripts.studies.equilibrium.games import Tree
     from scripts.studies.equilibrium.meter import Meter
 
 SOURCE = "pyspiel.CFRPlusSolver"
@@ -23,11 +23,9 @@ def train(tree: Tree, seed: int, meter: Meter) -> None:
         solver.evaluate_and_update_policy()
         iterations += 1
         if meter.due:
-            began = time.process_time()
-            policies = _table(tree, solver.current_policy()), _table(tree, solver.average_policy())
-            meter.paused(began)
-            meter.add(iterations, *policies)
-
-
-def _table(tree: Tree, policy: Any) -> F64:  # noqa: ANN401
-    return tree.tabulated(policy.action_probabilities)
+            last, average = solver.current_policy(), solver.average_policy()
+            meter.add(
+                iterations,
+                partial(tree.tabulated, last.action_probabilities),
+                partial(tree.tabulated, average.action_probabilities),
+            )

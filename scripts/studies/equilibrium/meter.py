@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Any
 from scripts.studies.equilibrium.names import MARKS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from scripts.studies.equilibrium.games import F64, Tree
+
+    Policy = Callable[[], F64]
 
 
 class Meter:
@@ -48,8 +52,10 @@ class Meter:
         """Whether the last measurement is made."""
         return not self._marks
 
-    def add(self, steps: int, last: F64 | None = None, average: F64 | None = None, at_s: float | None = None) -> None:
-        """Measure policies, each given as its probabilities.
+    def add(
+        self, steps: int, last: Policy | None = None, average: Policy | None = None, at_s: float | None = None
+    ) -> None:
+        """Measure policies, each given as a function that returns its probabilities [N, A].
 
         Args:
             steps: Decisions so far, or iterations of a method that samples none.
@@ -61,10 +67,6 @@ class Meter:
         began = time.process_time()
         self._marks = [mark for mark in self._marks if mark > now]
         found = {"last": last, "average": average}
-        measured = {name: None if table is None else self._tree.nash_conv(table) for name, table in found.items()}
+        measured = {name: None if policy is None else self._tree.nash_conv(policy()) for name, policy in found.items()}
         self.points.append({"seconds": round(now, 2), "steps": steps, **measured})
-        self._paused_s += time.process_time() - began
-
-    def paused(self, began: float) -> None:
-        """Leave out the processor time since ``began``, a value of ``time.process_time``."""
         self._paused_s += time.process_time() - began

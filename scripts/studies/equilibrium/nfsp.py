@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -49,10 +49,7 @@ def train(tree: Tree, seed: int, meter: Meter) -> None:
     while not meter.finished:
         steps += _episode(env, agents)
         if meter.due:
-            began = time.process_time()
-            average = _average(tree, agents)
-            meter.paused(began)
-            meter.add(steps, average=average)
+            meter.add(steps, average=partial(_average, tree, agents))
 
 
 def _episode(env: Any, agents: list[Any]) -> int:  # noqa: ANN401

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from scripts.studies.equilibrium.games import Tree
+    from scripts.studies.equilibrium.games import F64, Tree
     from scripts.studies.equilibrium.meter import Meter
+    from selfplay.policy.policy import Policy
 
 GAME_TYPE: Final = "scripts.studies.equilibrium.adapter:{}"
 POLL_S: Final = 0.1
@@ -44,13 +46,15 @@ def train(tree: Tree, game: str, preset: str, seed: int, meter: Meter) -> None:
     """
     name = GAME_TYPE.format(game)
     selfplay.allow(name)
-    observations = seen(tree)
     with tempfile.TemporaryDirectory() as folder:
         saved = _trained(arguments(name, preset, seed), Path(folder), meter.budget_s)
         for seconds, path in dict.fromkeys(newest(saved, mark * meter.budget_s) for mark in MARKS):
             policy = selfplay.load_policy(path)
-            last = policy.probabilities(observations, tree.legal).astype(float)
-            meter.add(policy.meta.total_steps, last, at_s=seconds)
+            meter.add(policy.meta.total_steps, partial(_table, policy, tree), at_s=seconds)
+
+
+def _table(policy: Policy, tree: Tree) -> F64:
+    return policy.probabilities(seen(tree), tree.legal).astype(np.float64)
 
 
 def seen(tree: Tree) -> NDArray[np.float32]:

@@ -7,9 +7,9 @@ learns from its own decisions in complete games, one after another, as many as i
 from __future__ import annotations
 
 import random
-import time
 from collections import deque
 from dataclasses import dataclass
+from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -105,10 +105,7 @@ def train(tree: Tree, seed: int, meter: Meter) -> None:
             if len(queue) > STEPS:
                 _learn(agent, queue, min(meter.seconds / meter.budget_s, 0.999))
         if meter.due:
-            began = time.process_time()
-            last = probabilities(tree, agents)
-            meter.paused(began)
-            meter.add(steps, last)
+            meter.add(steps, partial(probabilities, tree, agents))
 
 
 def _agent(tree: Tree, seat: int) -> Any:  # noqa: ANN401

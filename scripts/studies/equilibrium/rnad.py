@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from open_spiel.python.algorithms.rnad import rnad
@@ -22,7 +22,4 @@ def train(tree: Tree, seed: int, meter: Meter) -> None:
     while not meter.finished:
         solver.step()
         if meter.due:
-            began = time.process_time()
-            last = tree.tabulated(solver.action_probabilities)
-            meter.paused(began)
-            meter.add(solver.actor_steps, last)
+            meter.add(solver.actor_steps, partial(tree.tabulated, solver.action_probabilities))

@@ -1,5 +1,6 @@
 """NashConv of known policies, and trainings that come nearer to equilibrium; needs OpenSpiel."""
 
+import time
 from functools import partial
 
 import numpy as np
@@ -41,8 +42,7 @@ def test_probabilities_of_illegal_actions_are_refused():
 
 def test_cfr_goes_towards_zero_and_is_measured_at_the_set_times():
     tree = Tree("kuhn_poker")
-    meter = Meter(tree, 0.4)
-    meter.paused(0.0)  # of this process before the training
+    meter = Meter(tree, 0.4, time.process_time())
     cfr.train(tree, 0, meter)
     seconds = [point["seconds"] for point in meter.points]
     assert seconds == sorted(seconds)

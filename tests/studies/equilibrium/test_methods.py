@@ -1,6 +1,7 @@
 """Agents of OpenSpiel learn in self-play; needs OpenSpiel and what its agents need."""
 
 import random
+import time
 from collections import deque
 
 import pytest
@@ -48,8 +49,7 @@ def test_the_last_decision_of_each_seat_gets_the_payoff(kuhn):
 
 @pytest.mark.parametrize(("method", "policy", "none"), [(ppo, "last", "average"), (nfsp, "average", "last")])
 def test_a_training_ends_with_its_time_and_is_measured(method, policy, none, kuhn):
-    meter = Meter(kuhn, 0.5)
-    meter.paused(0.0)  # of this process before the training
+    meter = Meter(kuhn, 0.5, time.process_time())
     method.train(kuhn, 0, meter)
     assert meter.finished
     assert meter.points[-1]["seconds"] >= 0.5
