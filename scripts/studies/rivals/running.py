@@ -75,24 +75,53 @@ def ask(words: list[str], variables: dict[str, str], timeout: float = HOUR) -> A
         return Answer(**json.loads(out.strip().splitlines()[-1]))
 
 
-def _run(words: list[str], variables: dict[str, str], timeout: float) -> tuple[int, str, str]:
-    """Exit code, output and errors; child processes of the program end with it, or with this process."""
-    # Files, since a pipe stays open as long as any child process of the program.
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, ExitStack() as stack:
-        reaper = ProcessReaper()
-        stack.callback(reaper.close)
-        child = subprocess.Popen(
-            words, cwd=reaper.folder, env=variables, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-            start_new_session=True,
-        )  # fmt: skip
-        reaper.watch(child.pid)
+class Program:
+    """A running program in a temporary folder; its child processes end with it, or with this process.
+
+    Args:
+        words: Its command.
+        variables: Its environment.
+    """
+
+    def __init__(self, words: list[str], variables: dict[str, str]) -> None:
+        with ExitStack() as stack:
+            # Files, since a pipe stays open as long as any child process of the program.
+            self._out, self._err = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(2))
+            self._reaper = ProcessReaper()
+            stack.callback(self._reaper.close)
+            self._child = subprocess.Popen(
+                words, cwd=self._reaper.folder, env=variables, stdin=subprocess.DEVNULL, stdout=self._out,
+                stderr=self._err, start_new_session=True,
+            )  # fmt: skip
+            self._reaper.watch(self._child.pid)
+            self._stack = stack.pop_all()
+
+    @property
+    def ended(self) -> bool:
+        return self._child.poll() is not None
+
+    def wait(self, timeout: float) -> None:
+        """Wait for its end. Blocks; PeerError if it takes longer."""
         try:
-            return child.wait(timeout), _text(out), _text(err)
+            self._child.wait(timeout)
         except subprocess.TimeoutExpired as error:
             raise PeerError(f"it had not ended after {timeout:.0f} s") from error
-        finally:
-            reaper.close()
-            child.wait()
+
+    def close(self) -> tuple[int, str, str]:
+        """End it, if it has not ended; exit code, output and errors."""
+        with self._stack:
+            self._reaper.close()
+            return self._child.wait(), _text(self._out), _text(self._err)
+
+
+def _run(words: list[str], variables: dict[str, str], timeout: float) -> tuple[int, str, str]:
+    """Exit code, output and errors."""
+    program = Program(words, variables)
+    try:
+        program.wait(timeout)
+    finally:
+        answer = program.close()
+    return answer
 
 
 def _text(file: IO[bytes]) -> str:
