@@ -20,6 +20,7 @@ from selfplay.config.defaults import game_options, runners, update_threads
 from selfplay.config.ppo import SCRIPTED
 from selfplay.errors import ConfigError
 from selfplay.games.registry import make_game
+from selfplay.games.solved.enumeration import find_tree
 from selfplay.games.solved.exact import mean_length
 from selfplay.league.modes import CURRENT, MODES
 from selfplay.learner.parallel_step import CHUNK
@@ -205,8 +206,8 @@ def _episode_steps(config: Config) -> float:
     """Mean steps of an episode: under random play, or the cap."""
     game = config.game.kind
     if game.table is not None:
-        table = game.table()
-        return mean_length(table, table.players["random"])
+        tree = find_tree(config.game.type)
+        return mean_length(tree, tree.players["random"])
     return max(1.0, config.game.cap_frames / config.game.body.frame_skip)
 
 
