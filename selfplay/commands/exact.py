@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from selfplay.checkpoint import RunDir, list_generations, resolve_policy
 from selfplay.config.resume import game_of_run
-from selfplay.errors import ConfigError
+from selfplay.errors import ConfigError, SelfPlayError
 from selfplay.evaluation.exact import (
     AT_ONCE,
     MOST_CELLS,
@@ -19,8 +19,12 @@ from selfplay.evaluation.exact import (
     spread,
     tree_for,
 )
+from selfplay.games.errors import GameError
+from selfplay.games.kind import GameKind
+from selfplay.games.registry import find_kind
 from selfplay.policy.played_game import game_of
 from selfplay.policy.policy import Policy, load_policy
+from selfplay.report.leaderboard_page.exact import exact_section, without
 
 if TYPE_CHECKING:
     from selfplay.games.solved.enumeration import Limits
@@ -51,6 +55,30 @@ def figures_of_run(run: RunDir, limits: Limits = AT_ONCE) -> RunFigures:
     policies = {each.id: load_policy(each.path) for each in spread(generations, most)}
     check_memoryless(policies)
     return run_figures(game, policies, limits)
+
+
+def is_single(game: str) -> bool:
+    """Whether single games can be made, as is needed to write a game down whole; not of games that need permission."""
+    try:
+        kind = find_kind(game)
+    except GameError:  # what plays the games again says why
+        return False
+    return isinstance(kind, GameKind) and kind.single is not None
+
+
+def exact_part(run: RunDir, game: str, notice: Callable[[str], None]) -> str:
+    """Section of the page of a run, as HTML; empty where games of this kind are never written down whole.
+
+    ``notice`` is called with a line before it is computed, which takes seconds.
+    """
+    if not is_single(game):
+        return ""
+    notice("computing exact figures")
+    try:
+        found = figures_of_run(run)
+    except (GameError, SelfPlayError) as error:
+        return without(str(error))
+    return exact_section(found.unit, found.nodes, found.nash_convs, found.players, found.payoffs)
 
 
 def check_memoryless(policies: Mapping[str, Policy]) -> None:

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from selfplay.checkpoint import RunDir, list_generations
 from selfplay.cli.game_type import training_of
+from selfplay.commands.exact import exact_part
 from selfplay.commands.notable_games import Ended, Notable, after_steps, notable, rated
 from selfplay.commands.replay import StepReplayer
 from selfplay.config.resume import type_in
@@ -60,7 +61,9 @@ def write_run(
     game = type_in(records.run.get("config")) or DEFAULT
     view = find_training(training_of(game)).view(folder, game)
     show = show_of(game)
-    content = PageContent(folder.resolve().name, study, records, view, part=show.part)
+    content = PageContent(
+        folder.resolve().name, study, records, view, part=show.part, exact=exact_part(run, game, notice)
+    )
     if play and show.play_pages is None:
         raise ConfigError(f"--play: {game} is not played on pages")
     if view.reading is not None:

@@ -76,6 +76,12 @@ class RunFigures:
     payoffs: tuple[tuple[float, ...], ...]  # mean payoff of the row's player against the column's, from both seats
     left_out: Mapping[str, str]
 
+    @property
+    def nash_convs(self) -> dict[str, float]:
+        """NashConv of the generations, of the mixtures of them, and of random play."""
+        mixed = {"average": self.mixtures.average, "recommended": self.mixtures.recommended}
+        return {**self.generations, **mixed, "random": self.uniform}
+
 
 def tree_for(game: str, limits: Limits = AT_ONCE) -> GameTree:
     """The tree of a game, see ``find_tree``."""

@@ -47,7 +47,7 @@ def main(options: argparse.Namespace) -> int:
         return judge_run(options)
     if options.game_type is not None or options.max_minutes is not None:
         raise ConfigError("--game-type and --max-minutes go with --run; --games names games to train")
-    given = options.seeds or "0,1,2"
+    given = "0,1,2" if options.seeds is None else options.seeds
     seeds = [int(seed) for seed in given.split(",") if seed.isdigit()]
     games = options.games.split(",") if options.games else list(SOLVED)
     if not seeds or ",".join(map(str, seeds)) != given:
@@ -113,13 +113,10 @@ def lines(found: RunFigures) -> list[str]:
     chosen = [
         f"{name} {weight:.1%}" for name, weight in zip(found.generations, mixed.weights, strict=True) if weight > 5e-3
     ]
-    named = {
-        **found.generations, "average": mixed.average, "recommended": mixed.recommended, "random": found.uniform,
-    }  # fmt: skip
     heads = "".join(name.rjust(width + 2) for name in found.players)
     return [
         f"NashConv of {found.game} in {found.unit}, exactly, from all {found.nodes:,} states:",
-        *(f"  {name:<{width}}  {value:8.4f}" for name, value in named.items()),
+        *(f"  {name:<{width}}  {value:8.4f}" for name, value in found.nash_convs.items()),
         "average: each generation of the second half alike often. recommended: the weights of Nash averaging:",
         f"  {', '.join(chosen)}",
         "",
