@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -66,14 +66,13 @@ def is_single(game: str) -> bool:
     return isinstance(kind, GameKind) and kind.single is not None
 
 
-def exact_part(run: RunDir, game: str, notice: Callable[[str], None]) -> str:
+def exact_part(run: RunDir, game: str) -> str:
     """Section of the page of a run, as HTML; empty where games of this kind are never written down whole.
 
-    ``notice`` is called with a line before it is computed, which takes seconds.
+    It takes as long as ``AT_ONCE`` allows.
     """
     if not is_single(game):
         return ""
-    notice("computing exact figures")
     try:
         found = figures_of_run(run)
     except (GameError, SelfPlayError) as error:

@@ -61,15 +61,14 @@ def write_run(
     game = type_in(records.run.get("config")) or DEFAULT
     view = find_training(training_of(game)).view(folder, game)
     show = show_of(game)
-    content = PageContent(
-        folder.resolve().name, study, records, view, part=show.part, exact=exact_part(run, game, notice)
-    )
+    content = PageContent(folder.resolve().name, study, records, view, part=show.part)
     if play and show.play_pages is None:
         raise ConfigError(f"--play: {game} is not played on pages")
     if view.reading is not None:
         return _written(content, path, notice)
+    _growing(content, path)
+    content = replace(content, exact=exact_part(run, game))
     if play and show.play_pages is not None:
-        _growing(content, path)
         beside = path.with_name(f"{path.stem}_play")
         pages = show.play_pages(run, _shown(run, study), beside, notice)
         links = {player: quote(str(page.relative_to(path.parent))) for player, page in pages.items()}

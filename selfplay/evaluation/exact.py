@@ -21,7 +21,7 @@ from selfplay.league.nash import equilibrium
 if TYPE_CHECKING:
     from selfplay.games.solved.tree import Floats, GameTree
 
-AT_ONCE: Final = Limits(seconds=20.0)  # of commands that have something else to show if a game is too large
+AT_ONCE: Final = Limits(seconds=30.0)  # of commands that have something else to show if a game is too large
 MOST_CELLS: Final = 50_000_000  # of strategies that are compared with each other: 400 MB
 
 

@@ -143,10 +143,9 @@ def test_the_page_of_a_run_has_a_section_with_exact_figures(run, said, tmp_path)
 
 
 def test_the_page_says_why_there_are_no_exact_figures(run, monkeypatch):
-    assert exact_part(RunDir(run), "mock", print) == ""
-    monkeypatch.setattr("selfplay.commands.exact.AT_ONCE", Limits(nodes=10))
+    assert exact_part(RunDir(run), "mock") == ""
     monkeypatch.setattr("selfplay.commands.exact.figures_of_run.__defaults__", (Limits(nodes=10),))
-    assert "No exact figures: tests.support.leduc:Leduc: too large" in exact_part(RunDir(run), LEDUC, print)
+    assert "No exact figures: tests.support.leduc:Leduc: too large" in exact_part(RunDir(run), LEDUC)
 
 
 def test_a_policy_that_remembers_is_refused(tmp_path, said):

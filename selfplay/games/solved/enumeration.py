@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from selfplay.games.api import ActionSpec
     from selfplay.games.game import Game
 
-NODES: Final = 2_000_000  # at most
+NODES: Final = 1_000_000  # at most; the search takes about 1 kB for each
 EPISODES: Final = 50  # that must be in the tree
 _WHOLE: Final = ("parent", "child", "last0", "last1", "move")  # figures of an edge, whole numbers
 _REAL: Final = ("chance", "payoff0", "payoff1")
@@ -127,7 +127,7 @@ class _Enumeration:
         self._until = time.monotonic() + limits.seconds
         self._states = States(make(), self._check_size)
         self._seats = _Seat(self._states.views[0]), _Seat(self._states.views[1])
-        self._edges: dict[str, array[Any]] = {name: array("q" if name in _WHOLE else "d") for name in (*_WHOLE, *_REAL)}
+        self._whole, self._real = array("q"), array("d")  # the figures of all edges, edge by edge
         self._ends: list[tuple[int, int]] = []  # edges and nodes after each level
         self._number: dict[_Node, int] = {}  # of nodes of the next level
         self._nodes = 1
@@ -147,7 +147,7 @@ class _Enumeration:
     def _next_level(self) -> tuple[int, list[_Node]]:
         """Begin the next level: the number of its first node, and its nodes."""
         nodes = [*self._number]
-        self._ends.append((len(self._edges["parent"]), self._nodes))
+        self._ends.append((len(self._real) // len(_REAL), self._nodes))
         for seat in self._seats:
             seat.ends.append(len(seat.before))
         self._number = {}
@@ -169,10 +169,9 @@ class _Enumeration:
             won, sums = self._paid(paid, rewards, over) if self._by_score else (rewards, paid)
             place = OVER if over else self._place(_Node(state, last, sums)), won
             found[place] = found.get(place, 0.0) + chance
-        for (child, (one, other)), chance in found.items():
-            values = (parent, child, *last, move, chance, one, other)
-            for column, value in zip(self._edges.values(), values, strict=True):
-                column.append(value)
+        for (child, won), chance in found.items():
+            self._whole.extend((parent, child, *last, move))
+            self._real.extend((chance, *won))
 
     def _paid(self, before: Paid, rewards: Paid, over: bool) -> tuple[Paid, Paid]:
         """What a step pays where only who has won counts, and the sums of rewards so far."""
@@ -230,7 +229,8 @@ class _Enumeration:
         return choices[choice]
 
     def _arrays(self) -> GameTree:
-        edges = {name: np.array(values) for name, values in self._edges.items()}
+        edges: dict[str, Any] = dict(zip(_WHOLE, np.array(self._whole).reshape(-1, len(_WHOLE)).T, strict=True))
+        edges |= zip(_REAL, np.array(self._real).reshape(-1, len(_REAL)).T, strict=True)
         levels, order = [], []
         begin, first = 0, 1
         for end, nodes in self._ends:
