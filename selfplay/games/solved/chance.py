@@ -2,7 +2,8 @@
 
 While the function runs, ``np.random.default_rng``, ``np.random.RandomState`` and ``random.Random`` make generators
 whose draws are choice points. The function is run again for each sequence of outcomes, depth first. A uniform number
-may be compared with other numbers; what else draws from a continuous distribution is refused.
+may be compared with other numbers; what else draws from a continuous distribution is refused. The names are replaced
+for the whole process meanwhile: no other thread should make generators.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, MutableSequence, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final, NoReturn, TypeVar
 
 import numpy as np
@@ -21,6 +22,10 @@ from selfplay.games.errors import EnumerationError
 
 T = TypeVar("T")
 ONE_GENERATOR: Final = "make one generator in reset and keep it, or give each a seed of its own"
+
+
+_OF_PROCESS: Final = (random.choice.__self__, np.random.choice.__self__)  # type: ignore[attr-defined]
+"""The generators behind functions of the modules."""
 
 
 class _Run:
@@ -88,18 +93,26 @@ def _possible(chances: Sequence[float], first: int) -> int:
 
 @cache
 def _places(modules: tuple[str, ...]) -> list[tuple[dict[str, Any], str, Any, Any]]:
-    """Where names stand for generators: the dictionary, the name, the generator and its stand-in."""
-    stand_ins: dict[Any, Any] = {
-        np.random.default_rng: _numpy_draws, np.random.RandomState: NumpyDraws, random.Random: PythonDraws,
-    }  # fmt: skip
-    kinds = (type, type(np.random.default_rng))
+    """Where names stand for generators or their methods: the dictionary, the name, the value and its stand-in."""
     places = [vars(np.random), vars(random), *(vars(sys.modules[name]) for name in modules if name in sys.modules)]
-    return [
-        (place, name, value, stand_ins[value])
-        for place in places
-        for name, value in place.items()
-        if isinstance(value, kinds) and value in stand_ins
-    ]
+    named = [(place, name, value) for place in places for name, value in place.items()]
+    found = ((place, name, value, _stand_in(name, value)) for place, name, value in named)
+    return [each for each in found if each[3] is not None]
+
+
+def _stand_in(name: str, value: Any) -> Any:
+    if value is np.random.default_rng:
+        return _numpy_draws
+    if value is np.random.RandomState:
+        return NumpyDraws
+    if value is random.Random:
+        return PythonDraws
+    owner = getattr(value, "__self__", None)
+    return partial(_of_process, name) if owner is not None and owner in _OF_PROCESS else None
+
+
+def _of_process(name: str, *_: object, **__: object) -> NoReturn:
+    raise EnumerationError(f"{name}() draws from the generator of the whole process, which no seed of the game decides")
 
 
 @contextmanager

@@ -58,6 +58,7 @@ def _object(value: Any, seen: dict[int, tuple[int, object]]) -> Hashable:  # noq
         return partial, _key([value.func, value.args, value.keywords], seen)
     if isinstance(value, MethodType):
         return MethodType, _key([value.__func__, value.__self__], seen)
+    own = _key(getattr(value, "__dict__", None), seen)  # also what a class leaves out where it is pickled
     try:
         reduce = copyreg.dispatch_table.get(type(value))
         parts = value.__reduce_ex__(4) if reduce is None else reduce(value)
@@ -67,4 +68,4 @@ def _object(value: Any, seen: dict[int, tuple[int, object]]) -> Hashable:  # noq
         return parts
     # parts 3 and 4 are iterators over entries
     listed = [list(part) if i > 2 and part is not None else part for i, part in enumerate(parts)]
-    return type(value), *(_key(part, seen) for part in listed)
+    return type(value), own, *(_key(part, seen) for part in listed)

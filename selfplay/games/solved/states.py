@@ -136,12 +136,11 @@ class States:
         return taken
 
     def _followed(self, game: Game, seeds: frozenset[str]) -> After:
+        if state_key(self._copy(game)) != state_key(game):
+            raise EnumerationError("it cannot be copied: a copy is in another state")
         with asking("to_act"):
             acting = [*game.to_act()]
-        views = (
-            self.view(game, 0) if 0 in acting else WAITS,
-            self.view(game, 1) if 1 in acting else WAITS,
-        )
+        views = (self.view(game, 0) if 0 in acting else WAITS), (self.view(game, 1) if 1 in acting else WAITS)
         waits = ((0,) * self.spec.width,)
         choices = [waits if view == WAITS else self.views[seat][view].choices for seat, view in enumerate(views)]
         chances = [{} if view == WAITS else self._played(game, seat, choices[seat]) for seat, view in enumerate(views)]

@@ -68,9 +68,11 @@ def test_outcomes_have_the_chances_of_the_generators(draw):
         (lambda g, r: 6 * g.random(), r"computation with random\(\)"),
         (lambda g, r: int(r.random()), r"computation with random\(\)"),
         (lambda g, r: g.random(3), r"random\(size\)"),
+        (lambda g, r: random.choice([1, 2]), r"choice\(\) draws from the generator of the whole process"),
+        (lambda g, r: np.random.randint(2), r"randint\(\) draws from the generator of the whole process"),
     ],
 )
-def test_draws_from_a_continuous_distribution_are_refused_by_name(draw, call):
+def test_draws_that_have_no_list_of_outcomes_are_refused_by_name(draw, call):
     with pytest.raises(EnumerationError, match=call):
         distribution(draw)
 

@@ -233,9 +233,20 @@ class Locked(Throws):
         self.lock = threading.Lock()
 
 
+class Forgets(Throws):
+    """As environments of PettingZoo: a copy is made anew."""
+
+    def __getstate__(self):
+        return {"made": "anew"}
+
+    def __setstate__(self, state):
+        self.shown = None
+
+
 @pytest.mark.parametrize(
     ("game", "why"),
     [
+        (Forgets, "cannot be copied: a copy is in another state"),
         (Normal, r"normal\(\) of NumPy's generator has no list of outcomes"),
         (BySeed, r"in the episode of the seed \d+ seat [01] sees what no outcome of the draws gives"),
         (OldRandom, r"in the episode of the seed \d+ seat [01] sees what no outcome of the draws gives"),

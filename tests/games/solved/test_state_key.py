@@ -31,6 +31,16 @@ class Slotted:
         self.at = at
 
 
+class Hides:
+    """A class that leaves out its state where it is pickled."""
+
+    def __init__(self, at):
+        self.at = at
+
+    def __getstate__(self):
+        return {}
+
+
 def circle(value):
     made = [value]
     made.append(made)
@@ -55,7 +65,7 @@ DIFFERENT = [
     (np.arange(3), np.arange(3.0)), (np.zeros((2, 1)), np.zeros((1, 2))), (np.int8(1), np.int16(1)),
     (Hand([1]), Hand([2])), (Suit.HEARTS, Suit.SPADES), (Slotted(1), Slotted(2)), (deque([1]), deque([2])),
     ([shared, shared], [[1], [1]]), (circle(1), circle(2)), (partial(max, 1), partial(max, 2)),
-    (threading.Lock(), threading.Lock()), (Hand([1]), Slotted([1])),
+    (threading.Lock(), threading.Lock()), (Hides(1), Hides(2)), (Hand([1]), Slotted([1])),
 ]  # fmt: skip
 
 
