@@ -53,29 +53,6 @@ def test_payoffs_in_leduc_are_those_of_open_spiel(leduc, mine, other, values):
     assert (found[0, 1, 0], found[1, 0, 1]) == pytest.approx(values, abs=1e-9)
 
 
-def test_leduc_is_that_of_open_spiel(leduc):
-    """A policy of random numbers, by information set."""
-    pyspiel = pytest.importorskip("pyspiel", reason="open_spiel is not installed")
-    from open_spiel.python.policy import TabularPolicy
-
-    theirs, rng = pyspiel.load_game("leduc_poker"), np.random.default_rng(0)
-    shares = [rng.random(seat.legal.shape) * seat.legal for seat in leduc.seats]
-    shares = [each / each.sum(1, keepdims=True) for each in shares]
-    rows = [
-        {seen.tobytes(): row for seen, row in zip(seat.obs, each, strict=True)}
-        for seat, each in zip(leduc.seats, shares, strict=True)
-    ]
-    table = {}
-    for state in TabularPolicy(theirs).states:
-        seat = state.current_player()
-        seen = np.array(state.information_state_tensor(seat), np.float32)
-        own, board = (seen[a : a + 6].reshape(3, 2).sum(1) for a in (2, 8))
-        row = rows[seat][np.concatenate([seen[:2], own, board, seen[14:30]]).tobytes()]
-        table[state.information_state_string(seat)] = [(action, row[action]) for action in state.legal_actions()]
-    known = pyspiel.nash_conv(theirs, pyspiel.TabularPolicy(table))
-    assert nash_conv(leduc, leduc.strategy(shares)[None], ONE) == pytest.approx(known, abs=1e-6)
-
-
 # ---------------------------------------------------------------- any game, against brute force
 class Random(Game):
     """Cards, a choice of both at once, a weighted coin, and a choice of one seat, which does not see its card again."""

@@ -51,6 +51,13 @@ def test_uniform_play(name, value):
     assert nash_conv(find_tree(name), uniform(name), ONE) == pytest.approx(value, abs=1e-6)
 
 
+def test_kuhn_is_that_of_open_spiel():
+    tree = find_tree("kuhn")
+    found = payoffs(tree, np.stack([tree.players["always_bet"], tree.players["random"]]))
+    assert (found[0, 1, 0], found[1, 0, 1]) == pytest.approx((0.5, 0.25))
+    assert nash_conv(tree, tree.players["always_bet"][None], ONE) == pytest.approx(2 / 3)
+
+
 @pytest.mark.parametrize("alpha", [0.0, 0.2, 1 / 3])
 def test_equilibria_of_kuhn_cannot_be_exploited(alpha):
     strategy = kuhn_equilibrium(alpha)
