@@ -68,4 +68,5 @@ def _object(value: Any, seen: dict[int, tuple[int, object]]) -> Hashable:  # noq
         return parts
     # parts 3 and 4 are iterators over entries
     listed = [list(part) if i > 2 and part is not None else part for i, part in enumerate(parts)]
-    return type(value), own, *(_key(part, seen) for part in listed)
+    kind: Hashable = type(value)
+    return kind, own, *(_key(part, seen) for part in listed)
