@@ -68,5 +68,4 @@ def _object(value: Any, seen: dict[int, tuple[int, object]]) -> Hashable:  # noq
         return parts
     # parts 3 and 4 are iterators over entries
     listed = [list(part) if i > 2 and part is not None else part for i, part in enumerate(parts)]
-    kind: Hashable = type(value)
-    return kind, own, *(_key(part, seen) for part in listed)
+    return _key(type(value), seen), own, *(_key(part, seen) for part in listed)
