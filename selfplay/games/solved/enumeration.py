@@ -185,15 +185,15 @@ class _Enumeration:
             self._number[node] = self._nodes
             self._nodes += 1
             if not self._nodes % 1000:
-                self._check_size()
+                self._check_size(self._nodes - 1)
         return self._number[node]
 
-    def _check_size(self) -> None:
+    def _check_size(self, reached: int) -> None:
         late = time.monotonic() > self._until
-        if late or self._nodes > self._limits.nodes:
+        if late or reached > self._limits.nodes:
             reason = f" within {self._limits.seconds:g} seconds" if late else ""
             raise EnumerationError(
-                f"too large to be solved exactly: more than {self._nodes - 1:,} states were reached{reason} after "
+                f"too large to be solved exactly: more than {max(reached - 1, 0):,} states were reached{reason} after "
                 f"{self._depth} steps"
             )
 

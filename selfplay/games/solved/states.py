@@ -55,8 +55,8 @@ class After(NamedTuple):
 class States:
     """States by number, and what follows on them, found when it is asked for."""
 
-    def __init__(self, game: Game, check: Callable[[], None]) -> None:
-        """``check`` is called now and then, and may raise."""
+    def __init__(self, game: Game, check: Callable[[int], None]) -> None:
+        """``check`` is called now and then with the number of states so far, and may raise."""
         self.game, self._check = game, check
         self.spec = action_spec(game)
         self.max_steps = game.max_steps
@@ -121,7 +121,7 @@ class States:
         return outcomes(begun, self._modules)
 
     def _add(self, game: Game, seeds: frozenset[str]) -> int:
-        self._check()
+        self._check(len(self._games))
         number = self._number.setdefault((state_key(game), seeds), len(self._games))
         if number == len(self._games):
             self._games.append((game, seeds))
@@ -169,7 +169,7 @@ class States:
         modules = (*self._modules, getattr(player, "__module__", ""))
         with asking(f"player {name}"):
             for chance, action, _ in outcomes(lambda: player(game, seat, NumpyDraws.given()), modules):  # type: ignore[arg-type]
-                self._check()
+                self._check(len(self._games))
                 chosen = tuple(np.atleast_1d(np.asarray(action)).tolist())
                 if chosen not in found:
                     raise GameError(f"{[*chosen]} is not legal")
@@ -184,7 +184,7 @@ class States:
                 return twin, (float(one), float(other)), bool(terminated or truncated)
 
         for chance, (twin, rewards, over), made in outcomes(stepped, self._modules, seeds):
-            self._check()
+            self._check(len(self._games))
             yield Result(chance, OVER if over else self._add(twin, made), rewards)
 
     def _copy(self, game: Game) -> Game:

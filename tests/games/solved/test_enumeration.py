@@ -238,6 +238,13 @@ def test_a_game_whose_chance_is_not_known_is_refused(game, why):
 def test_a_game_that_is_too_large_is_refused_with_the_size_reached():
     with pytest.raises(EnumerationError, match=r"more than [\d,]+ states were reached after [2-4] steps"):
         enumerate_game(TicTacToe, Limits(nodes=500))
+
+    class Deck(Throws):
+        def reset(self, seed):
+            self.shown = tuple(np.random.default_rng(seed).choice(52, 4, replace=False))
+
+    with pytest.raises(EnumerationError, match="more than 500 states were reached after 0 steps"):
+        enumerate_game(Deck, Limits(nodes=500))
     with pytest.raises(EnumerationError, match=r"states were reached within 0 seconds after 0 steps"):
         enumerate_game(TicTacToe, Limits(seconds=0.0))
 
