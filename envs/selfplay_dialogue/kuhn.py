@@ -15,14 +15,13 @@ import numpy as np
 from selfplay.dialogue.contract import CONTEXT, CUT_OFF, REFUSED, InformationSet, JsonObject, Turn
 from selfplay.games.errors import GameError
 from selfplay.games.solved import exact
+from selfplay.games.solved.enumeration import find_tree
 from selfplay.games.solved.kuhn import BET, BETS, CARDS, MOVES, PASS, WAIT, Hand, Kuhn
-from selfplay.games.solved.table import enumerate_states
 from selfplay_dialogue.turns import ERROR, TurnGame, is_refusal, parse_reply
 
 if TYPE_CHECKING:
     from selfplay.dialogue.contract import Chances
-    from selfplay.games.solved.exact import Floats
-    from selfplay.games.solved.table import Table
+    from selfplay.games.solved.tree import Floats, GameTree
 
 FOLD, SHOWDOWN = "fold", "showdown"  # ends by the rules
 BY_MOVER: Final = (CUT_OFF, CONTEXT)  # ends caused by the mover; they cost as much as a refused reply
@@ -223,18 +222,17 @@ def decisions(rules: KuhnRules) -> tuple[Decision, ...]:
     return tuple(found.values())
 
 
-def strategy(table: Table, chances: Chances) -> Floats:
-    """A strategy in the form of ``selfplay.games.solved.exact``, [N, 2, M], without the axis of strategies.
+def strategy(tree: GameTree, chances: Chances) -> Floats:
+    """A strategy in the form of ``selfplay.games.solved.exact``, [2, E], without the axis of strategies.
 
     Args:
-        table: Of the game, ``selfplay.games.registry.GAMES["kuhn"].table()``.
+        tree: Of the game, ``find_tree("kuhn")``.
         chances: For each of ``decisions`` the probabilities of its ``replies``, which sum to one.
 
     Raises:
         GameError: these are no probabilities.
     """
-    legal = table.legal.astype(float)
-    filled = np.asarray(legal / legal.sum(-1, keepdims=True))
+    shares = np.zeros(tree.seats[0].legal.shape), np.zeros(tree.seats[1].legal.shape)
     for decision, given in zip(decisions(KuhnRules()), chances, strict=True):
         chance = np.asarray(given, float)
         if chance.shape != (len(decision.replies),) or not (chance >= 0).all() or abs(chance.sum() - 1) > 1e-6:
@@ -242,10 +240,9 @@ def strategy(table: Table, chances: Chances) -> Floats:
         actions = [KUHN.actions.index(reply.strip("[]")) for reply in decision.replies]
         cards = (decision.card, decision.card)  # the other one is not seen
         seen = np.asarray(KUHN.observe(Hand(cards, decision.done), decision.seat), np.float32)
-        for state in np.flatnonzero((table.obs[:, decision.seat] == seen).all(-1) & ~table.over):
-            filled[state, decision.seat] = 0.0
-            filled[state, decision.seat, actions] = chance
-    return filled
+        seat = tree.seats[decision.seat]
+        shares[decision.seat][np.ix_((seat.obs == seen).all(-1), actions)] = chance
+    return tree.strategy(shares)
 
 
 def nash_conv(players: Sequence[Chances], weights: Sequence[float]) -> float:
@@ -256,6 +253,6 @@ def nash_conv(players: Sequence[Chances], weights: Sequence[float]) -> float:
     Raises:
         GameError: see ``strategy``.
     """
-    table = enumerate_states(KUHN)
-    strategies = np.stack([strategy(table, chances) for chances in players])
-    return exact.nash_conv(table, strategies, np.asarray(weights, float))
+    tree = find_tree("kuhn")
+    strategies = np.stack([strategy(tree, chances) for chances in players])
+    return exact.nash_conv(tree, strategies, np.asarray(weights, float))

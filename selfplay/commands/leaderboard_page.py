@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from selfplay.checkpoint import RunDir, list_generations
 from selfplay.cli.game_type import training_of
+from selfplay.commands.exact import exact_part
 from selfplay.commands.notable_games import Ended, Notable, after_steps, notable, rated
 from selfplay.commands.replay import StepReplayer
 from selfplay.config.resume import type_in
@@ -65,8 +66,9 @@ def write_run(
         raise ConfigError(f"--play: {game} is not played on pages")
     if view.reading is not None:
         return _written(content, path, notice)
+    _growing(content, path)
+    content = replace(content, exact=exact_part(run, game))
     if play and show.play_pages is not None:
-        _growing(content, path)
         beside = path.with_name(f"{path.stem}_play")
         pages = show.play_pages(run, _shown(run, study), beside, notice)
         links = {player: quote(str(page.relative_to(path.parent))) for player, page in pages.items()}

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -21,15 +21,10 @@ from selfplay.checkpoint import RunDir, list_generations
 from selfplay.commands.train_or_resume import followed
 from selfplay.config.ppo import Config
 from selfplay.config.program import Invocation
-from selfplay.errors import ConfigError
-from selfplay.games.registry import find_game
-from selfplay.games.solved.exact import Floats, nash_conv, payoffs
-from selfplay.league.nash import equilibrium
-from selfplay.policy.policy import Policy, load_policy
+from selfplay.evaluation.exact import Asked, mixtures, strategy
+from selfplay.games.solved.enumeration import find_tree
+from selfplay.policy.policy import load_policy
 from selfplay.ppo.train import train
-
-if TYPE_CHECKING:
-    from selfplay.games.solved.table import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,33 +109,8 @@ def check(
     return judge(game, case.band, seed, policies)
 
 
-def judge(game: str, band: float, seed: int, policies: Sequence[Policy]) -> SelfcheckResult:
+def judge(game: str, band: float, seed: int, policies: Sequence[Asked]) -> SelfcheckResult:
     """Compute the NashConv of the generations of a run, given from old to new."""
-    table = known_table(game)
-    strategies = np.stack([strategy(table, policy) for policy in policies])
-    newer = strategies[len(strategies) // 2 :]
-    wins = payoffs(table, strategies)
-    return SelfcheckResult(
-        game,
-        seed,
-        band,
-        last=nash_conv(table, strategies[-1:], np.ones(1)),
-        average=nash_conv(table, newer, np.full(len(newer), 1 / len(newer))),
-        recommended=nash_conv(table, strategies, equilibrium((wins - wins.T) / 2)),
-        generations=len(strategies),
-    )
-
-
-def known_table(game: str) -> Table:
-    """The whole game; ConfigError if it is not small enough to be written down."""
-    kind = find_game(game)
-    if kind.table is None:
-        raise ConfigError(f"{game} has no known answer")
-    return kind.table()
-
-
-def strategy(table: Table, policy: Policy) -> Floats:
-    """[N, 2, M] probability of each action in every state and seat, asked by the observations of the game."""
-    width = table.obs.shape[2]
-    shares = policy.probabilities(table.obs.reshape(-1, width), table.legal.reshape(-1, table.legal.shape[2]))
-    return shares.astype(np.float64).reshape(table.legal.shape)
+    tree = find_tree(game)
+    found = mixtures(tree, np.stack([strategy(tree, policy) for policy in policies]))
+    return SelfcheckResult(game, seed, band, found.last, found.average, found.recommended, len(policies))

@@ -14,20 +14,25 @@ if TYPE_CHECKING:
     from selfplay.games.check import check_game as check_game
     from selfplay.games.errors import ActionError as ActionError
     from selfplay.games.errors import ContractError as ContractError
+    from selfplay.games.errors import EnumerationError as EnumerationError
     from selfplay.games.errors import GameError as GameError
     from selfplay.games.game import Action as Action
     from selfplay.games.game import Game as Game
     from selfplay.games.game import Player as Player
     from selfplay.games.plain import kind_of as kind_of
+    from selfplay.games.solved.rules_kind import kind_of_rules as kind_of_rules
+    from selfplay.games.solved.table import Rules as Rules
     from selfplay.games.vector import SyncVectorGame as SyncVectorGame
 
 _HOMES = {
     **dict.fromkeys(("ActionSpec", "ScriptedGame", "StepBatch", "VectorGame"), "api"),
-    **dict.fromkeys(("ActionError", "ContractError", "GameError"), "errors"),
+    **dict.fromkeys(("ActionError", "ContractError", "EnumerationError", "GameError"), "errors"),
     **dict.fromkeys(("Action", "Game", "Player"), "game"),
     "SyncVectorGame": "vector",
     "check_game": "check",
     "kind_of": "plain",
+    "kind_of_rules": "solved.rules_kind",
+    "Rules": "solved.table",
 }
 __all__ = list(_HOMES)
 

@@ -3,6 +3,7 @@
 GameError            a game was used or fed wrongly; the message names what, where and what is valid
 ├── ActionError      an action has the wrong shape or type, or a value out of range (names seat and field)
 ├── UnknownNameError a game, player or value that does not exist (names the nearest valid ones)
+├── EnumerationError a game cannot be written down whole (names what it draws, or how far it was followed)
 └── ContractError    a game does not keep what ``VectorGame`` promises (names the promise and where it broke)
 """
 
@@ -88,3 +89,7 @@ class UnknownNameError(GameError):
 
 class ContractError(GameError):
     """A game that breaks the contract of its interface."""
+
+
+class EnumerationError(GameError):
+    """A game that cannot be written down whole."""

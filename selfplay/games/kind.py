@@ -61,7 +61,7 @@ class GameKind(AnyKind):
     start: Callable[[], Any] | None = None  # ``ppo.pretrained.Start``: the policy of --pretrained scripted; None: none
     imitation: Callable[[], Any] | None = None  # ``imitation.hook.Imitation``; None: of games recorded in one file
     action_parts: tuple[str, ...] = ()  # names of the integers of an action, see ``part_names``
-    table: Callable[[], Table] | None = None  # the whole game, where it is small enough to be judged exactly
+    table: Callable[[], Table] | None = None  # of a game given as rules: its states
     show: Callable[[], Any] | None = None  # a ``Show`` of rated games, for the page of a run; None: step by step
     verbs: Mapping[str, str] = field(default_factory=dict)  # run in its own way: modules with a ``main``
     single: MakeSingle | None = None

@@ -4,7 +4,8 @@
     openspiel:leduc_poker(players=2)                 a game of OpenSpiel, as it spells the name and the parameters
     my_package.my_game:make                          a module, and in it a ``Game`` or what makes a game; with a
                                                      parameter ``num_games``, what makes a block of games, or a
-                                                     ``VectorEnv`` of Gymnasium with both seats of each game
+                                                     ``VectorEnv`` of Gymnasium with both seats of each game, or
+                                                     ``Rules`` of a game that is written down whole
     my_game                                          an entry point of the group ``selfplay.games``
 
 Nothing is imported before a game is asked for by its name. Networks of your own are imported by the same rules.
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from selfplay.games.api import ScriptedGame
     from selfplay.games.game import Game
+    from selfplay.games.solved.table import Rules
 
 GROUP: Final = "selfplay.games"
 PETTINGZOO: Final = "pettingzoo:"
@@ -178,8 +180,21 @@ def refuse_in_import(call: str) -> None:
 
 
 def find_object(name: str) -> object:
-    """Return what a name stands for: a description of a game, a ``Game``, or what makes games."""
+    """Return what a name stands for: a description of a game, a ``Game``, ``Rules``, or what makes games."""
     return _factory(name)
+
+
+def as_rules(found: object, name: str) -> Rules[Any] | None:
+    """What a name stands for as the rules of a game that is written down whole; None if it is no such rules."""
+    from selfplay.games.solved.table import Rules
+
+    if not isinstance(found, Rules):
+        return None
+    if not isinstance(found, type):
+        return found
+    with error_context(f"--game-type {name}"):
+        made: Rules[Any] = found()
+        return made
 
 
 def find_block(name: str) -> Callable[..., ScriptedGame] | None:

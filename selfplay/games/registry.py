@@ -6,7 +6,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from selfplay.games import plugins
-from selfplay.games.errors import GameError, UnknownNameError
+from selfplay.games.errors import GameError, UnknownNameError, error_context
 from selfplay.games.kind import AnyKind, GameKind
 from selfplay.games.plain import described
 from selfplay.games.vector import SyncVectorGame
@@ -27,6 +27,11 @@ def _described(name: str) -> AnyKind:
     """
     if isinstance(brought := plugins.find_object(name), AnyKind):
         return brought
+    if (rules := plugins.as_rules(brought, name)) is not None:
+        from selfplay.games.solved.rules_kind import kind_of_rules
+
+        with error_context(f"--game-type {name}"):
+            return kind_of_rules(name, rules)
     if (make := plugins.find_block(name)) is not None:
         return described(name, make)
     single = plugins.find_single(name)

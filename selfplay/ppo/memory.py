@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -18,7 +19,9 @@ import torch
 from selfplay.checkpoint import ActionHeads
 from selfplay.config.ppo import SCRIPTED
 from selfplay.errors import ConfigError
+from selfplay.games.errors import EnumerationError
 from selfplay.games.registry import make_game
+from selfplay.games.solved.enumeration import Limits, find_tree
 from selfplay.games.solved.exact import mean_length
 from selfplay.league.modes import CURRENT, MODES
 from selfplay.learner.parallel_step import CHUNK
@@ -46,6 +49,9 @@ F32: Final = 4  # bytes of a number
 PROBED: Final = 32  # steps of the unroll whose activations are counted
 PLACE_BYTES: Final = sys.getsizeof((0, 0)) + sys.getsizeof(np.int64(0)) + 8 + 2 * 8
 """Bytes of an index at which an episode ended, first in a list and then in an array."""
+
+
+SMALL: Final = Limits(nodes=20_000, seconds=5.0)  # of games that are written down for the length of their episodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,8 +211,9 @@ def _episode_steps(config: Config) -> float:
     """Mean steps of an episode: under random play, or the cap."""
     game = config.game.kind
     if game.table is not None:
-        table = game.table()
-        return mean_length(table, table.players["random"])
+        with suppress(EnumerationError):  # a large game has long episodes, which take less
+            tree = find_tree(config.game.type, SMALL)
+            return mean_length(tree, tree.players["random"])
     return max(1.0, config.game.cap_frames / config.game.body.frame_skip)
 
 

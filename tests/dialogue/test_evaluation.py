@@ -6,10 +6,10 @@ import pytest
 from selfplay.dialogue.contract import FAILED
 from selfplay.dialogue.evaluation import evaluate, gain, held_out
 from selfplay.dialogue.find import find_dialogue
+from selfplay.games.solved.enumeration import find_tree
 from selfplay.games.solved.exact import payoffs
 from selfplay.games.solved.kuhn import MOVES
-from selfplay.games.solved.table import enumerate_states
-from selfplay_dialogue.kuhn import KUHN, PLAYERS, decisions, strategy
+from selfplay_dialogue.kuhn import PLAYERS, decisions, strategy
 
 GAME = find_dialogue("matching")
 RULES = GAME.configure(True, {})
@@ -66,11 +66,11 @@ class Passes:
 
 def expected(mine, other):
     """What a player of poker wins of another on average, in seat 0 and in seat 1."""
-    table = enumerate_states(KUHN)
+    tree = find_tree("kuhn")
     places = [(each.done, each.card) for each in decisions(POKER.configure(False, {}))]
     chances = [[(1 - bets[done][card], bets[done][card]) for done, card in places] for bets in (mine, other)]
-    wins = payoffs(table, np.stack([strategy(table, each) for each in chances]))
-    return wins[0, 1], -wins[1, 0]
+    wins = payoffs(tree, np.stack([strategy(tree, each) for each in chances]))
+    return wins[0, 1, 0], wins[1, 0, 1]
 
 
 def test_a_player_of_poker_is_not_judged_by_what_it_wins_of_itself():

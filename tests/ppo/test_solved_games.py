@@ -9,14 +9,15 @@ import pytest
 from selfplay.checkpoint import RunDir, list_generations
 from selfplay.commands.cli import evaluate, leaderboard, rate
 from selfplay.commands.exploit import exploit
-from selfplay.commands.selfcheck import known_table, strategy
 from selfplay.config.ppo import Config
 from selfplay.errors import ConfigError
+from selfplay.evaluation.exact import strategy
 from selfplay.games.api import ActionSpec, StepBatch
 from selfplay.games.kind import GameKind
 from selfplay.games.rated import RatedGame, ScriptedPlayer
 from selfplay.games.registry import find_game, games_of
 from selfplay.games.solved import SOLVED
+from selfplay.games.solved.enumeration import find_tree
 from selfplay.games.splitmix import words
 from selfplay.league.ledger import read_games
 from selfplay.policy.played_game import game_of
@@ -203,12 +204,13 @@ def test_a_resumed_run_equals_an_uninterrupted_one_in_either_host(kuhn, tmp_path
     assert_equal_runs(kuhn[0], folder, generations=["gen_0", "gen_2", "gen_4", "gen_6"])
 
 
-def test_policies_are_asked_in_every_state_and_never_choose_what_is_not_legal(kuhn):
-    table = known_table("kuhn")
-    shares = strategy(table, load_policy(kuhn[0]))
-    np.testing.assert_allclose(shares.sum(-1), 1.0, atol=1e-6)
-    assert not shares[~table.legal].any()
-    assert (shares[table.legal] > 0).all()
+def test_policies_are_asked_in_every_information_set_and_choose_what_is_legal_alone(kuhn):
+    tree = find_tree("kuhn")
+    played = strategy(tree, load_policy(kuhn[0]))
+    assert ((played > 0) & (played <= 1)).all()
+    for seat in (0, 1):
+        chances = np.unique(np.stack([tree.last[seat], played[seat]])[:, tree.acts[seat]], axis=1)[1]
+        assert chances.sum() == pytest.approx(len(tree.seats[seat].obs))  # those of each information set sum to one
 
 
 @pytest.mark.parametrize(

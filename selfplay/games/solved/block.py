@@ -5,6 +5,7 @@ Many are stepped together by a few look-ups. B games, two seats, D features, M a
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -151,6 +152,13 @@ class SolvedGame(game.Game):
         starts = self.rules.starts()
         drawn = words(np.array([seed], np.uint64), np.zeros(1, np.uint64))[0]
         self.state = starts[int(drawn) % len(starts)]
+
+    def begun(self) -> list[SolvedGame]:
+        """Games in each of the states in which an episode may begin, all alike likely."""
+        games = [copy.copy(self) for _ in self.rules.starts()]
+        for made, state in zip(games, self.rules.starts(), strict=True):
+            made.state = state
+        return games
 
     def to_act(self) -> Sequence[int]:
         return [seat for seat in game.BOTH if len(self.rules.legal(self.state, seat)) > 1]

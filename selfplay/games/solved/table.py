@@ -1,6 +1,6 @@
 """A small game of two seats written down whole: every state that its rules can reach, as arrays.
 
-The block of games and the exact answers both read these arrays, so that what is trained is what is judged.
+The block of games reads these arrays. Exact answers come from a ``GameTree``, which also has what was seen before.
 Letters in shapes: N states, M actions, D observation features; P = 2 seats.
 """
 
@@ -10,17 +10,18 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from types import MappingProxyType
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from selfplay.games.api import F32, ActionSpec, Bool
-from selfplay.games.errors import ContractError
+from selfplay.games.errors import ContractError, GameError
 
 State = TypeVar("State", bound=Hashable)
 
 
+@runtime_checkable
 class Rules(Protocol[State]):
     """A zero-sum game of two seats. States are hashable values; methods do not modify them.
 
@@ -53,6 +54,7 @@ class Rules(Protocol[State]):
 
 Player = Callable[[Any, int], Sequence[float]]
 """A scripted player: (state, seat) -> probability of each action. An action that is not legal has none."""
+MOST_CELLS: Final = 20_000_000  # of ``Table.after``
 NOWHERE: Final = -1  # stands in ``Table.after`` where the pair of actions is not legal, or the game is over
 
 
@@ -104,11 +106,20 @@ def action_spec(actions: tuple[str, ...]) -> ActionSpec:
     return ActionSpec(binary=0, sizes=(len(actions),), rest=(-1,))
 
 
+def _check_size(states: int, actions: int) -> None:
+    if states * actions**2 > MOST_CELLS:
+        raise GameError(
+            f"these rules have more than {states - 1:,} states with {actions} actions, too many for a table; write the "
+            "game as a subclass of selfplay.games.Game"
+        )
+
+
 def enumerate_states(rules: Rules[State], players: Mapping[str, Player] = MappingProxyType({})) -> Table:
     """Everything that the rules can reach from their starts, with scripted ``players``.
 
     Raises:
         ContractError: a state can be reached in more than one number of steps; one of them should be part of it.
+        GameError: there are too many states for a table.
     """
     starts = list(rules.starts())
     number: dict[Any, int] = {state: n for n, state in enumerate(starts)}
@@ -121,6 +132,7 @@ def enumerate_states(rules: Rules[State], players: Mapping[str, Player] = Mappin
             if reached not in number:
                 number[reached] = len(states)
                 states.append(reached)
+                _check_size(len(states), len(rules.actions))
             following[n, *pair] = number[reached]
     size, moves = len(states), len(rules.actions)
     if any(reached <= n for (n, _, _), reached in following.items()):

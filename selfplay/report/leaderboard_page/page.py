@@ -71,6 +71,7 @@ class PageContent:
     replays: Sequence[PageReplay] = ()
     notes: Sequence[str] = ()  # why there are no games to watch
     play: Mapping[str, str] = field(default_factory=dict)  # addresses of play pages, by player
+    exact: str = ""  # section with exact figures, as HTML
 
 
 def write_page(subject: PageContent, path: Path) -> int:
@@ -103,6 +104,7 @@ def page(subject: PageContent) -> str:
         ratings=definitions(about_ratings(board)),
         cycles=_cycles(subject.study),
         rewards=rewards(board),
+        exact=subject.exact,
         watch="Games to read" if view.reading else "Games to watch",
         replays=view.reading or _replays(subject, part.html),
         training=_training(records, view.health),

@@ -8,7 +8,7 @@ import pytest
 
 from selfplay.dialogue.contract import CONTEXT, CUT_OFF, FAILED, REFUSED
 from selfplay.games.errors import GameError
-from selfplay.games.registry import find_game
+from selfplay.games.solved.enumeration import find_tree
 from selfplay.games.solved.exact import nash_conv, payoffs
 from selfplay.games.solved.kuhn import CARDS, MOVES, Hand, Kuhn
 from selfplay_dialogue.drills import kuhn_drills
@@ -29,7 +29,7 @@ from selfplay_dialogue.kuhn import (
 from selfplay_dialogue.kuhn import nash_conv as exact_nash_conv
 from tests.dialogue.games.tables import self_play
 
-TABLE = find_game("kuhn").table()
+TREE = find_tree("kuhn")
 ONE = np.ones(1)
 RULES = KuhnRules()
 BARE = KuhnRules(told="nothing")
@@ -46,7 +46,7 @@ def chances_of(bets):
 
 
 def as_strategy(bets):
-    return strategy(TABLE, chances_of(bets))
+    return strategy(TREE, chances_of(bets))
 
 
 @pytest.mark.parametrize("hand", Kuhn().starts(), ids=lambda hand: "".join(CARDS[card][0] for card in hand.cards))
@@ -184,26 +184,24 @@ def test_a_decision_has_the_texts_that_the_seat_reads(rules):
 
 def test_the_value_of_known_players_is_known():
     assert PLAYERS["equilibrium"] == equilibrium(1 / 3)
-    known = {name: nash_conv(TABLE, as_strategy(bets)[None], ONE) for name, bets in PLAYERS.items()}
+    known = {name: nash_conv(TREE, as_strategy(bets)[None], ONE) for name, bets in PLAYERS.items()}
     assert known["random"] == pytest.approx(11 / 12)
     assert known["equilibrium"] == pytest.approx(0, abs=1e-12)
     assert known["equilibrium"] < known["honest"] < known["random"]
-    assert nash_conv(TABLE, as_strategy(equilibrium(0.0))[None], ONE) == pytest.approx(0, abs=1e-12)
-    assert payoffs(TABLE, as_strategy(equilibrium(0.2))[None]) == pytest.approx(-1 / 18)
+    assert nash_conv(TREE, as_strategy(equilibrium(0.0))[None], ONE) == pytest.approx(0, abs=1e-12)
+    assert payoffs(TREE, as_strategy(equilibrium(0.2))[None])[0, 0] == pytest.approx([-1 / 18, 1 / 18])
 
 
-def test_a_strategy_says_all_and_only_what_is_legal():
+def test_a_strategy_has_the_probability_of_each_action():
     filled = as_strategy(PLAYERS["random"])
-    assert filled.shape == TABLE.legal.shape
-    assert filled.sum(-1) == pytest.approx(1)
-    assert not filled[~TABLE.legal].any()
+    np.testing.assert_allclose(filled, TREE.players["random"])
 
 
 @pytest.mark.parametrize("chance", [(), (0.5,), (0.5, 0.6), (-0.5, 1.5), (float("nan"), 1.0), (0.2, 0.3, 0.5)])
 def test_what_is_no_probability_is_refused(chance):
     chances = [*[(0.5, 0.5)] * 11, chance]
     with pytest.raises(GameError, match="has no probabilities of \\[pass\\], \\[bet\\]"):
-        strategy(TABLE, chances)
+        strategy(TREE, chances)
 
 
 # ---------------------------------------------------------------- players

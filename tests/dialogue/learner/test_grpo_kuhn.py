@@ -11,9 +11,9 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+from selfplay.games.solved.enumeration import find_tree
 from selfplay.games.solved.exact import nash_conv
 from selfplay.games.solved.kuhn import BET, MOVES, PASS, Hand, Kuhn
-from selfplay.games.solved.table import enumerate_states
 from selfplay.learner.advantages import group_advantages
 
 GAMES = 18  # of a deal: as many as make every course of it a whole number of games
@@ -63,20 +63,18 @@ def pull(kind):
 
 
 def test_it_is_an_equilibrium():
-    table = enumerate_states(Kuhn())
-    strategy = np.zeros((len(table.over), 2, 3))
-    for number, hand in enumerate(all_hands()):
-        for seat in range(2):
-            if hand.done in MOVES and MOVES[hand.done] == seat:
-                bets = float(BETS[hand.cards[seat], hand.done])
-                strategy[number, seat, [PASS, BET]] = 1 - bets, bets
-            else:
-                strategy[number, seat, 0] = 1
-    assert nash_conv(table, strategy[None], np.ones(1)) == pytest.approx(0, abs=1e-9)
+    tree = find_tree("kuhn")
+    shares = [np.zeros(seat.legal.shape) for seat in tree.seats]
+    for hand in all_hands():
+        if (seat := MOVES.get(hand.done)) is not None:
+            bet = float(BETS[hand.cards[seat], hand.done])
+            seen = (tree.seats[seat].obs == np.float32(Kuhn().observe(hand, seat))).all(-1)
+            shares[seat][np.ix_(seen, [PASS, BET])] = 1 - bet, bet
+    assert nash_conv(tree, tree.strategy(shares)[None], np.ones(1)) == pytest.approx(0, abs=1e-9)
 
 
 def all_hands():
-    """Every hand in the order of the table."""
+    """Every hand that can be reached."""
     hands = list(Kuhn().starts())
     for hand in hands:  # grows meanwhile
         if Kuhn().payoff(hand) is None:

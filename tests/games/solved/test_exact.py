@@ -1,47 +1,31 @@
 """Best replies against players whose exploitability is known."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 
-from selfplay.games.registry import find_game
 from selfplay.games.solved import SOLVED
-from selfplay.games.solved.exact import mean_length, nash_conv, payoffs
+from selfplay.games.solved.enumeration import find_tree
+from selfplay.games.solved.exact import best_replies, mean_length, nash_conv, payoffs
 from selfplay.games.solved.kuhn import BET, PASS, Hand, Kuhn
-from selfplay.games.solved.mixup import MixUp
+from selfplay.games.solved.tree import SeatTree
 
 ONE = np.ones(1)
 NASH = {"rps": (0.25, 0.5, 0.25), "pennies": (0.5, 0.5)}
 
 
-def table(name):
-    return find_game(name).table()
-
-
 def uniform(name):
-    legal = table(name).legal
-    return (legal / legal.sum(-1, keepdims=True))[None]
+    return find_tree(name).players["random"][None]
 
 
 def everywhere(name, shares):
-    """The same mixture of actions in every state and seat."""
-    return np.broadcast_to(np.asarray(shares, float), table(name).legal.shape)[None]
+    """The same mixture of actions in every information set and seat."""
+    one, other = (np.broadcast_to(np.asarray(shares, float), seat.legal.shape) for seat in find_tree(name).seats)
+    return find_tree(name).strategy((one, other))[None]
 
 
 def pure(name):
     """Every action, as a strategy that always takes it."""
-    return np.concatenate([everywhere(name, row) for row in np.eye(len(table(name).actions))])
-
-
-def numbers(rules):
-    """States in the order of the table."""
-    states = list(rules.starts())
-    for state in states:
-        if rules.payoff(state) is None:
-            pairs = product(rules.legal(state, 0), rules.legal(state, 1))
-            states += [s for s in dict.fromkeys(rules.after(state, pair) for pair in pairs) if s not in states]
-    return {state: number for number, state in enumerate(states)}
+    return np.concatenate([everywhere(name, row) for row in np.eye(find_tree(name).seats[0].legal.shape[1])])
 
 
 def kuhn_equilibrium(alpha):
@@ -52,72 +36,91 @@ def kuhn_equilibrium(alpha):
         "p": (1 / 3, 0.0, 1.0),
         "b": (0.0, 1 / 3, 1.0),
     }
-    strategy = uniform("kuhn").copy()
-    for state, number in numbers(Kuhn()).items():
-        if state.done in betting:
-            seat = len(state.done) % 2
-            bet = betting[state.done][state.cards[seat]]
-            strategy[0, number, seat, [PASS, BET]] = 1 - bet, bet
-    return strategy
+    tree = find_tree("kuhn")
+    shares = [np.zeros(seat.legal.shape) for seat in tree.seats]
+    for done, bets in betting.items():
+        for card, bet in enumerate(bets):
+            seat = len(done) % 2
+            seen = np.float32(Kuhn().observe(Hand((card, card), done), seat))
+            shares[seat][np.ix_((tree.seats[seat].obs == seen).all(-1), [PASS, BET])] = 1 - bet, bet
+    return tree.strategy(shares)[None]
 
 
 @pytest.mark.parametrize(("name", "value"), [("kuhn", 11 / 12), ("rps", 2 / 3), ("pennies", 0.0), ("mixup", 5 / 9)])
 def test_uniform_play(name, value):
-    assert nash_conv(table(name), uniform(name), ONE) == pytest.approx(value, abs=1e-6)
+    assert nash_conv(find_tree(name), uniform(name), ONE) == pytest.approx(value, abs=1e-6)
+
+
+def test_kuhn_is_that_of_open_spiel():
+    tree = find_tree("kuhn")
+    found = payoffs(tree, np.stack([tree.players["always_bet"], tree.players["random"]]))
+    assert (found[0, 1, 0], found[1, 0, 1]) == pytest.approx((0.5, 0.25))
+    assert nash_conv(tree, tree.players["always_bet"][None], ONE) == pytest.approx(2 / 3)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.2, 1 / 3])
 def test_equilibria_of_kuhn_cannot_be_exploited(alpha):
     strategy = kuhn_equilibrium(alpha)
-    assert nash_conv(table("kuhn"), strategy, ONE) == pytest.approx(0.0, abs=1e-9)
-    assert payoffs(table("kuhn"), strategy)[0, 0] == pytest.approx(-1 / 18)
+    assert nash_conv(find_tree("kuhn"), strategy, ONE) == pytest.approx(0.0, abs=1e-9)
+    assert payoffs(find_tree("kuhn"), strategy)[0, 0] == pytest.approx([-1 / 18, 1 / 18])
+    assert best_replies(find_tree("kuhn"), strategy, ONE) == pytest.approx((-1 / 18, 1 / 18))
 
 
 @pytest.mark.parametrize(("name", "steps"), [("kuhn", 2.25), ("rps", 1.0), ("pennies", 1.0)])
 def test_the_length_of_random_play(name, steps):
-    assert mean_length(table(name), uniform(name)[0]) == pytest.approx(steps)
+    assert mean_length(find_tree(name), uniform(name)[0]) == pytest.approx(steps)
 
 
 def test_a_worse_kuhn_player_is_exploited():
-    assert nash_conv(table("kuhn"), kuhn_equilibrium(0.5 / 3) * 0.5 + uniform("kuhn") * 0.5, ONE) > 0.1
+    assert nash_conv(find_tree("kuhn"), kuhn_equilibrium(0.5 / 3) * 0.5 + uniform("kuhn") * 0.5, ONE) > 0.1
 
 
 @pytest.mark.parametrize("name", NASH)
 def test_equilibria_of_matrices(name):
-    assert nash_conv(table(name), everywhere(name, NASH[name]), ONE) == pytest.approx(0.0, abs=1e-9)
+    assert nash_conv(find_tree(name), everywhere(name, NASH[name]), ONE) == pytest.approx(0.0, abs=1e-9)
 
 
 @pytest.mark.parametrize("name", NASH)
 def test_a_mixture_may_be_in_equilibrium_though_no_component_is(name):
     each = pure(name)
-    assert nash_conv(table(name), each, np.array(NASH[name])) == pytest.approx(0.0, abs=1e-9)
-    assert min(nash_conv(table(name), one[None], ONE) for one in each) > 0.9
+    assert nash_conv(find_tree(name), each, np.array(NASH[name])) == pytest.approx(0.0, abs=1e-9)
+    assert min(nash_conv(find_tree(name), one[None], ONE) for one in each) > 0.9
 
 
 def test_who_replies_learns_from_the_play_whom_it_met():
     """Always the same choice, drawn once, is found out after one exchange; the same shares drawn anew are not."""
     shares = np.full(3, 1 / 3)
-    once = nash_conv(table("mixup"), pure("mixup"), shares)
-    anew = nash_conv(table("mixup"), everywhere("mixup", shares), ONE)
+    once = nash_conv(find_tree("mixup"), pure("mixup"), shares)
+    anew = nash_conv(find_tree("mixup"), everywhere("mixup", shares), ONE)
     assert once > anew + 0.1
 
 
 def test_who_replies_sees_no_more_than_its_seat():
     """In Kuhn a reply that saw both cards would win more than one that sees its own."""
-    assert nash_conv(table("kuhn"), kuhn_equilibrium(0.0), ONE) < 1e-9
-    state = numbers(Kuhn())[Hand((0, 2), "")]
-    assert table("kuhn").obs[state, 0].tolist() == Kuhn().observe(Hand((0, 1), ""), 0)
+    assert nash_conv(find_tree("kuhn"), kuhn_equilibrium(0.0), ONE) < 1e-9
 
 
 @pytest.mark.parametrize("name", SOLVED)
 def test_payoffs_of_two_strategies_are_what_playing_gives(name):
     both = np.concatenate([uniform(name), uniform(name)])
-    assert np.ptp(payoffs(table(name), both)) == 0.0
-    assert payoffs(table(name), uniform(name))[0, 0] == pytest.approx(0.125 if name == "kuhn" else 0.0, abs=1e-6)
+    assert np.ptp(payoffs(find_tree(name), both), (0, 1)).tolist() == [0.0, 0.0]
+    value = 0.125 if name == "kuhn" else 0.0
+    assert payoffs(find_tree(name), uniform(name))[0, 0] == pytest.approx([value, -value], abs=1e-6)
 
 
-def test_the_table_is_the_rules():
-    rules = MixUp()
-    for state, number in numbers(rules).items():
-        assert table("mixup").over[number] == (rules.payoff(state) is not None)
-        assert table("mixup").payoff[number] == pytest.approx(rules.payoff(state) or 0.0)
+def test_a_seat_has_an_information_set_for_each_card_and_what_was_done():
+    assert [len(seat.obs) for seat in find_tree("kuhn").seats] == [6, 6]
+
+
+def test_shares_of_a_policy_are_read_by_information_set_and_action():
+    seat = SeatTree(
+        obs=np.zeros((2, 1), np.float32),
+        legal=np.ones((2, 4), bool),
+        before=np.array([0, 1]),
+        first=np.array([1, 3]),
+        info=np.array([0, 0, 1, 1]),
+        logits=np.array([[0, 2], [0, 3], [1, 2], [1, 3]]),  # two parts of two values; the first part is forced
+        slices=((0, 1), (1, 2)),
+    )
+    plan = seat.plan(np.float32([[1, 0, 0.25, 0.75], [0, 1, 0.5, 0.5]]))
+    np.testing.assert_allclose(plan, [1, 0.25, 0.75, 0.5, 0.5])

@@ -7,6 +7,7 @@ from selfplay.games.check import legal_actions
 from selfplay.games.errors import ActionError, ContractError, GameError
 from selfplay.games.registry import find_game, make_game
 from selfplay.games.solved import SOLVED, kuhn, matrix, mixup
+from selfplay.games.solved.enumeration import find_tree
 from selfplay.games.solved.exact import nash_conv
 from selfplay.games.solved.table import enumerate_states
 
@@ -145,8 +146,8 @@ def test_rules_that_come_back_to_a_state_are_refused():
 
 
 def test_the_equilibrium_of_kuhn_is_one():
-    table = enumerate_states(kuhn.Kuhn(), {"equilibrium": kuhn.Kuhn().equilibrium})
-    assert nash_conv(table, table.players["equilibrium"][None], np.ones(1)) == pytest.approx(0, abs=1e-12)
+    tree = find_tree("kuhn")
+    assert nash_conv(tree, tree.players["equilibrium"][None], np.ones(1)) == pytest.approx(0, abs=1e-12)
 
 
 @pytest.mark.parametrize("name", SOLVED)
