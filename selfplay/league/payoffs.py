@@ -1,4 +1,4 @@
-"""Payoffs as measurements: their mean with an interval, a sequential test, and the score that they stand for.
+"""Games that are judged by payoffs: the mean with an interval, a sequential test, and the score that it stands for.
 
 A lead is half the difference of the payoffs of two players in a game. In zero-sum games it is the payoff of the first.
 """
@@ -38,34 +38,31 @@ def leads_of(payoffs: ArrayLike) -> Floats:
     return (both[:, 0] - both[:, 1]) / 2.0
 
 
-def payoff_interval(payoffs: ArrayLike, pairs: ArrayLike | None = None, stake: float | None = None) -> PayoffInterval:
-    """Mean of one player's ``payoffs`` [N]. Games with one label in ``pairs`` [N] share a seed.
+def payoff_interval(leads: ArrayLike, pairs: ArrayLike | None = None) -> PayoffInterval:
+    """Mean of the ``leads`` [N] of one player. Games with one label in ``pairs`` [N] share a seed.
 
-    The variance is that between seeds. It includes as many pseudo-observations as ``sprt`` has, in games of the
-    standard deviation ``stake``: else a few equal payoffs would have no error. By default that is the standard
-    deviation of the payoffs; of leads it is their ``root_mean_square``, with which equal ones are uncertain, too.
+    The variance is that between seeds (``mean_error``), and of as many pseudo-observations as ``sprt`` has, in games
+    of the root mean square of the leads: without them a few equal leads would have no error.
     """
-    found = np.asarray(payoffs, dtype=np.float64).ravel()
+    found = np.asarray(leads, dtype=np.float64).ravel()
     if not found.size or not np.isfinite(found).all():
         raise LeagueError("an interval needs at least one game, and finite payoffs")
     cluster = np.arange(found.size) if pairs is None else np.unique(pairs, return_inverse=True)[1].ravel()
     mean = float(found.mean())
     sums = np.bincount(cluster, found - mean)  # by seed
-    spread = float(found.std()) if stake is None else stake
-    unseen = Z95**2 * spread**2 * found.size / len(sums)
+    unseen = Z95**2 * float(np.square(found).mean()) * found.size / len(sums)
     variance = (float(np.square(sums).sum()) + unseen) / (len(sums) - 1 + Z95**2)
     error = math.sqrt(variance * len(sums)) / found.size
-    certain = 0.5 * (1.0 + np.sign(mean))
-    superiority = normal_below(mean / error) if error > 0.0 else float(certain)
+    superiority = normal_below(mean / error) if error > 0.0 else 0.5  # without error all are 0
     return PayoffInterval(mean, mean - Z95 * error, mean + Z95 * error, superiority)
 
 
 def sprt_of_payoffs(leads: ArrayLike, pairs: ArrayLike | None = None, bounds: SprtBounds | None = None) -> SprtResult:
     """``sprt`` of the ``leads`` [N] of A, for games that pay different amounts.
 
-    The hypotheses are normalised: a bound of ``elo`` Elo is a mean lead of ``2 * (expected_score(elo) - 0.5)`` root
-    mean squares of a game. In games that pay +1 or -1 this is the test of their scores. Payoffs that are so rare that
-    none has been seen are not known to the test.
+    The hypotheses are in normalised Elo, as fishtest has it: a bound of ``elo`` is a mean lead of
+    ``2 * (expected_score(elo) - 0.5)`` root mean squares of a game. In games that pay +1 or -1 this is the test of
+    their scores. Payoffs so rare that none has been seen are not known to the test.
     """
     found = np.asarray(leads, dtype=np.float64).ravel()
     stake = root_mean_square(found)

@@ -1,6 +1,7 @@
 """The learner's scores against each opponent in training, and sampling probabilities based on them.
 
-In games that are judged by payoffs the score is that of its leads, see ``score_of_leads``. The learner changes during these games, so they are not used for ratings. Old results are discounted.
+In games that are judged by payoffs the score is that of its leads, see ``score_of_leads``. The learner changes during
+these games, so they are not used for ratings. Old results are discounted.
 """
 
 from __future__ import annotations

@@ -76,12 +76,17 @@ def test_games_that_repeat_are_named(tmp_path, monkeypatch, capsys):
     assert "each of the 2 different games" in repeats
 
 
-@pytest.mark.parametrize(("game", "differ"), [("kuhn", True), ("selfplay.examples.tic_tac_toe:TicTacToe", False)])
-def test_the_mean_reward_is_printed_where_wins_do_not_tell_it(monkeypatch, capsys, game, differ):
-    assert call(monkeypatch, "random", "random", "--games", 20, "--game-type", game) == 0
-    told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  mean reward ")]
-    assert len(told) == differ
-    assert all("(95% interval " in line and line.endswith(BY_WINS) for line in told)
+def test_a_game_is_judged_by_what_it_is_played_for(monkeypatch, capsys):
+    flags = ("random", "random", "--games", 20, "--game-type")
+    assert call(monkeypatch, *flags, "kuhn") == 0
+    poker = capsys.readouterr().out.splitlines()
+    assert poker[0] == "random against random: 20 games of kuhn, played for antes, -2 to 2: the mean payoff counts"
+    assert " antes a game (95% interval " in poker[-1]
+    assert call(monkeypatch, *flags, "selfplay.examples.tic_tac_toe:TicTacToe") == 0
+    board = capsys.readouterr().out.splitlines()
+    assert board[0] == "random against random: 20 games of selfplay.examples.tic_tac_toe:TicTacToe"
+    assert " Elo (95% interval " in board[-1]
+    assert not [line for line in (*poker, *board) if BY_WINS in line]
 
 
 def test_the_same_command_gives_the_same_result(monkeypatch, capsys):

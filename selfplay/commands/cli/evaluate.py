@@ -39,7 +39,8 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--greedy", action="store_true", help="policies choose the most likely action")
     made.add_argument(
         "--sprt", type=float, nargs=2, default=(0.0, 30.0), metavar=("ELO0", "ELO1"),
-        help="test whether A is stronger by ELO1 rather than ELO0 (default: 0 30)",
+        help="test whether A is stronger by ELO1 rather than ELO0 (default: 0 30); in games judged by payoffs these "
+        "are normalised: by standard deviations of a game",
     )  # fmt: skip
     made.add_argument("--json", action="store_true", help="as JSON")
     return made
@@ -96,6 +97,7 @@ def main(options: argparse.Namespace) -> None:
         return
     first, *lines = (*rules.conditions.words(result.figures), "")
     what = f", {rules.conditions}" if str(rules.conditions) else f" of {game}"
+    what += "" if result.paid is None else f", {rules.objective}"
     print(f"{options.a} against {options.b}: {result.games} games{what}")
     if repeats := result.repeats():
         print(f"  {repeats}")
