@@ -100,7 +100,7 @@ class Evaluation:
     def verdict(self, a: str, b: str) -> str:
         if self.paid is not None and self.paid.objective == "shared":
             return f"{a} with {b}: {self._shared(self.paid)}; both get it, so neither is the stronger one."
-        gap = self._gap() if self.paid is None else self._lead(self.paid, a, b)
+        gap = self.lead(a, b) or self._gap()
         sure = f"likelihood of being stronger {self.superiority:.1%}"
         return f"{a} against {b}: {gap}, {sure}; {self._test(a)}."
 
@@ -109,8 +109,10 @@ class Evaluation:
         mean, error = self.reward or 0.0, self.reward_error or 0.0
         return f"{mean:.3f} {paid.unit} a game (95% interval {mean - error:.3f} to {mean + error:.3f})"
 
-    def _lead(self, paid: Paid, a: str, b: str) -> str:
-        """The lead of A, and what it consists of if the game is not zero-sum."""
+    def lead(self, a: str, b: str) -> str | None:
+        """The lead of A in words, with both payoffs if the game is not zero-sum; None if the outcome counts."""
+        if (paid := self.paid) is None:
+            return None
         found = f"{paid.lead:+.3f} {paid.unit} a game (95% interval {paid.lead_low:+.3f} to {paid.lead_high:+.3f})"
         mean = self.reward or 0.0
         if abs(mean + paid.reward_b) <= EQUAL:
