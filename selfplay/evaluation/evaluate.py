@@ -44,7 +44,8 @@ class Paid:
 class Evaluation:
     """A against B. ``score`` is A's share: a win 1, a draw 0.5; ``low`` and ``high`` its 95% interval.
 
-    In games that are judged by payoffs (``paid``) likelihood and test are those of the lead, see ``Paid``.
+    In games that are judged by payoffs (``paid``) likelihood and test are those of the lead, see ``Paid``. They say
+    nothing of a shared payoff.
     """
 
     games: int

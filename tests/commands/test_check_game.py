@@ -10,6 +10,7 @@ from selfplay.commands.time_limit import TimeLimit
 from selfplay.games.game import Game
 from selfplay.games.plugins import allow
 from selfplay.games.registry import find_game
+from selfplay.league.rewards import BY_WINS
 from tests.games.games import Duel
 
 
@@ -125,6 +126,21 @@ class Team(Common):
     objective = "shared"
 
 
+class Late(Stakes):
+    """Episodes are too long for the play that shows the objective."""
+
+    max_steps = 400
+
+    def reset(self, seed):
+        self.steps = 0
+
+    def step(self, actions):
+        self.steps += 1
+        rewards, _, _ = super().step(actions)
+        over = self.steps == 150
+        return rewards if over else (0.0, 0.0), over, False
+
+
 SEEN = "payoffs of -2 to 2 in random play"
 
 
@@ -137,6 +153,7 @@ SEEN = "payoffs of -2 to 2 in random play"
         (NotShared, ["objective is 'shared', but the payoffs of the seats differ"], []),
         (Declared, [], []),
         (Wins, [], []),
+        (Late, [], [f"ratings, evaluate and exploit: {BY_WINS}"]),
         (Team, [], ["cooperative: both seats get equal rewards, and no player is the stronger one"]),
     ],
 )

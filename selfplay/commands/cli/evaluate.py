@@ -41,8 +41,8 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--greedy", action="store_true", help="policies choose the most likely action")
     made.add_argument(
         "--sprt", type=float, nargs=2, default=(0.0, 30.0), metavar=("ELO0", "ELO1"),
-        help="test whether A is stronger by ELO1 rather than ELO0 (default: 0 30); in games judged by payoffs these "
-        "are normalised: by standard deviations of a game",
+        help="test whether A is stronger by ELO1 rather than ELO0 (default: 0 30); in games judged by payoffs it "
+        "is normalised Elo",
     )  # fmt: skip
     made.add_argument("--json", action="store_true", help="as JSON")
     return made
