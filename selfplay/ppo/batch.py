@@ -196,7 +196,8 @@ def iteration_report(
 ) -> IterationReport:
     """The report of the last iteration of ``progress``; ``others`` are the segments of exploiters by role."""
     everything = [*collected, *(part for parts in (others or {}).values() for part in parts)]
-    config, by_payoff = session.config, session.game.objective.by_payoff
+    config, objective = session.config, session.game.objective
+    by_payoff = objective.by_payoff
     scores = {role: mean_score(parts, by_payoff=by_payoff) for role, parts in (others or {}).items()}
     cuda = session.device.startswith("cuda")
     return IterationReport(
@@ -211,7 +212,7 @@ def iteration_report(
         limit_s=config.run.max_minutes * 60 if config.run.max_minutes else None,
         update=update,
         play=summarise(collected, session.game.columns, by_payoff=by_payoff),
-        common_gain=common_gain(everything),
+        common_gain=None if objective.kind == "shared" else common_gain(everything),  # there it is what is wanted
         opponents=met(collected),
         exploiters={role: score for role, score in scores.items() if score is not None},
         restarts=progress.restarts,

@@ -157,7 +157,7 @@ class IterationReport(TrainingReport):
     experiences: Count
     update: UpdateMetrics
     play: Play = Play()
-    common_gain: float | None = None  # largest sum of both seats' rewards in a step
+    common_gain: float | None = None  # largest sum of both seats' rewards in a step; None if they share rewards
     opponents: dict[str, Count] = Field(default_factory=dict)  # id -> episodes
     exploiters: dict[str, float] = Field(default_factory=dict)  # role -> mean score, in a league
     abandoned: Count = 0  # threads that were abandoned, in the whole run

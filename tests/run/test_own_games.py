@@ -61,13 +61,17 @@ def test_a_game_of_payoffs_is_trained_and_judged_by_them(tmp_path):
     assert {"payoff/random", "winrate/random"} <= tags
 
 
-@pytest.mark.parametrize("game", [TIC_TAC_TOE, "tests.commands.test_check_game:Declared"])
+TEAM = "tests.commands.test_check_game:Team"
+
+
+@pytest.mark.parametrize("game", [TIC_TAC_TOE, "tests.commands.test_check_game:Declared", TEAM])
 def test_of_other_games_nothing_is_told(tmp_path, game):
     flags = ("--game-type", game, "--mode", "simple_mix", "--timesteps", ITERATION)
     _, shown = train(tmp_path / "run", *flags, size=SMALL)
     assert "Played for" not in shown
     tags = {tag for row in rows(tmp_path / "run" / "metrics.jsonl") for tag in row}
     assert any(tag.startswith("payoff/") for tag in tags) == (game != TIC_TAC_TOE)
+    assert ("reward/common_gain" in tags) == (game != TEAM)
 
 
 def test_a_run_of_a_game_without_fights_has_no_word_of_melee(tmp_path, capsys):
