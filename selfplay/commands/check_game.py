@@ -19,7 +19,7 @@ from selfplay.config.ppo import Config
 from selfplay.config.program import Invocation
 from selfplay.games.check import check_game, random_step
 from selfplay.games.errors import ActionError, ContractError, GameError
-from selfplay.games.objective import PaidByScore
+from selfplay.games.objective import EQUAL, PaidByScore
 from selfplay.games.registry import find_game, make_game
 from selfplay.games.vector import SyncVectorGame
 from selfplay.league.rewards import BY_WINS
@@ -27,6 +27,7 @@ from selfplay.league.rewards import BY_WINS
 if TYPE_CHECKING:
     from selfplay.games.api import ScriptedGame, StepBatch
     from selfplay.games.game import Game
+    from selfplay.games.objective import Objective
     from selfplay.games.plugins import MakeSingle
     from selfplay.report.metrics import IterationReport
 
@@ -38,6 +39,7 @@ ROLLOUT: Final = 64  # at most; less where a game is slow
 SHORTEST: Final = 4  # steps of a rollout
 SLOW: Final = 0.02  # seconds of a step of all games; slower ones are measured with fewer games and shorter rollouts
 FEW: Final = (8, 2)
+QUICK: Final = 400.0  # steps per second from which the play that shows the objective takes about a second
 TRAINING: Final = 20.0  # seconds of play that a slow game is trained with
 PASSES: Final = 12  # how often the check of the contract plays its steps
 CHECKED: Final = 3  # games in it
@@ -183,14 +185,31 @@ def _play(games: ScriptedGame, found: GameReport, limit: TimeLimit) -> int:
             found.notes.append(f"all of {len(lengths)} random episodes were truncated, none was over")
     else:
         found.notes.append(f"no episode ended within {steps:,} steps of random play")
-    if common:
-        found.notes.append(f"rewards of the seats do not always sum to zero (up to {common:g} in a step)")
-    if payoffs.differ:
-        found.notes.append(f"ratings, evaluate and exploit: {BY_WINS}")
     found.steps_per_s = steps * count / seconds
+    kind = find_game(found.game)
+    objective = kind.declared or (kind.objective if found.steps_per_s >= QUICK else payoffs.objective())
+    if common and objective.kind != "shared":
+        found.notes.append(f"rewards of the seats do not always sum to zero (up to {common:g} in a step)")
+    _check_objective(objective, payoffs, found)
     if isinstance(games, SyncVectorGame):
         found.shares = _shares(games, rng, limit)
     return min(LONGEST, 2 * max(lengths, default=0) + 20)
+
+
+def _check_objective(objective: Objective, payoffs: PaidByScore, found: GameReport) -> None:
+    """Compare what the game says of its payoffs with those of random play."""
+    low, high = payoffs.range
+    least, most = (None, None) if objective.measured else (objective.low, objective.high)
+    if least is not None and most is not None and not least - EQUAL <= low <= high <= most + EQUAL:
+        found.broken.append(f"payoff_range is ({least:g}, {most:g}), but random play was paid {low:g} to {high:g}")
+    if objective.kind == "shared" and not payoffs.shared:
+        found.broken.append("objective is 'shared', but the payoffs of the seats differ")
+    elif objective.kind == "shared" and not objective.measured:
+        found.notes.append("cooperative: both seats get equal rewards, and no player is the stronger one")
+    if advice := objective.advice():
+        found.notes.append(f"{advice[0].lower()}{advice[1:]}")
+    elif objective.measured and payoffs.differ:  # the short play that other commands go by did not show it
+        found.notes.append(f"ratings, evaluate and exploit: {BY_WINS}")
 
 
 def _check_players(games: ScriptedGame, found: GameReport, steps: int, limit: TimeLimit) -> None:

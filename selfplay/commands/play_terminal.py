@@ -24,6 +24,7 @@ from selfplay.seeding import derive
 if TYPE_CHECKING:
     from selfplay.games.api import Actions, Bool
     from selfplay.games.game import Game
+    from selfplay.games.objective import Objective
 
 Read = Callable[[str], str]
 Write = Callable[[str], None]
@@ -43,7 +44,8 @@ def play_in_terminal(game: str, opponent: Contender, read: Read, write: Write, *
     if single is None:
         raise ConfigError(f"{game} has no game that a person could play")
     name = opponent.id if opponent.policy is None else opponent.policy.meta.id
-    table, results = _Table(single(), name, read, write), Counter[str]()
+    table, results, total = _Table(single(), name, read, write), Counter[str](), 0.0
+    objective = find_game(game).objective
     rules = home_rules([opponent], game)
     players = {YOU: Contender(RANDOM), name: opponent}  # the table asks the person in place of the scripted player
     try:
@@ -56,12 +58,15 @@ def play_in_terminal(game: str, opponent: Contender, read: Read, write: Write, *
             mine, others = (played.stats["reward_payoff"][s] for s in (seat, 1 - seat))
             result = "won" if mine > others else "lost" if mine < others else "drew"
             results[result] += 1
-            write(f"You {result}. Rewards: {mine:g} for you, {others:g} for {name}. {_score(results)}")
+            total += mine
+            write(
+                f"You {result}. Rewards: {mine:g} for you, {others:g} for {name}. {_score(results, total, objective)}"
+            )
             if read("Again? [Y/n] ").strip().casefold() in ("n", "no", "quit"):
                 break
             seat = 1 - seat
     except EOFError:
-        write(f"\n{_score(results)}")
+        write(f"\n{_score(results, total, objective)}")
     finally:
         table.close()
 
@@ -70,8 +75,9 @@ def _seat(game: Game, seat: int) -> str:
     return f"seat {seat}" + "".join(f" ({name})" for name in game.seat_names[seat : seat + 1])
 
 
-def _score(results: Counter[str]) -> str:
-    return f"Score: {results['won']} won, {results['lost']} lost, {results['drew']} drawn."
+def _score(results: Counter[str], total: float, objective: Objective) -> str:
+    paid = f", {total:+g} {objective.unit}" if objective.by_payoff else ""
+    return f"Score: {results['won']} won, {results['lost']} lost, {results['drew']} drawn{paid}."
 
 
 class _Table(SyncVectorGame):

@@ -10,22 +10,43 @@ import numpy as np
 from numpy.typing import NDArray
 
 from selfplay.evaluation.named_players import check_games
-from selfplay.games.objective import PaidByScore
+from selfplay.games.objective import EQUAL, Kind, Objective, PaidByScore
+from selfplay.league.payoffs import leads_of, payoff_interval, sprt_of_payoffs
 from selfplay.league.ratings import elo_of_score, interval_text
 from selfplay.league.rewards import BY_WINS
 from selfplay.league.schedule import Matchup
-from selfplay.league.sprt import SprtBounds, sprt
+from selfplay.league.sprt import SprtBounds, SprtResult, sprt
 from selfplay.league.statistics import mean_error, score_interval
 from selfplay.runner.match import Contender, MatchResult, Rules, play, stats_of
 from selfplay.seeding import derive
 
 BLOCK = 100  # games side by side
 REWARDS = ("reward", "reward_error", "by_wins")  # fields that only games with a sum of rewards have
+BY_SCORE = ("elo", "elo_low", "elo_high")  # fields that only games judged by their outcome have
+OF_ONE = ("superiority", "sprt", "llr", "llr_low", "llr_high", "sprt_elo", "games_needed")
+LEAD = ("lead", "lead_low", "lead_high")
+"""Fields that say which player is stronger, and by how much; games with a shared reward have none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paid:
+    """How a game that is judged by payoffs paid A and B; what A got is ``Evaluation.reward``."""
+
+    objective: Kind  # "reward" or "shared"
+    unit: str  # of payoffs, plural
+    reward_b: float  # mean payoff of B
+    lead: float  # of A: half the difference of the payoffs, in zero-sum games its payoff
+    lead_low: float  # ends of its 95% interval
+    lead_high: float
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """A against B. ``score`` is A's share: a win 1, a draw 0.5; ``low`` and ``high`` its 95% interval."""
+    """A against B. ``score`` is A's share: a win 1, a draw 0.5; ``low`` and ``high`` its 95% interval.
+
+    In games that are judged by payoffs (``paid``) likelihood and test are those of the lead, see ``Paid``. They say
+    nothing of a shared payoff.
+    """
 
     games: int
     counted: int  # games of which the interval, the likelihood and the test are: fewer where all games repeat
@@ -36,10 +57,10 @@ class Evaluation:
     low: float
     high: float
     figures: Mapping[str, Any]  # the game's own, such as means of both players; see ``Conditions.figures``
-    reward: float | None  # mean sum of rewards of A; None: the game does not count them, as below
+    reward: float | None  # mean payoff of A; None: the game does not count rewards, as below
     reward_error: float | None  # half width of its 95% interval
-    by_wins: bool | None  # games of one score paid differently: the score does not tell the rewards
-    elo: float | None  # Elo difference of A to B; None where the score is too high or too low for one
+    by_wins: bool | None  # wins count, although games of one score paid differently, which random play did not show
+    elo: float | None  # Elo difference of A to B; None where the score is too high or too low, or does not count
     elo_low: float | None  # ends of its 95% interval, None where it is open
     elo_high: float | None
     superiority: float  # likelihood that A is the stronger one
@@ -47,18 +68,22 @@ class Evaluation:
     llr: float  # log-likelihood ratio of that test, and the bounds at which it ends
     llr_low: float
     llr_high: float
-    sprt_elo: tuple[float, float]  # differences in Elo that the test tells apart
+    sprt_elo: tuple[float, float]  # differences in Elo that the test tells apart, see ``sprt_of_payoffs``
     games_needed: int | None  # more games that would settle an open test if they went like these
+    paid: Paid | None = None  # None: the game is judged by its outcome
 
     def document(self) -> dict[str, Any]:
-        """As JSON, with the game's own figures among the others, and without rewards that it does not count."""
+        """As JSON, with the game's own figures among the others, without what the game does not have."""
         found: dict[str, Any] = {}
         for name, value in asdict(self).items():
-            found |= value if name == "figures" else {name: value}
-        return {name: value for name, value in found.items() if self.reward is not None or name not in REWARDS}
+            found |= (value or {}) if name in ("figures", "paid") else {name: value}
+        absent: tuple[str, ...] = REWARDS if self.reward is None else ()
+        if self.paid is not None:
+            absent = (*BY_SCORE, *OF_ONE, *LEAD) if self.paid.objective == "shared" else BY_SCORE
+        return {name: value for name, value in found.items() if name not in absent}
 
     def rewards(self) -> str | None:
-        """The mean reward of A in words, and that it does not count; None where the score says as much."""
+        """The mean reward of A in words, and that it does not count; None if it counts or the score says as much."""
         if not self.by_wins or self.reward is None or self.reward_error is None:
             return None
         low, high = self.reward - self.reward_error, self.reward + self.reward_error
@@ -74,19 +99,44 @@ class Evaluation:
         )
 
     def verdict(self, a: str, b: str) -> str:
-        if self.elo is None:
-            won, how_many = self.score > 0.5, "every game" if self.score in (0.0, 1.0) else "nearly every game"
-            gap = f"{'won' if won else 'lost'} {how_many}: the difference has no {'upper' if won else 'lower'} end"
-        else:
-            gap = f"{self.elo:+.0f} Elo (95% interval {interval_text((self.elo_low, self.elo_high), '+.0f')})"
+        if self.paid is not None and self.paid.objective == "shared":
+            return f"{a} with {b}: {self._shared(self.paid)}; both get it, so neither is the stronger one."
+        gap = self.lead(a, b) or self._gap()
         sure = f"likelihood of being stronger {self.superiority:.1%}"
+        return f"{a} against {b}: {gap}, {sure}; {self._test(a)}."
+
+    def _shared(self, paid: Paid) -> str:
+        """The mean payoff of the pair."""
+        mean, error = self.reward or 0.0, self.reward_error or 0.0
+        return f"{mean:.3f} {paid.unit} a game (95% interval {mean - error:.3f} to {mean + error:.3f})"
+
+    def lead(self, a: str, b: str) -> str | None:
+        """The lead of A in words, with both payoffs if the game is not zero-sum; None if the outcome counts."""
+        if (paid := self.paid) is None:
+            return None
+        found = f"{paid.lead:+.3f} {paid.unit} a game (95% interval {paid.lead_low:+.3f} to {paid.lead_high:+.3f})"
+        mean = self.reward or 0.0
+        if abs(mean + paid.reward_b) <= EQUAL:
+            return found
+        return f"{found}, half the difference of {mean:+.3f} for {a} and {paid.reward_b:+.3f} for {b}"
+
+    def _gap(self) -> str:
+        """The difference in Elo."""
+        if self.elo is not None:
+            return f"{self.elo:+.0f} Elo (95% interval {interval_text((self.elo_low, self.elo_high), '+.0f')})"
+        won, how_many = self.score > 0.5, "every game" if self.score in (0.0, 1.0) else "nearly every game"
+        return f"{'won' if won else 'lost'} {how_many}: the difference has no {'upper' if won else 'lower'} end"
+
+    def _test(self, a: str) -> str:
+        """The sequential test."""
         more = "" if self.games_needed is None else f", about {self.games_needed} more games like these would settle it"
         least, most = self.sprt_elo
+        elo = "Elo" if self.paid is None else "normalised Elo"
         found = {
-            "accepted": f"settled, {a} is {f'more than {least:g} Elo ' if least else ''}stronger",
-            "rejected": f"settled, {a} is not {most:g} Elo stronger",
+            "accepted": f"settled, {a} is {f'more than {least:g} {elo} ' if least else ''}stronger",
+            "rejected": f"settled, {a} is not {most:g} {elo} stronger",
         }.get(self.sprt, f"not settled{more}")
-        return f"{a} against {b}: {gap}, {sure}; sequential test of {least:g} against {most:g} Elo: {found}."
+        return f"sequential test of {least:g} against {most:g} {elo}: {found}"
 
 
 def _played(
@@ -139,13 +189,18 @@ def evaluate(
     ordered = np.take_along_axis(stats_of(results), flipped, 1)
     scores = np.array([result.score[seats[0]] for result, seats in zip(results, flipped.tolist(), strict=True)])
     points = rules.conditions.scores(ordered, scores)
-    seeds = np.array([matchup.seed for matchup in matchups])
+    seeds = np.array([matchup.seed for matchup in matchups])[:counted]
     bounds = bounds or SprtBounds()
-    share, test = score_interval(points[:counted], seeds[:counted]), sprt(points[:counted], seeds[:counted], bounds)
-    needed = test.pairs_needed if counted == games else None
+    objective, share = rules.objective, score_interval(points[:counted], seeds)
+    test, sure, paid = sprt(points[:counted], seeds, bounds), share.superiority, None
     rewards: dict[str, Any] = dict.fromkeys(REWARDS)
     if "reward_payoff" in (ordered.dtype.names or ()):
-        rewards = _rewards(ordered["reward_payoff"], points, seeds, counted)
+        guessed = objective.measured and not objective.by_payoff
+        rewards = _rewards(ordered["reward_payoff"], points, seeds, guessed=guessed)
+        if objective.by_payoff:
+            paid, sure, test = _paid(ordered["reward_payoff"][:counted], seeds, objective, bounds)
+    needed = test.pairs_needed if counted == games else None
+    elo = [elo_of_score(each) if paid is None else None for each in (share.score, share.low, share.high)]
     return Evaluation(
         games=games,
         counted=counted,
@@ -157,29 +212,44 @@ def evaluate(
         high=share.high,
         figures=rules.conditions.figures(ordered),
         **rewards,
-        elo=elo_of_score(share.score),
-        elo_low=elo_of_score(share.low),
-        elo_high=elo_of_score(share.high),
-        superiority=share.superiority,
+        elo=elo[0],
+        elo_low=elo[1],
+        elo_high=elo[2],
+        superiority=sure,
         sprt=test.state,
         llr=test.llr,
         llr_low=test.low,
         llr_high=test.high,
         sprt_elo=(bounds.elo0, bounds.elo1),
         games_needed=None if needed is None else needed * each,
+        paid=paid,
     )
 
 
 def _rewards(
-    payoffs: NDArray[np.float64], points: NDArray[np.float64], seeds: NDArray[np.uint64], counted: int
+    payoffs: NDArray[np.float64], points: NDArray[np.float64], seeds: NDArray[np.uint64], *, guessed: bool
 ) -> dict[str, Any]:
-    """The ``REWARDS`` of A, from the payoffs of A and B [G, 2] and the scores of A [G]."""
+    """The ``REWARDS`` of A, from the payoffs of A and B [G, 2] and the scores of A [G]; ``seeds`` of those counted.
+
+    ``guessed``: that only the outcome counts was not declared, but shown by random play.
+    """
     by_score = PaidByScore()
     for (mine, others), score in zip(payoffs.tolist(), points.tolist(), strict=True):
         by_score.add_game(score, (mine, others))
-    mine = payoffs[:counted, 0]
+    mine = payoffs[: len(seeds), 0]
     return {
         "reward": float(mine.mean()),
-        "reward_error": mean_error(mine, seeds[:counted]),
-        "by_wins": by_score.differ,
+        "reward_error": mean_error(mine, seeds),
+        "by_wins": by_score.differ and guessed,
     }
+
+
+def _paid(
+    payoffs: NDArray[np.float64], seeds: NDArray[np.uint64], objective: Objective, bounds: SprtBounds
+) -> tuple[Paid, float, SprtResult]:
+    """What was paid A and B [G, 2], the likelihood that A is stronger, and the sequential test of that."""
+    leads = leads_of(payoffs)
+    lead = payoff_interval(leads, seeds)
+    others = float(payoffs[:, 1].mean())
+    paid = Paid(objective.kind, objective.unit, others, lead.mean, lead.low, lead.high)
+    return paid, lead.superiority, sprt_of_payoffs(leads, seeds, bounds)

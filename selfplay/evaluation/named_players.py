@@ -123,7 +123,10 @@ def check_exploit(
     if not starts or not seeds or steps < 1 or games < 2:
         raise ConfigError("an exploiter needs a start, a seed, at least 1 step and 2 games")
     folder = resolve_policy(victim)
-    check_game_type(str(victim), game_in(folder), game)
+    own = game_in(folder)
+    check_game_type(str(victim), own, game)
+    if find_game(own).objective.kind == "shared":
+        raise ConfigError(f"{own} gives both players equal rewards: no player of it can be exploited")
     return folder
 
 

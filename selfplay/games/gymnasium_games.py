@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from selfplay.games.api import F32, Actions, ActionSpec, Bool, Seeds, StepBatch
 from selfplay.games.errors import GameError, error_context
+from selfplay.games.objective import given_by
 from selfplay.games.snapshots import put_back
 from selfplay.games.spaces import MASK, choices, features, flattened, joined_mask, one_line, without_mask
 from selfplay.games.splitmix import words
@@ -37,6 +38,8 @@ class GymnasiumGames(Block):
         with error_context("metadata['autoreset_mode']"):
             self._mode = AutoresetMode(env.metadata.get("autoreset_mode"))
         self.env = env
+        for name, value in given_by(env.metadata).items():
+            setattr(self, name, value)
         self._key, self._sees = without_mask(env.single_observation_space)
         width, sizes = features(self._sees, "a seat sees"), choices(env.single_action_space, "a seat plays")
         super().__init__(num_games, width + 2, ActionSpec(0, sizes, (-1,) * len(sizes)))

@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from selfplay.games.columns import NONE, Columns
-from selfplay.games.objective import GAMES, Objective, measure
+from selfplay.games.objective import GAMES, OUTCOME, Objective, measure
 from selfplay.games.rated import Body, MatchFlags, NoBody, NoFlags, RatedGame
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class GameKind(AnyKind):
     @property
     def objective(self) -> Objective:
         """What players are judged by. Plays a little, once, if the game does not declare it."""
-        return self.declared or _measured(self.make)
+        return self.declared or (OUTCOME if self.real_time else _measured(self.make))
 
     @property
     def real_time(self) -> bool:

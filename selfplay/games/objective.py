@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -15,10 +18,12 @@ if TYPE_CHECKING:
 
 Kind = Literal["outcome", "reward", "shared"]
 KINDS: Final[tuple[Kind, ...]] = ("outcome", "reward", "shared")
+DECLARED: Final = ("objective", "payoff_range", "payoff_unit")  # attributes of a game, or keys of its metadata
 EQUAL: Final = 1e-9  # tolerance below which two payoffs are equal
 EPISODES: Final = 64  # of random play that show the payoffs of a game that declares no objective
 STEPS: Final = 100  # of them at most
 GAMES: Final = 4  # side by side
+SECONDS: Final = 10.0  # at most, beside the last step
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,21 @@ class Objective:
     def recorded(self) -> dict[str, str]:
         """Fields of the record of a rated game."""
         return {"objective": self.kind, "unit": self.unit} if self.by_payoff else {}
+
+    def advice(self) -> str | None:
+        """How a game that declares no objective is judged, and how to declare it; None for other games."""
+        if not (self.measured and self.by_payoff):
+            return None
+        seen = f"payoffs of {self.low:g} to {self.high:g} in random play"
+        if self.kind == "shared":
+            return (
+                f"Cooperative: both seats always get equal rewards ({seen}), and evaluations use the mean payoff of a "
+                'pair. `objective = "shared"` in the class declares it.'
+            )
+        return (
+            f"Played for {self.unit} ({seen}): ratings and evaluations use the mean payoff. "
+            '`objective = "reward"` in the class declares it, `"outcome"` counts wins only.'
+        )
 
     def __str__(self) -> str:
         """In words, for people."""
@@ -78,17 +98,32 @@ def declared(
             raise GameError(f"{game}: payoff_range needs objective = 'reward' or 'shared'")
         return None
     if objective not in KINDS:
-        raise UnknownNameError(f"objective of {game}", objective, KINDS)
+        raise UnknownNameError(f"objective of {game}", str(objective), KINDS)
+    if not (isinstance(payoff_unit, str) and payoff_unit.isprintable() and payoff_unit):
+        raise GameError(f"{game}: payoff_unit is {payoff_unit!r}; a word in the plural is needed, such as 'chips'")
     if payoff_range is None:
         return Objective(objective, unit=payoff_unit)
-    low, high = map(float, payoff_range)
-    if not (np.isfinite([low, high]).all() and low < high):
+    try:
+        low, high = map(float, payoff_range)
+        valid = math.isfinite(low) and math.isfinite(high) and low < high
+    except (TypeError, ValueError):
+        valid = False
+    if not valid:
         raise GameError(f"{game}: payoff_range is {payoff_range!r}; two finite numbers are needed, the lower one first")
     return Objective(objective, low, high, payoff_unit)
 
 
+def given_by(source: object) -> dict[str, Any]:
+    """Arguments of ``declared`` among the attributes of a game, or among the keys of an environment's metadata."""
+    if isinstance(source, Mapping):
+        return {name: source[name] for name in DECLARED if name in source}
+    return {name: getattr(source, name) for name in DECLARED if hasattr(source, name)}
+
+
 def measure(games: ScriptedGame) -> Objective:
     """The objective that payoffs of random play show: ``outcome`` if each score has one payoff. Plays; closes nothing.
+
+    Of a game so slow that no episode ends in ``SECONDS`` nothing is shown: its objective must be declared.
 
     Args:
         games: A block of games whose ``stats`` have payoffs; other games are played to win.
@@ -98,14 +133,14 @@ def measure(games: ScriptedGame) -> Objective:
     rng, found = np.random.default_rng(0), PaidByScore()
     games.bots[:] = -1
     games.reset(np.arange(games.num_games, dtype=np.uint64))
-    episodes = 0
+    episodes, end = 0, time.monotonic() + SECONDS
     for _ in range(STEPS):
         batch = games.step(random_step(games, rng))
         ended = batch.ended
         for scores, paid in zip(batch.score[ended].tolist(), batch.stats["reward_payoff"][ended].tolist(), strict=True):
             found.add_game(scores[0], (paid[0], paid[1]))
             episodes += 1
-        if episodes >= EPISODES:
+        if episodes >= EPISODES or time.monotonic() >= end:
             break
     return found.objective()
 
@@ -131,9 +166,19 @@ class PaidByScore:
         """Whether payoffs of one score differ, as in poker; not where a game is won, drawn or lost and no more."""
         return any(high - low > EQUAL for low, high in self._range.values())
 
+    @property
+    def shared(self) -> bool:
+        """Whether every game paid both seats alike."""
+        return self._shared
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The lowest and the highest payoff; both 0 without games."""
+        ends = self._range.values()
+        return min((low for low, _ in ends), default=0.0), max((high for _, high in ends), default=0.0)
+
     def objective(self) -> Objective:
         """The objective that these payoffs show."""
         if not self.differ and not (self._paid and self._shared):
             return Objective("outcome", measured=True)
-        low, high = min(low for low, _ in self._range.values()), max(high for _, high in self._range.values())
-        return Objective("shared" if self._shared else "reward", low, high, measured=True)
+        return Objective("shared" if self._shared else "reward", *self.range, measured=True)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from selfplay.distribution import install_command
 from selfplay.games.errors import GameError, UnknownNameError
 from selfplay.games.game import BOTH, Action, Game
+from selfplay.games.objective import given_by
 from selfplay.games.pettingzoo_steps import (
     AEC_RESET,
     PARALLEL_RESET,
@@ -76,7 +77,10 @@ class _PettingZooGame(Game):
         self._own = [np.flatnonzero(has[: sum(sizes[: len(each)])]) for has, each in zip(self._has, own, strict=True)]
 
         inner = env.unwrapped
-        version = re.search(r"_v(\d+)$", str((getattr(inner, "metadata", None) or {}).get("name", "")))
+        metadata = getattr(inner, "metadata", None) or {}
+        version = re.search(r"_v(\d+)$", str(metadata.get("name", "")))
+        for name, value in given_by(metadata).items():
+            setattr(self, name, value)
         self.version = int(version[1]) if version else 1
         cycles = getattr(inner, "max_cycles", None)  # so that our limit does not come before that of the environment
         self.max_steps = max(Game.max_steps, len(BOTH) * cycles) if isinstance(cycles, int) else Game.max_steps

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from selfplay.games.columns import Column, Columns
 from selfplay.games.errors import GameError, UnknownNameError, error_context
 from selfplay.games.kind import GameKind
-from selfplay.games.objective import declared
+from selfplay.games.objective import declared, given_by
 from selfplay.games.rated import RatedGame, ScriptedPlayer
 from selfplay.games.vector import RANDOM, SyncVectorGame, repeats_itself
 
@@ -58,7 +58,6 @@ def described(name: str, make: Callable[..., Any], single: Any = None, **more: A
     version, held_out = getattr(game, "version", 1), tuple(getattr(game, "held_out", ()))
     if strangers := set(held_out) - set(players):
         raise UnknownNameError(f"held_out player of {name}", min(strangers), players)
-    own = {each: getattr(game, each) for each in ("objective", "payoff_range", "payoff_unit") if hasattr(game, each)}
     figures = [(each, each.replace("_", " ")) for each in getattr(game, "figures", ())]
     found = {
         "make": make,
@@ -70,7 +69,7 @@ def described(name: str, make: Callable[..., Any], single: Any = None, **more: A
             {player: ScriptedPlayer(f"{version}") for player in players}, {"game": name, "version": version}
         ),
         "held_out": held_out,
-        "declared": declared(name, **own),
+        "declared": declared(name, **given_by(block if game is None else game)),
         "columns": Columns(tuple(Column(each, label, chart=label.capitalize()) for each, label in figures)),
         "single": single,
         "repeats": repeats,

@@ -42,7 +42,7 @@ class Candidate(NamedTuple):
 
     id: str  # ``current`` is the learner itself
     kind: Kind
-    score: float  # the learner's mean score against it, shrunk towards 0.5
+    score: float  # the learner's mean score against it, see ``Results.score``
     games: float  # discounted number of games
 
 
@@ -129,9 +129,9 @@ class Matchmaker:
         self._met["id"] = Counter({name: count for name, count in self._met["id"].items() if name in known})
         self.results.admit(names)
 
-    def record(self, scores: Mapping[str, Sequence[float]]) -> None:
-        """Add the learner's scores in finished games, by opponent, without mirror games."""
-        self.results.tally(scores, self._pool.generations)
+    def record(self, results: Mapping[str, Sequence[float]], *, leads: bool = False) -> None:
+        """Add the learner's scores in finished games, or its leads, by opponent, without mirror games."""
+        self.results.tally(results, self._pool.generations, leads=leads)
 
     def forget(self) -> None:
         """Forget all results, because another policy starts to learn."""

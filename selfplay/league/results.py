@@ -1,6 +1,7 @@
 """The learner's scores against each opponent in training, and sampling probabilities based on them.
 
-The learner changes during these games, so they are not used for ratings. Old results are discounted.
+In games that are judged by payoffs the score is that of its leads, see ``score_of_leads``. The learner changes during
+these games, so they are not used for ratings. Old results are discounted.
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
 from pydantic import BaseModel, Field
+
+from selfplay.games.objective import EQUAL
+from selfplay.league.payoffs import score_of_leads
 
 if TYPE_CHECKING:
     from selfplay.league.games import Floats
@@ -26,6 +30,8 @@ class ResultsState(BaseModel, frozen=True, extra="forbid"):
     games: dict[str, float] = Field(default_factory=dict)
     points: dict[str, float] = Field(default_factory=dict)
     quality: dict[str, float] = Field(default_factory=dict)
+    leads: dict[str, float] = Field(default_factory=dict)  # sums, of games that are judged by payoffs
+    squares: dict[str, float] = Field(default_factory=dict)  # of leads, sums
 
 
 @final
@@ -37,26 +43,50 @@ class Results:
         self._games = dict(state.games)
         self._points = dict(state.points)
         self._quality = dict(state.quality)
+        self._leads = dict(state.leads)
+        self._squares = dict(state.squares)
 
     def state(self) -> ResultsState:
-        return ResultsState(games=dict(self._games), points=dict(self._points), quality=dict(self._quality))
+        return ResultsState(
+            games=dict(self._games),
+            points=dict(self._points),
+            quality=dict(self._quality),
+            leads=dict(self._leads),
+            squares=dict(self._squares),
+        )
 
     def add(self, opponent: str, score: float) -> None:
         """Add a game. ``score`` is the learner's: 1 a win, 0.5 a draw, 0 a loss."""
-        keep = min(1.0, (MEMORY - 1.0) / max(self._games.get(opponent, 0.0), 1.0))
-        self._games[opponent] = self._games.get(opponent, 0.0) * keep + 1.0
+        keep = self._count(opponent)
         self._points[opponent] = self._points.get(opponent, 0.0) * keep + score
 
-    def tally(self, scores: Mapping[str, Sequence[float]], players: Sequence[str]) -> None:
-        """Add the games of an iteration, by opponent. ``players`` are the opponents with a quality."""
-        for opponent in sorted(scores):
-            for score in scores[opponent]:
-                self.add(opponent, score)
-                if score == 1.0:
+    def add_lead(self, opponent: str, lead: float) -> None:
+        """Add a game that is judged by payoffs, with the lead of the learner."""
+        keep = self._count(opponent)
+        self._leads[opponent] = self._leads.get(opponent, 0.0) * keep + lead
+        self._squares[opponent] = self._squares.get(opponent, 0.0) * keep + lead**2
+
+    def _count(self, opponent: str) -> float:
+        """Count a game; what the older ones are multiplied by."""
+        keep = min(1.0, (MEMORY - 1.0) / max(self._games.get(opponent, 0.0), 1.0))
+        self._games[opponent] = self._games.get(opponent, 0.0) * keep + 1.0
+        return keep
+
+    def tally(self, results: Mapping[str, Sequence[float]], players: Sequence[str], *, leads: bool = False) -> None:
+        """Add the games of an iteration, by opponent: scores, or leads. ``players`` are those with a quality."""
+        add, beaten = (self.add_lead, EQUAL) if leads else (self.add, 1.0 - EQUAL)
+        for opponent in sorted(results):
+            for result in results[opponent]:
+                add(opponent, result)
+                if result > beaten:
                     self.beaten(opponent, players)
 
     def score(self, opponent: str) -> float:
         """The learner's mean score, shrunk towards 0.5."""
+        if opponent in self._squares:
+            games = self._games[opponent]
+            found = score_of_leads(self._leads[opponent], self._squares[opponent], games)
+            return 0.5 + (found - 0.5) * games / (games + PRIOR_GAMES)
         points = self._points.get(opponent, 0.0) + 0.5 * PRIOR_GAMES
         return points / (self._games.get(opponent, 0.0) + PRIOR_GAMES)
 
@@ -72,7 +102,7 @@ class Results:
 
     def keep(self, players: Collection[str]) -> None:
         """Forget all other opponents, which bounds memory in long runs."""
-        for known in (self._games, self._points, self._quality):
+        for known in (self._games, self._points, self._quality, self._leads, self._squares):
             for player in known.keys() - players:
                 del known[player]
 

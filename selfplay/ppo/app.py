@@ -150,7 +150,9 @@ def _start(session: Session, preset: str | None, stream: TextIO, notices: Sequen
     view = partial(DashboardReporter, columns=columns)
     reporter = Tee(list(reporters(session.run.path, stream, resumed=place, lines=lines_of, view=view).values()))
     lines = header.lines("Self-Play Training", _header(session, preset, at))
-    return run_to_end(session, partial(PPOTraining, session), reporter, lines, notices)
+    judged = session.game.objective.advice()
+    told = [*notices, *([] if judged is None else [judged])]
+    return run_to_end(session, partial(PPOTraining, session), reporter, lines, told)
 
 
 def _header(session: Session, preset: str | None, at: str | None) -> list[tuple[str, object]]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from selfplay.games.columns import NONE, Columns
+from selfplay.league.payoffs import score_of_leads
 from selfplay.learner.batch import Batch
 from selfplay.learner.gae import gae
 from selfplay.report.metrics import MIRROR, IterationReport, Pace, Play
@@ -85,11 +87,13 @@ def _columns(parts: Sequence[tuple[Rollout, F32]], _: Workspace) -> dict[str, ND
     return {name: np.concatenate([columns[name] for columns in found]) for name in found[0]}
 
 
-def summarise(collected: Sequence[Collected], columns: Columns = NONE) -> Play:
+def summarise(collected: Sequence[Collected], columns: Columns = NONE, *, by_payoff: bool = False) -> Play:
+    """Figures of the episodes that ended; ``by_payoff``: with the payoffs against each opponent."""
     episodes = [episode for part in collected for episode in part.episodes]
     if not episodes:
         return Play()
     against = scores_against(collected)
+    paid = _against(collected, _payoff) if by_payoff else {}
     draws = sum(episode.score == 0.5 for episode in episodes)
     names = episodes[0].stats
     terms = {name.removeprefix(TERM): _mean(episodes, name) for name in names if name.startswith(TERM)}
@@ -101,6 +105,7 @@ def summarise(collected: Sequence[Collected], columns: Columns = NONE) -> Play:
         draws=draws,
         means={column.name: _mean(episodes, column.name) for column in columns.means if column.name in names},
         win_rate={name: fmean(scores) for name, scores in sorted(against.items())},
+        payoff={name: fmean(payoffs) for name, payoffs in sorted(paid.items())},
         reward_terms=terms,
         pace=_paces(episodes, columns) if columns.rates else {},
     )
@@ -131,18 +136,37 @@ def _pace(episodes: Sequence[Episode], columns: Columns) -> Pace:
 
 def scores_against(collected: Sequence[Collected]) -> dict[str, list[float]]:
     """Scores of the episodes that ended, by opponent; mirror games have none."""
+    return _against(collected, attrgetter("score"))
+
+
+def leads_against(collected: Sequence[Collected]) -> dict[str, list[float]]:
+    """Leads of the learner in the episodes that ended, by opponent; mirror games have none."""
+    return _against(collected, attrgetter("lead"))
+
+
+def _against(collected: Sequence[Collected], figure: Callable[[Episode], float]) -> dict[str, list[float]]:
     against: dict[str, list[float]] = {}
     for part in collected:
         for episode in part.episodes:
             if not episode.mirror:
-                against.setdefault(episode.opponent, []).append(episode.score)
+                against.setdefault(episode.opponent, []).append(figure(episode))
     return against
 
 
-def mean_score(collected: Sequence[Collected]) -> float | None:
-    """Mean score of the episodes that ended, without mirror games; None if there are none."""
-    scores = [score for against in scores_against(collected).values() for score in against]
-    return fmean(scores) if scores else None
+def _payoff(episode: Episode) -> float:
+    return episode.stats["reward_payoff"]
+
+
+def mean_score(collected: Sequence[Collected], *, by_payoff: bool = False) -> float | None:
+    """Mean score of the episodes that ended, without mirror games; None if there are none.
+
+    ``by_payoff``: the score that the leads stand for.
+    """
+    found = leads_against(collected) if by_payoff else scores_against(collected)
+    results = [result for against in found.values() for result in against]
+    if not results:
+        return None
+    return score_of_leads(sum(results), sum(r * r for r in results), len(results)) if by_payoff else fmean(results)
 
 
 def common_gain(collected: Sequence[Collected]) -> float:
@@ -172,7 +196,9 @@ def iteration_report(
 ) -> IterationReport:
     """The report of the last iteration of ``progress``; ``others`` are the segments of exploiters by role."""
     everything = [*collected, *(part for parts in (others or {}).values() for part in parts)]
-    config = session.config
+    config, objective = session.config, session.game.objective
+    by_payoff = objective.by_payoff
+    scores = {role: mean_score(parts, by_payoff=by_payoff) for role, parts in (others or {}).items()}
     cuda = session.device.startswith("cuda")
     return IterationReport(
         iteration=progress.iteration,
@@ -185,10 +211,10 @@ def iteration_report(
         elapsed_s=progress.elapsed_s,
         limit_s=config.run.max_minutes * 60 if config.run.max_minutes else None,
         update=update,
-        play=summarise(collected, session.game.columns),
-        common_gain=common_gain(everything),
+        play=summarise(collected, session.game.columns, by_payoff=by_payoff),
+        common_gain=None if objective.kind == "shared" else common_gain(everything),  # there it is what is wanted
         opponents=met(collected),
-        exploiters={role: score for role, parts in (others or {}).items() if (score := mean_score(parts)) is not None},
+        exploiters={role: score for role, score in scores.items() if score is not None},
         restarts=progress.restarts,
         late=progress.late if session.game.real_time else None,
         dropped=progress.dropped if session.game.real_time else None,

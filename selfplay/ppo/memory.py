@@ -220,5 +220,5 @@ def _episode_steps(config: Config) -> float:
 def _episode_bytes(names: Collection[str]) -> int:
     """Bytes of the record of an episode with these statistics."""
     stats = dict.fromkeys(names, 0.5)
-    record = Episode(MIRROR.id, MIRROR.kind, score=0.5, terminated=True, stats=stats)
-    return sys.getsizeof(record) + sys.getsizeof(stats) + (len(stats) + 1) * sys.getsizeof(0.5) + 8
+    record = Episode(MIRROR.id, MIRROR.kind, score=0.5, terminated=True, stats=stats, lead=0.5)
+    return sys.getsizeof(record) + sys.getsizeof(stats) + (len(stats) + 2) * sys.getsizeof(0.5) + 8

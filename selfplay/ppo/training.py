@@ -18,7 +18,7 @@ from selfplay.league.sprt import SprtBounds
 from selfplay.machine import update_threads
 from selfplay.policy.browser.weights import PLAYED
 from selfplay.policy.policy import load_policy
-from selfplay.ppo.batch import iteration_report, scores_against
+from selfplay.ppo.batch import iteration_report, leads_against, scores_against
 from selfplay.ppo.blocks import Blocks
 from selfplay.ppo.population import Population
 from selfplay.ppo.rating import play_matchups
@@ -122,9 +122,11 @@ class PPOTraining(Training[Segments, "UpdateMetrics"]):
 
     def _record(self, collected: Segments) -> None:
         """Pass the results to the matchmakers, and drop opponents that no game in progress needs."""
+        by_payoff = self.session.game.objective.by_payoff
         for role, parts in collected.items():
             agent = self._population.agents[role]
-            agent.matchmaker.record(scores_against(parts))
+            results = leads_against(parts) if by_payoff else scores_against(parts)
+            agent.matchmaker.record(results, leads=by_payoff)
             in_play = frozenset().union(*(part.in_play for part in parts))
             agent.frozen = {name: net for name, net in agent.frozen.items() if name in in_play}
 

@@ -264,9 +264,12 @@ def _play(report: IterationReport, recent: Recent, returns: Sequence[float], col
 
 
 def _opponents(recent: Recent) -> Listing:
-    """The most recent opponents, with the mean score against each."""
+    """The most recent opponents, with the mean score against each, and the mean payoff in games judged by payoffs."""
     latest = list(recent.win_rate.items())[-OPPONENTS:]
-    return Listing(("Win rate",), tuple((name, f"{share:.0%}") for name, share in reversed(latest)))
+    if not recent.payoff:
+        return Listing(("Win rate",), tuple((name, f"{share:.0%}") for name, share in reversed(latest)))
+    rows = [(name, f"{share:.0%}", f"{recent.payoff[name]:+.2f}") for name, share in reversed(latest)]
+    return Listing(("Opponents", "wins", "payoff"), tuple(rows))
 
 
 def _pace(recent: Recent, columns: Columns) -> Listing:

@@ -82,6 +82,7 @@ class Play(BaseModel, frozen=True, extra="forbid"):
     draws: Count = 0
     means: dict[str, float] = Field(default_factory=dict)  # of the game's columns, those that it counts
     win_rate: dict[str, float] = Field(default_factory=dict)  # opponent id -> mean score, a draw counts half
+    payoff: dict[str, float] = Field(default_factory=dict)  # opponent id -> mean payoff, in games judged by payoffs
     reward_terms: dict[str, float] = Field(default_factory=dict)  # sum per episode
     pace: dict[str, Pace] = Field(default_factory=dict)  # kind of opponent -> games
 
@@ -156,7 +157,7 @@ class IterationReport(TrainingReport):
     experiences: Count
     update: UpdateMetrics
     play: Play = Play()
-    common_gain: float | None = None  # largest sum of both seats' rewards in a step
+    common_gain: float | None = None  # largest sum of both seats' rewards in a step; None if they share rewards
     opponents: dict[str, Count] = Field(default_factory=dict)  # id -> episodes
     exploiters: dict[str, float] = Field(default_factory=dict)  # role -> mean score, in a league
     abandoned: Count = 0  # threads that were abandoned, in the whole run
@@ -202,10 +203,11 @@ class IterationReport(TrainingReport):
             "memory/cuda_used": self.cuda_used,
             "memory/cuda_peak": self.cuda_peak,
         }
-        play = self.play.model_dump(exclude={"means", "win_rate", "reward_terms", "pace"})
+        play = self.play.model_dump(exclude={"means", "win_rate", "payoff", "reward_terms", "pace"})
         values |= {f"play/{name}": value for name, value in (play | self.play.means).items()}
         values |= {f"time/{name}_s": seconds for name, seconds in self.phase_s.items()}
         values |= {f"winrate/{name}": share for name, share in self.play.win_rate.items()}
+        values |= {f"payoff/{name}": value for name, value in self.play.payoff.items()}
         values |= {f"reward/{name}": value for name, value in self.play.reward_terms.items()}
         values |= {
             f"{name}/{kind}": value for kind, pace in self.play.pace.items() for name, value in pace.flat().items()
@@ -225,6 +227,7 @@ class Recent:
         self.steps_per_s = 0.0
         self.play: dict[str, float] = {}  # means of ``Play`` by name, those that are known
         self.win_rate: dict[str, float] = {}  # by opponent, most recent last
+        self.payoff: dict[str, float] = {}  # by opponent
         self.pace: dict[str, dict[str, float]] = {}  # figures of ``Pace.flat``, by kind of opponent
 
     def add(self, report: IterationReport) -> None:
@@ -232,6 +235,7 @@ class Recent:
         means = {name: value for name, value in report.play if isinstance(value, float)}
         _blend(self.play, means | report.play.means)
         _blend(self.win_rate, report.play.win_rate)
+        _blend(self.payoff, report.play.payoff)
         for kind, pace in report.play.pace.items():
             _blend(self.pace.setdefault(kind, {}), pace.flat())
 

@@ -24,6 +24,7 @@ from selfplay.policy.network_group import NetworkGroup
 from selfplay.policy.recurrent_state import Infer, RecurrentState, infer_directly
 from selfplay.rollout.buffers import BufferPool
 from selfplay.rollout.rollout import F32, Rollout, outcome_known, segment_fields
+from selfplay.runner.match import lead_of
 from selfplay.runner.segment import Collected, Episode, SegmentOrder
 
 if TYPE_CHECKING:
@@ -188,7 +189,8 @@ class Block:
         seat = int(self._learner[b].argmax())  # 0 in a mirror game
         row = batch.stats[b, seat]
         stats = {name: float(row[name]) for name in batch.stats.dtype.names or ()}
-        return Episode(opponent.id, opponent.kind, float(batch.score[b, seat]), bool(batch.terminated[b]), stats)
+        score, over = float(batch.score[b, seat]), bool(batch.terminated[b])
+        return Episode(opponent.id, opponent.kind, score, over, stats, lead_of(batch.stats[b], seat))
 
     def snapshot(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Everything the next segment depends on: arrays, and a JSON document."""

@@ -72,6 +72,12 @@ def payoffs(stats: Stats) -> tuple[float, float] | None:
     return one, other
 
 
+def lead_of(stats: Stats, seat: int) -> float:
+    """Half the difference of the payoffs of a seat and the other one; 0 where the game does not count them."""
+    both = payoffs(stats)
+    return 0.0 if both is None else (both[seat] - both[1 - seat]) / 2
+
+
 def stats_of(results: Sequence[MatchResult]) -> Stats:
     """The counters of all games, [G, 2]."""
     return np.stack([result.stats for result in results])

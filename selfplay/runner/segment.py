@@ -41,6 +41,7 @@ class Episode:
     score: float
     terminated: bool
     stats: dict[str, float]
+    lead: float = 0.0  # half the difference of the payoffs of learner and opponent; 0 if the game does not count them
 
     @property
     def mirror(self) -> bool:

@@ -7,6 +7,7 @@ from selfplay.commands import check_game
 from selfplay.commands.check_game import examine
 from selfplay.commands.cli.check_game import main
 from selfplay.commands.time_limit import TimeLimit
+from selfplay.games.game import Game
 from selfplay.games.plugins import allow
 from selfplay.games.registry import find_game
 from selfplay.league.rewards import BY_WINS
@@ -82,7 +83,87 @@ def test_a_built_in_game_can_be_checked():
     found = examine("kuhn")
     assert found.broken == []
     assert found.shares == {}
-    assert found.notes == [f"ratings, evaluate and exploit: {BY_WINS}"]
+    assert found.notes == []
+
+
+class Stakes(Game):
+    """One step: a seat that plays 1 or 2 more than the other takes the difference."""
+
+    num_actions, obs_width, common = 3, 1, False
+
+    def reset(self, seed):
+        self.seed = seed
+
+    def observe(self, seat):
+        return [0.0]
+
+    def step(self, actions):
+        lead = float(actions[0] - actions[1])
+        return ((lead, lead) if self.common else (lead, -lead)), True, False
+
+
+class Common(Stakes):
+    common = True
+
+
+class Narrow(Stakes):
+    objective, payoff_range = "reward", (-1, 1)
+
+
+class NotShared(Stakes):
+    objective = "shared"
+
+
+class Declared(Stakes):
+    objective, payoff_range, payoff_unit = "reward", (-2, 2), "chips"
+
+
+class Wins(Stakes):
+    objective = "outcome"
+
+
+class Team(Common):
+    objective = "shared"
+
+
+class Late(Stakes):
+    """Episodes are too long for the play that shows the objective."""
+
+    max_steps = 400
+
+    def reset(self, seed):
+        self.steps = 0
+
+    def step(self, actions):
+        self.steps += 1
+        rewards, _, _ = super().step(actions)
+        over = self.steps == 150
+        return rewards if over else (0.0, 0.0), over, False
+
+
+SEEN = "payoffs of -2 to 2 in random play"
+
+
+@pytest.mark.parametrize(
+    ("game", "broken", "notes"),
+    [
+        (Stakes, [], [f"played for points ({SEEN}): ratings and evaluations use the mean payoff. "]),
+        (Common, [], [f"cooperative: both seats always get equal rewards ({SEEN}), and evaluations"]),
+        (Narrow, ["payoff_range is (-1, 1), but random play was paid -2 to 2"], []),
+        (NotShared, ["objective is 'shared', but the payoffs of the seats differ"], []),
+        (Declared, [], []),
+        (Wins, [], []),
+        (Late, [], [f"ratings, evaluate and exploit: {BY_WINS}"]),
+        (Team, [], ["cooperative: both seats get equal rewards, and no player is the stronger one"]),
+    ],
+)
+def test_what_a_game_is_played_for_is_noted_and_checked(monkeypatch, game, broken, notes):
+    monkeypatch.setattr(check_game, "_train", lambda *_: None)
+    allow(f"{__name__}:{game.__name__}")
+    found = examine(f"{__name__}:{game.__name__}")
+    assert found.broken == broken
+    assert len(found.notes) == len(notes)
+    assert all(note.startswith(start) for note, start in zip(found.notes, notes, strict=True))
 
 
 def test_no_such_game(monkeypatch, capsys):

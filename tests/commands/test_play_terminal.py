@@ -14,6 +14,7 @@ from selfplay.commands.cli import play as command
 from selfplay.commands.play_terminal import play_in_terminal
 from selfplay.games.errors import GameError
 from selfplay.games.game import Game
+from selfplay.games.objective import OUTCOME, Objective
 from selfplay.games.rated import RatedGame, ScriptedPlayer
 from selfplay.games.registry import find_game
 from selfplay.games.vector import RANDOM
@@ -40,7 +41,7 @@ def _terminal(monkeypatch):
     monkeypatch.setenv("LINES", "24")
 
 
-def played(game, opponent, *answers, seed=0, **options):
+def played(game, opponent, *answers, seed=0, objective=OUTCOME, **options):
     """The lines of a play; prompts stand in them, with their answers."""
     lines, left = [], iter(answers)
 
@@ -56,6 +57,7 @@ def played(game, opponent, *answers, seed=0, **options):
     entry = replace(
         find_game("kuhn"),
         single=lambda: game,
+        declared=objective,
         rated=RatedGame({name: ScriptedPlayer("1") for name in (RANDOM, *game.players)}, {}),
     )
     with pytest.MonkeyPatch.context() as patch:
@@ -175,6 +177,15 @@ def test_a_name_in_its_own_case_comes_before_one_in_another():
 
     assert "1 won" in played(Cased(), "slow", "N", "N", "n")[-2]
     assert "1 drawn" in played(Cased(), "slow", "n", "n", "n", "n", "n")[-2]
+
+
+def test_what_was_paid_so_far_is_told_where_it_counts():
+    answers = ("two", "two", "y", "two", "two", "n")
+    lines = played(Count(), "random", *answers, objective=Objective("reward", unit="chips"))
+    totals = [line.rsplit(", ", 1)[1] for line in lines if line.startswith("You ")]
+    paid = [float(line.split("Rewards: ")[1].split(" for you")[0]) for line in lines if line.startswith("You ")]
+    assert totals == [f"{sum(paid[: i + 1]):+g} chips." for i in range(len(paid))]
+    assert any(paid)
 
 
 def test_the_end_of_the_input_ends_it_anywhere():

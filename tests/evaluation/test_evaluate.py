@@ -1,4 +1,5 @@
 from dataclasses import replace
+from itertools import count
 
 import numpy as np
 import pytest
@@ -7,7 +8,8 @@ from selfplay.errors import ConfigError
 from selfplay.evaluation import evaluate as evaluation
 from selfplay.evaluation.evaluate import evaluate
 from selfplay.games.api import PAYOFF_STATS
-from selfplay.league.rewards import BY_WINS
+from selfplay.games.objective import Objective
+from selfplay.league.rewards import BY_WINS, score_of
 from selfplay.policy.policy import load_policy
 from selfplay.runner.match import Contender, MatchResult, Rules
 from selfplay_melee.mock import ENDED_BY, STATS
@@ -15,7 +17,7 @@ from tests.run.policies import save_other
 from tests.support.fight_rules import fight_rules
 
 SHORT = fight_rules(max_episode_frames=1200)
-PLAIN = Rules("kuhn")
+PLAIN = Rules("pennies")
 STRONG, WEAK = Contender("rusher"), Contender("idle")
 
 
@@ -205,34 +207,102 @@ def test_every_player_has_each_seat_equally_often(played):
         assert [pairing.players for pairing in played[0]].count(("A", "B")) == made / 2
 
 
-@pytest.mark.parametrize(("stakes", "differ"), [((1.0, 1.0), False), ((1.0, 5.0), True)])
-def test_rewards_are_told_where_wins_do_not_tell_them(monkeypatch, stakes, differ):
-    """A wins the small stake three times, and loses the large one once."""
+@pytest.fixture
+def pays(monkeypatch):
+    """Evaluates a game of an objective in which A and B are paid these amounts, in turn."""
 
-    def play(pairings, players, rules, traced):
-        small, large = stakes
-        found = []
-        for number, pairing in enumerate(pairings):
-            mine = -large if number % 4 == 3 else small
-            stats = np.zeros(2, PAYOFF_STATS)
-            first = mine if pairing.players[0] == "A" else -mine
-            stats["reward_payoff"] = first, -first
-            found.append(MatchResult(pairing, (float(first > 0), float(first < 0)), stats, number))
-        return found
+    def evaluated(objective, *paid, games=40):
+        numbers = count()
 
-    monkeypatch.setattr(evaluation, "play", play)
-    result = evaluate(STRONG, WEAK, 40, PLAIN)
-    assert (result.score, result.reward, result.by_wins) == (0.75, -0.5 if differ else 0.5, differ)
-    assert 0.0 < result.reward_error < 2.0
-    assert {"reward", "by_wins"} < result.document().keys()
-    assert (result.rewards() is not None) == differ
-    if differ:
+        def play(pairings, players, rules, traced):
+            found = []
+            for pairing in pairings:
+                number = next(numbers)
+                both = np.array(paid[number // 2 % len(paid)], float)
+                first, second = both if pairing.players[0] == "A" else both[::-1]
+                stats = np.zeros(2, PAYOFF_STATS)
+                stats["reward_payoff"] = first, second
+                found.append(
+                    MatchResult(pairing, (score_of((first, second)), score_of((second, first))), stats, number)
+                )
+            return found
+
+        monkeypatch.setattr(evaluation, "play", play)
+        monkeypatch.setattr(Rules, "objective", property(lambda _: objective))
+        return evaluate(STRONG, WEAK, games, PLAIN)
+
+    return evaluated
+
+
+RARE_LOSS = ((1.0, -1.0),) * 3 + ((-5.0, 5.0),)  # A wins a small stake three times, and loses a large one once
+GUESSED = Objective("outcome", measured=True)
+
+
+def test_a_game_of_payoffs_is_judged_by_them(pays):
+    result = pays(Objective("reward", unit="chips"), *RARE_LOSS, games=4000)
+    assert (result.score, result.reward, result.paid.lead) == (0.75, -0.5, -0.5)
+    assert result.paid.lead_low == pytest.approx(-0.5 - result.reward_error, rel=0.01)
+    assert (result.superiority, result.sprt, result.elo) == (pytest.approx(0.0, abs=1e-6), "rejected", None)
+    assert result.verdict("a", "b") == (
+        f"a against b: -0.500 chips a game (95% interval {result.paid.lead_low:+.3f} to {result.paid.lead_high:+.3f}), "
+        "likelihood of being stronger 0.0%; "
+        "sequential test of 0 against 30 normalised Elo: settled, a is not 30 normalised Elo stronger."
+    )
+    found = result.document()
+    assert {
+        "objective": "reward",
+        "unit": "chips",
+        "reward": -0.5,
+        "lead": -0.5,
+        "score": 0.75,
+    }.items() <= found.items()
+    assert not {"elo", "elo_low", "paid"} & found.keys()
+
+
+def test_the_rich_one_is_stronger_though_it_loses_most_games(pays):
+    result = pays(Objective("reward"), *((lost, won) for won, lost in RARE_LOSS), games=4000)
+    assert (result.score, result.sprt) == (0.25, "accepted")
+    assert result.superiority > 0.999
+
+
+def test_of_general_payoffs_both_are_told(pays):
+    result = pays(Objective("reward", unit="coins"), (3.0, 1.0), (2.0, 1.0))
+    assert (result.paid.lead, result.reward, result.paid.reward_b) == (0.75, 2.5, 1.0)
+    assert "half the difference of +2.500 for a and +1.000 for b, likelihood" in result.verdict("a", "b")
+
+
+def test_of_a_shared_payoff_nobody_is_stronger(pays):
+    result = pays(Objective("shared", unit="points"), (3.0, 3.0), (4.0, 4.0))
+    low, high = 3.5 - result.reward_error, 3.5 + result.reward_error
+    assert result.verdict("a", "b") == (
+        f"a with b: 3.500 points a game (95% interval {low:.3f} to {high:.3f}); "
+        "both get it, so neither is the stronger one."
+    )
+    found = result.document()
+    assert {"objective": "shared", "reward": 3.5, "reward_b": 3.5}.items() <= found.items()
+    assert not {"superiority", "sprt", "llr", "lead", "elo"} & found.keys()
+
+
+@pytest.mark.parametrize(
+    ("objective", "paid", "told"),
+    [(GUESSED, RARE_LOSS, True), (GUESSED, ((1.0, -1.0),), False), (Objective("outcome"), RARE_LOSS, False)],
+)
+def test_payoffs_that_contradict_random_play_are_told(pays, objective, paid, told):
+    result = pays(objective, *paid)
+    assert (result.by_wins, result.rewards() is not None) == (told, told)
+    assert result.paid is None
+    assert (result.elo is None) == (len(paid) == 1)  # won every game
+    assert {"reward", "by_wins", "elo", "superiority"} < result.document().keys()
+    if told:
         assert result.rewards().startswith("mean reward -0.500 (95% interval -1.")
         assert result.rewards().endswith(BY_WINS)
+        assert 'objective = "reward"' in BY_WINS
 
 
 def test_games_without_stocks_are_judged_by_the_game():
-    result = evaluate(Contender("always_bet"), Contender("random"), 200, PLAIN)
-    assert result.games == result.wins + result.losses + result.draws == 200
-    assert 0.4 < result.low <= result.score <= result.high
+    result = evaluate(Contender("always_bet"), Contender("equilibrium"), 400, Rules("kuhn"))
+    assert result.games == result.wins + result.losses + result.draws == 400
+    assert result.low <= result.score <= result.high
+    assert result.paid.lead == result.reward == -result.paid.reward_b
+    assert result.paid.lead < 0.0 < result.score - 0.5  # wins the most games and loses antes
     assert result.figures == {}

@@ -48,3 +48,40 @@ def test_only_wins_move_the_quality():
     results.tally({"gen_0": [0.5, 0.0], "rusher": [1.0]}, ["gen_0", "gen_1"])
     assert results.state().quality == {"gen_0": 0.0, "gen_1": 0.0}
     assert results.score("rusher") > 0.5
+
+
+def test_leads_of_one_size_give_the_scores_of_their_wins():
+    won = np.random.default_rng(0).random(500) < 0.3
+    scores, leads = Results(), Results()
+    scores.tally({"gen_0": won.astype(float).tolist()}, [])
+    leads.tally({"gen_0": (4.0 * won - 2.0).tolist()}, [], leads=True)
+    assert leads.score("gen_0") == pytest.approx(scores.score("gen_0"))
+    assert leads.games("gen_0") == scores.games("gen_0")
+
+
+def test_what_wins_most_games_and_loses_most_chips_is_hard():
+    """Three wins of one chip for each loss of five, and the reverse."""
+    results = Results()
+    results.tally({"poor": [1.0, 1.0, 1.0, -5.0] * 50, "rich": [-1.0, -1.0, -1.0, 5.0] * 50}, [], leads=True)
+    assert results.score("poor") < 0.45 < 0.55 < results.score("rich")
+    assert results.score("unknown") == 0.5
+    hard = results.by_difficulty(["poor", "rich"])
+    assert hard[0] > hard[1]
+
+
+def test_of_leads_positive_ones_move_the_quality():
+    results = Results()
+    results.admit(["gen_0", "gen_1", "gen_2"])
+    results.tally({"gen_0": [0.25], "gen_1": [0.0, -3.0]}, ["gen_0", "gen_1", "gen_2"], leads=True)
+    quality = results.state().quality
+    assert quality["gen_0"] < 0.0 == quality["gen_1"] == quality["gen_2"]
+
+
+def test_leads_are_part_of_the_state():
+    results = Results()
+    results.tally({"gen_0": [2.0, -1.0], "gen_1": [1.0]}, [], leads=True)
+    again = Results(ResultsState.model_validate_json(results.state().model_dump_json()))
+    assert again.score("gen_0") == results.score("gen_0") > 0.5
+    again.keep(["gen_1"])
+    assert again.score("gen_0") == 0.5
+    assert again.state().leads.keys() == again.state().squares.keys() == {"gen_1"}

@@ -7,7 +7,7 @@ import torch
 
 from selfplay.league.modes import Opponent
 from selfplay.learner.gae import gae
-from selfplay.ppo.batch import common_gain, make_batch, met, summarise
+from selfplay.ppo.batch import common_gain, leads_against, make_batch, mean_score, met, scores_against, summarise
 from selfplay.report.metrics import Pace, Play
 from selfplay.runner.block import MIRROR, Block
 from selfplay.runner.segment import Collected, Episode, SegmentOrder
@@ -121,6 +121,22 @@ def test_without_episodes_there_is_nothing_to_tell(collected):
 def test_mirror_games_alone_give_no_win_rate(collected):
     found = summarise([part(collected, [episode("current", 1.0)], {})])
     assert (found.win_rate, found.decisive_share) == ({}, 1.0)
+
+
+def paid(opponent, payoff, lead):
+    return dataclasses.replace(episode(opponent, float(lead > 0), reward_payoff=payoff), lead=lead)
+
+
+def test_games_of_payoffs_report_them_by_opponent(collected):
+    games = [paid("rusher", 3.0, 2.0), paid("rusher", -2.0, -1.0), paid("gen_3", 0.5, 1.0), paid("current", 9.0, 4.0)]
+    parts = [part(collected, games, {})]
+    assert summarise(parts, by_payoff=True).payoff == {"gen_3": 0.5, "rusher": 0.5}
+    assert summarise(parts).payoff == {}
+    assert leads_against(parts) == {"rusher": [2.0, -1.0], "gen_3": [1.0]}
+    assert scores_against(parts) == {"rusher": [1.0, 0.0], "gen_3": [1.0]}
+    assert mean_score(parts) == pytest.approx(2 / 3)
+    assert mean_score(parts, by_payoff=True) == pytest.approx(0.5 + 0.5 * (2 / 3) / np.sqrt(2))
+    assert mean_score([part(collected, [], {})], by_payoff=True) is None
 
 
 def test_what_one_seat_gains_the_other_loses(collected):

@@ -184,7 +184,7 @@ def test_an_entry_gives_a_game_opponents_ratings_and_evaluation(name, tmp_path, 
     first = str(folder / "generations" / "gen_0")
     for players in ((first, str(folder)), ("random", ladder[-1], "--game-type", name)):
         told = said(evaluate, *players, "--games", "10")
-        assert f"10 games of {name}\n" in told
+        assert f"10 games of {name}" in told
         found = json.loads(said(evaluate, *players, "--games", "10", "--json"))
         assert (found["games"], found["wins"] + found["losses"] + found["draws"]) == (10, 10)
         for word in ("stock", "damage", "second", "mewtwo", "final_destination"):

@@ -53,6 +53,7 @@ MODES = {
     "latest": {"pace": {"mirror": PACE}, "win_rate": {}},
     "simple_mix": {"pace": dict.fromkeys(("mirror", "generation", "scripted"), PACE)},
     "opponents": {"pace": {}, "win_rate": {"guest": 0.25}},
+    "payoffs": {"win_rate": {"guest": 0.25}, "payoff": {"guest": 0.5}},
 }
 
 
@@ -72,7 +73,8 @@ def test_the_view_fits_and_has_no_empty_table(width, height, mode):
         "Beats        score         95%  games", "walker         97%  79 to 100%     16",
     ]  # fmt: skip
     assert [word for word in words if word not in text] == []
-    assert ("Win rate" in text) == (mode != "latest")
+    assert ("Win rate" in text) == (mode in ("simple_mix", "opponents"))
+    assert ("Opponents  wins  payoff" in text) == ("+0.50" in text) == (mode == "payoffs")
     assert ("Fights" in text) == (mode != "opponents")
 
 

@@ -88,3 +88,13 @@ def test_recent_blends_what_is_known_and_keeps_what_is_missing():
     assert 256 < recent.steps_per_s < 512
     assert recent.pace["mirror"]["finished"] == 0.25 + NEW * 0.5
     assert recent.pace["scripted"]["finished"] == 0.25
+
+
+def test_payoffs_have_tags_and_averages_of_their_own():
+    first, second = (report(play=Play(payoff={"raiser": each})) for each in (-1.0, 1.0))
+    assert first.flat()["payoff/raiser"] == -1.0
+    assert "play/payoff" not in first.flat()
+    recent = Recent()
+    for each in (first, second):
+        recent.add(each)
+    assert recent.payoff == {"raiser": -1.0 + 2.0 * NEW}

@@ -5,8 +5,9 @@ from datetime import datetime, timedelta
 import pytest
 
 from selfplay.errors import DiskError
+from selfplay.games.columns import NONE
 from selfplay.report import header, plain
-from selfplay.report.metrics import Play, Recent
+from selfplay.report.metrics import Play, Recent, TimeShares
 from selfplay.report.plain import LogFileSink, PlainReporter, StreamSink
 from selfplay_melee.show.columns import COLUMNS
 from tests.dialogue.report.talks import dialogue_report
@@ -120,6 +121,15 @@ def test_progress_tells_time_left_restarts_and_memory():
     assert "segments" not in line
     assert "segments late 3, too late 0" in plain.progress_line(report(late=3, dropped=0), recent, COLUMNS)
     assert "CUDA 1,024 MiB, peak 2,048 MiB" in line
+
+
+def test_payoffs_stand_beside_the_wins():
+    recent = Recent()
+    recent.add(report(play=Play(win_rate={"raiser": 0.25}, payoff={"raiser": 0.5})))
+    line = plain.details_line(recent, TimeShares(), NONE)
+    assert "wins: raiser 25%; payoffs: raiser +0.50" in line
+    recent.add(report(play=Play(win_rate={"gen_0": 1.0})))
+    assert "payoffs: raiser +0.50" in plain.details_line(recent, TimeShares(), NONE)
 
 
 def test_header_is_the_guides():

@@ -20,7 +20,7 @@ _ANY = (
 TINY = (*_ANY, "--max-episode-frames", CAP)
 MATRIX = (*_ANY, "--game-type", "rps")  # where it does not matter what is played: a process of it starts soon
 KEPT = ("--set", "run.keep_checkpoints=1", "--set", "run.keep_every=4", "--set", "run.keep_best=true", "--track-elo")
-WALL = ("wall", "time/", "charts/steps_per_s", "runners/tasks")
+WALL = ("wall", "time/", "charts/steps_per_s", "runners/tasks", "memory/cuda")
 
 
 def train(folder, *arguments, resume=False, size=TINY):
@@ -36,7 +36,7 @@ def hashes(folder):
 
 
 def rows(path):
-    """A file of JSON lines, without what depends on the clock."""
+    """A file of JSON lines, without what depends on the clock or on the memory of a device."""
     found = [json.loads(line) for line in path.read_text().splitlines()]
     return [{key: value for key, value in row.items() if not key.startswith(WALL)} for row in found]
 

@@ -22,7 +22,7 @@ from selfplay.league.leaderboard import analyse
 from selfplay.league.ledger import read_games
 from selfplay.league.modes import MODES
 from selfplay.policy.policy import load_policy
-from tests.run.runs import assert_equal_runs, train
+from tests.run.runs import assert_equal_runs, rows, train
 from tests.support.cases import first_alone
 
 MELEE = re.compile(
@@ -45,6 +45,33 @@ def test_a_resumed_run_equals_one_that_was_not_stopped(tmp_path, game, host):
     learner = load_latest_learner(RunDir(tmp_path / "parts"))
     assert any(array.any() for name, array in learner.arrays.items() if name.endswith("/history"))
     assert_equal_runs(tmp_path / "whole", tmp_path / "parts", generations=[f"gen_{i}" for i in range(0, 9, 2)])
+
+
+STAKES = "tests.commands.test_check_game:Stakes"
+
+
+def test_a_game_of_payoffs_is_trained_and_judged_by_them(tmp_path):
+    flags = ("--game-type", STAKES, "--mode", "pfsp", "--timesteps", 3 * ITERATION)
+    _, shown = train(tmp_path / "run", *flags, size=SMALL)
+    assert shown.count("Played for points (payoffs of -2 to 2 in random play): ratings and evaluations use") == 1
+    state = load_latest_learner(RunDir(tmp_path / "run")).meta.matchmaker
+    assert "random" in state["results"]["squares"]
+    assert state["results"]["points"] == {}
+    tags = {tag for row in rows(tmp_path / "run" / "metrics.jsonl") for tag in row}
+    assert {"payoff/random", "winrate/random"} <= tags
+
+
+TEAM = "tests.commands.test_check_game:Team"
+
+
+@pytest.mark.parametrize("game", [TIC_TAC_TOE, "tests.commands.test_check_game:Declared", TEAM])
+def test_of_other_games_nothing_is_told(tmp_path, game):
+    flags = ("--game-type", game, "--mode", "simple_mix", "--timesteps", ITERATION)
+    _, shown = train(tmp_path / "run", *flags, size=SMALL)
+    assert "Played for" not in shown
+    tags = {tag for row in rows(tmp_path / "run" / "metrics.jsonl") for tag in row}
+    assert any(tag.startswith("payoff/") for tag in tags) == (game != TIC_TAC_TOE)
+    assert ("reward/common_gain" in tags) == (game != TEAM)
 
 
 def test_a_run_of_a_game_without_fights_has_no_word_of_melee(tmp_path, capsys):

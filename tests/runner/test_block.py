@@ -8,6 +8,7 @@ import torch
 
 from selfplay.checkpoint import ActionHeads, NetworkSpec
 from selfplay.errors import RunnerError
+from selfplay.games.solved.kinds import KUHN
 from selfplay.league.modes import Opponent
 from selfplay.policy.heads import logprob_entropy
 from selfplay.policy.recurrent_state import infer_directly
@@ -221,6 +222,17 @@ def test_episodes_are_told_from_the_seat_of_the_learner():
         played[int(episode.stats["seat"])] += not episode.mirror
         assert not episode.mirror or episode.stats["seat"] == 0
     assert min(played.values()) > 0
+
+
+def test_leads_are_the_learners():
+    """In Kuhn poker the opponent is paid what the learner loses."""
+    opponents = (Opponent("scripted", "always_bet", "scripted"),)
+    spec, heads = NetworkSpec(obs_width=KUHN.obs_width, hidden=(8, 8)), ActionHeads(binary=0, sizes=KUHN.actions.sizes)
+    policy = network(1, spec=spec, heads=heads)
+    collected = Block(KUHN.make(num_games=4), 0).collect(SegmentOrder(1, 20, 1, policy, {}, opponents))
+    paid = [(episode.lead, episode.stats["reward_payoff"]) for episode in collected.episodes]
+    assert all(lead == payoff for lead, payoff in paid)
+    assert {abs(lead) for lead, _ in paid} == {1.0, 2.0}
 
 
 def test_scores_are_the_learners():

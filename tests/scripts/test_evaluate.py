@@ -4,6 +4,7 @@ import sys
 import pytest
 
 from selfplay.commands.cli import evaluate
+from selfplay.games.game import Game
 from selfplay.league.rewards import BY_WINS
 from tests.run.policies import save, save_imitation, save_other
 from tests.scripts.commands import mistake, run_process
@@ -76,12 +77,46 @@ def test_games_that_repeat_are_named(tmp_path, monkeypatch, capsys):
     assert "each of the 2 different games" in repeats
 
 
-@pytest.mark.parametrize(("game", "differ"), [("kuhn", True), ("selfplay.examples.tic_tac_toe:TicTacToe", False)])
-def test_the_mean_reward_is_printed_where_wins_do_not_tell_it(monkeypatch, capsys, game, differ):
-    assert call(monkeypatch, "random", "random", "--games", 20, "--game-type", game) == 0
-    told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  mean reward ")]
-    assert len(told) == differ
-    assert all("(95% interval " in line and line.endswith(BY_WINS) for line in told)
+def test_a_game_is_judged_by_what_it_is_played_for(monkeypatch, capsys):
+    flags = ("random", "random", "--games", 20, "--game-type")
+    assert call(monkeypatch, *flags, "kuhn") == 0
+    poker = capsys.readouterr().out.splitlines()
+    assert poker[0] == "random against random: 20 games of kuhn, played for antes, -2 to 2: the mean payoff counts"
+    assert " antes a game (95% interval " in poker[-1]
+    assert call(monkeypatch, *flags, "selfplay.examples.tic_tac_toe:TicTacToe") == 0
+    board = capsys.readouterr().out.splitlines()
+    assert board[0] == "random against random: 20 games of selfplay.examples.tic_tac_toe:TicTacToe"
+    assert " Elo (95% interval " in board[-1]
+    assert not [line for line in (*poker, *board) if BY_WINS in line]
+
+
+def test_partners_are_shown_with_themselves_too(monkeypatch, capsys):
+    flags = ("--games", 20, "--game-type", "tests.scripts.test_evaluate:Meet")
+    assert call(monkeypatch, "zero", "one", *flags) == 0
+    *_, apart, zeros, ones = capsys.readouterr().out.splitlines()
+    assert apart.startswith("  zero with one: 0.000 points a game (95% interval 0.000 to 0.000); both get it")
+    assert zeros.startswith("  zero with zero: 1.000 points a game ")
+    assert ones.startswith("  one with one: 1.000 points a game ")
+    assert call(monkeypatch, "zero", "one", *flags, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["reward"], found["a_with_itself"], found["b_with_itself"]) == (0.0, 1.0, 1.0)
+
+
+class Meet(Game):
+    """Both get 1 if they choose the same."""
+
+    num_actions, obs_width, objective = 2, 1, "shared"
+    players = {"zero": lambda game, seat, rng: 0, "one": lambda game, seat, rng: 1}  # noqa: RUF012
+
+    def reset(self, seed):
+        self.seed = seed
+
+    def observe(self, seat):
+        return [0.0]
+
+    def step(self, actions):
+        same = float(actions[0] == actions[1])
+        return (same, same), True, False
 
 
 def test_the_same_command_gives_the_same_result(monkeypatch, capsys):

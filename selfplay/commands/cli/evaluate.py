@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,9 @@ from selfplay.commands.cli import command
 from selfplay.games.errors import GameError
 
 if TYPE_CHECKING:
+    from selfplay.evaluation.evaluate import Evaluation
     from selfplay.games.rated import MatchFlags
+    from selfplay.runner.match import Contender, Rules
 
 
 def parser() -> argparse.ArgumentParser:
@@ -39,7 +41,8 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--greedy", action="store_true", help="policies choose the most likely action")
     made.add_argument(
         "--sprt", type=float, nargs=2, default=(0.0, 30.0), metavar=("ELO0", "ELO1"),
-        help="test whether A is stronger by ELO1 rather than ELO0 (default: 0 30)",
+        help="test whether A is stronger by ELO1 rather than ELO0 (default: 0 30); in games judged by payoffs it "
+        "is normalised Elo",
     )  # fmt: skip
     made.add_argument("--json", action="store_true", help="as JSON")
     return made
@@ -87,19 +90,34 @@ def main(options: argparse.Namespace) -> None:
     (a, b), game = contenders((options.a, options.b), game)
     home = home_rules((a, b), game, greedy=options.greedy)
     rules = replace(home, conditions=chosen(home.conditions))
-    with Ticker(sys.stderr, "Playing games", options.games) as ticker:
-        result = evaluate(a, b, options.games, rules, options.seed, SprtBounds(*options.sprt), ticker.at)
     names = Path(options.a).name, Path(options.b).name
-    verdict = result.verdict(*(names if names[0] != names[1] else (options.a, options.b)))
+    names = names if names[0] != names[1] else (options.a, options.b)
+
+    def judged(one: Contender, other: Contender) -> Evaluation:
+        with Ticker(sys.stderr, "Playing games", options.games) as ticker:
+            return evaluate(one, other, options.games, rules, options.seed, SprtBounds(*options.sprt), ticker.at)
+
+    result = judged(a, b)
+    verdict = result.verdict(*names)
+    # Of a shared payoff, what each gets with itself says how well the two work together.
+    alone = [judged(player, player) for player in (a, b)] if rules.objective.kind == "shared" else []
     if options.json:
-        print(json.dumps({"a": options.a, "b": options.b, **result.document(), "verdict": verdict}))
+        by_itself = {f"{player}_with_itself": found.reward for player, found in zip("ab", alone, strict=False)}
+        print(json.dumps({"a": options.a, "b": options.b, **result.document(), **by_itself, "verdict": verdict}))
         return
-    first, *lines = (*rules.conditions.words(result.figures), "")
+    verdicts = [verdict, *(found.verdict(name, name) for name, found in zip(names, alone, strict=False))]
     what = f", {rules.conditions}" if str(rules.conditions) else f" of {game}"
+    what += "" if result.paid is None else f", {rules.objective}"
     print(f"{options.a} against {options.b}: {result.games} games{what}")
-    if repeats := result.repeats():
-        print(f"  {repeats}")
-    print(f"  score {result.score:.1%} (95% interval {result.low:.1%} to {result.high:.1%})")
-    print(f"  {result.wins} won, {result.losses} lost, {result.draws} drawn{first and f'; {first}'}")
-    for line in filter(None, (result.rewards(), *lines, verdict)):
+    for line in (*_shares(result, rules), *verdicts):
         print(f"  {line}")
+
+
+def _shares(result: Evaluation, rules: Rules) -> Iterator[str]:
+    """Score, wins, and the game's own figures."""
+    first, *lines = (*rules.conditions.words(result.figures), "")
+    if repeats := result.repeats():
+        yield repeats
+    yield f"score {result.score:.1%} (95% interval {result.low:.1%} to {result.high:.1%})"
+    yield f"{result.wins} won, {result.losses} lost, {result.draws} drawn{first and f'; {first}'}"
+    yield from filter(None, (result.rewards(), *lines))
