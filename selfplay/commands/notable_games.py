@@ -47,7 +47,7 @@ def after_steps(game: GameRecord) -> str | None:
 
 def notable(games: Sequence[GameRecord], ratings: Ratings, ended: Ended) -> list[list[Notable]]:
     """For each kind its games of ``rated``, the most notable first, at most ``DEPTH`` of them."""
-    elo = dict(zip(ratings.players, ratings.elo.tolist(), strict=True))
+    elo = dict(zip(ratings.players, ratings.rating.tolist(), strict=True))
     judged = [_Judged.of(game, elo, ended(game) or "") for game in games]
     chosen = []
     for kind, key in KINDS.items():

@@ -6,7 +6,10 @@ from typing import Final
 
 from selfplay.games.objective import EQUAL
 
-BY_WINS: Final = "rewards of these games differ in size, and only wins count: to win more may still earn less"
+BY_WINS: Final = (
+    "rewards of these games differ in size, and only wins count: to win more may still earn less; "
+    "objective = 'reward' in the game rates it by rewards"
+)
 
 
 def score_of(rewards: tuple[float, float]) -> float:

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from selfplay.league.games import GameTable
-from selfplay.league.ratings import ELO
 from selfplay.league.records import GameRecord, Seat
+from selfplay.league.scale import ELO
 
 
 def seat(player: str, version: str = "v1") -> Seat:

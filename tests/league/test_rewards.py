@@ -128,7 +128,7 @@ def test_the_better_paid_stands_above():
     board = build(GameTable.of(shared()))
     assert [row.policy for row in board.rows] == ["gen_1", "gen_0", "random"]
     assert board.finished is None
-    assert next(row.elo for row in board.rows if row.policy == "random") == 1500.0
+    assert next(row.rating for row in board.rows if row.policy == "random") == 1500.0
     assert not any("draws" in warning for warning in board.warnings)
 
 

@@ -47,7 +47,7 @@ def finished(share):
 def rating(iteration=3, elo=1555.0):
     """Made after this iteration, with an interval of 300 Elo."""
     return RatingReport(
-        generation=f"gen_{iteration}", elo=elo, ends=(elo - 150, elo + 150),
+        generation=f"gen_{iteration}", rating=elo, ends=(elo - 150, elo + 150),
         iteration=iteration, elapsed_s=4.0 * iteration,
         beats=Beaten(player="walker", games=16, score=0.97), scores=SCORES,
     )  # fmt: skip
