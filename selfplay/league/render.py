@@ -305,7 +305,7 @@ def _notes(board: Leaderboard, show_all: bool) -> list[str]:
     if board.method == "batch" and (text := beats(board)):
         notes.append(text)
     notes += _fit(board)
-    if board.method == "batch" and not board.external:
+    if board.method == "batch" and not (board.external or board.scale.shared):
         notes.append(ANCHORS[board.anchors])
     if any(row.person for row in board.rows):
         notes.append(f"people: {PEOPLE}")

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from selfplay.games.columns import Rate
 
 Seconds = Annotated[float, Field(ge=0)]
-ELO, PAYOFF = "charts/elo", "charts/payoff_rating"
-"""Tags of a rating by its scale, before those of all other metrics, so that TensorBoard shows it first."""
+ELO = "charts/elo"  # tag, before those of all other metrics, so that TensorBoard shows it first
+PAYOFF = "charts/payoff_rating"  # tag of the rating where payoffs count
 PHASES = ("collect", "update", "rate", "save")  # phases of an iteration, in order
 NEW = 0.25  # weight of the newest value in a moving average
 TIME_S = 60.0  # of the last minute, roughly, is how phases share the time: rating comes every few iterations

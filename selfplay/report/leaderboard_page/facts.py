@@ -69,7 +69,7 @@ def about_ratings(board: Leaderboard) -> Pairs:
         pairs.append(("Winner", "the player with the larger sum of rewards in the game"))
     if board.finished is not None:
         pairs.append(("Finished", f"{board.finished:.0%} of the games; {AT_THE_LIMIT}"))
-    if not board.external and is_batch:
+    if not (board.external or board.scale.shared) and is_batch:
         pairs.append(("Anchors", ANCHORS[board.anchors].removeprefix("anchors: ")))
     if any(row.person for row in board.rows):
         pairs.append(("People", PEOPLE))
