@@ -61,13 +61,13 @@ def test_who_is_paid_more_has_won():
     assert score_of((0.1 + 0.2, 0.3)) == 0.5
 
 
-@pytest.mark.parametrize(("game", "scripted", "differ"), [("kuhn", "always_bet", True), ("pennies", "heads", False)])
-def test_a_leaderboard_of_wins_says_that_rewards_differ_in_size(game, scripted, differ):
-    rules = RatingSettings(Rules(game=game))
-    players = {name: Contender(name) for name in ("random", scripted)}
-    matchups = [Matchup(("random", scripted), seed=seed) for seed in range(20)]
-    board = build(GameTable.of(play_matchups(matchups, players, rules, 1)))
-    assert (BY_WINS[1:] in to_text(board)) == differ
+@pytest.mark.parametrize(
+    ("stakes", "objective", "differ"), [((1.0, 2.0), None, True), ((1.0, 1.0), None, False), ((1.0, 2.0), "reward", False)]
+)
+def test_a_leaderboard_of_wins_says_that_rewards_differ_in_size(stakes, objective, differ):
+    counted = {"objective": objective, "unit": "chips"} if objective else {}
+    rows = [scored("gen_1", "gen_0", (paid, -paid), seed, **counted) for seed, paid in enumerate(stakes)]
+    assert (BY_WINS[1:] in to_text(build(GameTable.of(rows)))) == differ
 
 
 def test_rows_come_back_from_the_file_and_count_once(tmp_path):
