@@ -131,7 +131,7 @@ def title(board: Leaderboard) -> str:
 
 def head(board: Leaderboard) -> tuple[str, ...]:
     rating = (RATING, "95% interval", PAYOFF) if board.scale.by_payoff else ("Elo", "95% interval")
-    names = ("Rank", "Policy", *rating, "W", "L", "D", "Games")
+    names = ("Rank", "Policy", *rating, *(() if board.scale.shared else ("W", "L", "D")), "Games")
     if board.finished is not None:
         return (*names, FINISHED)
     return (*names, WITH_ITSELF) if plays_with_itself(board) else names
@@ -149,9 +149,7 @@ def _cells(row: LeaderboardRow, board: Leaderboard) -> tuple[str, ...]:
         f"{row.rating:{board.scale.form}}",
         interval(row, board.scale),
         *((mean_payoff(row, board.scale),) if board.scale.by_payoff else ()),
-        str(row.wins),
-        str(row.losses),
-        str(row.draws),
+        *(() if board.scale.shared else (str(row.wins), str(row.losses), str(row.draws))),
         str(row.games),
     )
     if board.finished is not None:
@@ -159,8 +157,8 @@ def _cells(row: LeaderboardRow, board: Leaderboard) -> tuple[str, ...]:
     return (*cells, paid(_with(row, ITSELF))) if plays_with_itself(board) else cells
 
 
-def _won(row: LeaderboardRow) -> str:
-    return f", won {row.wins} of {row.games}" if row.met else ""
+def _won(row: LeaderboardRow, scale: Scale) -> str:
+    return f", won {row.wins} of {row.games}" if row.met and not scale.shared else ""
 
 
 def _mark(row: LeaderboardRow, board: Leaderboard) -> str:
@@ -311,7 +309,7 @@ def _notes(board: Leaderboard, show_all: bool) -> list[str]:
         notes.append(f"people: {PEOPLE}")
     stronger = () if show_all else board.stronger()
     if stronger:
-        names = ", ".join(f"{row.name} ({row.rating:{board.scale.form}}{_won(row)})" for row in stronger)
+        names = ", ".join(f"{row.name} ({row.rating:{board.scale.form}}{_won(row, board.scale)})" for row in stronger)
         notes.append(f"stronger than every generation: {names}; --all lists them too")
     if hidden := len(board.rows) - len(_shown(board, show_all)) - len(stronger):
         notes.append(f"{hidden} more {'player' if hidden == 1 else 'players'}: --all")

@@ -16,9 +16,6 @@ from selfplay.league.ledger import Ledger, read_games, read_records
 from selfplay.league.records import GameRecord, Seat
 from selfplay.league.render import paid, to_csv, to_json, to_table, to_text
 from selfplay.league.rewards import BY_WINS, score_of
-from selfplay.league.schedule import Matchup
-from selfplay.ppo.rating import RatingSettings, play_matchups
-from selfplay.runner.match import Contender, Rules
 from tests.league.pools import record
 
 
@@ -62,7 +59,8 @@ def test_who_is_paid_more_has_won():
 
 
 @pytest.mark.parametrize(
-    ("stakes", "objective", "differ"), [((1.0, 2.0), None, True), ((1.0, 1.0), None, False), ((1.0, 2.0), "reward", False)]
+    ("stakes", "objective", "differ"),
+    [((1.0, 2.0), None, True), ((1.0, 1.0), None, False), ((1.0, 2.0), "reward", False)],
 )
 def test_a_leaderboard_of_wins_says_that_rewards_differ_in_size(stakes, objective, differ):
     counted = {"objective": objective, "unit": "chips"} if objective else {}

@@ -173,7 +173,11 @@ def test_with_a_shared_reward_there_is_no_mixture_no_winner_and_no_first_seat():
     assert study.board.rows[0].nash is None
     assert study.board.rows[0].bound == "both"
     assert not study.board.warnings
-    assert "no player can beat the other" in to_text(study.board)
+    text = to_text(study.board)
+    assert "no player can beat the other" in text
+    assert [name.strip() for name in text.splitlines()[1].strip("|").split("|")] == [
+        "Rank", "Policy", "Rating", "95% interval", "Mean payoff", "Games"
+    ]  # fmt: skip
 
 
 def test_a_game_tells_as_much_of_payoffs_however_far_apart_the_players_are():

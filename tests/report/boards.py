@@ -41,10 +41,10 @@ def scored():
     return analyse(GameTable.of(rows))
 
 
-def paid():
+def paid(kind="reward"):
     """Ratings of a round robin for chips, in which the players have the order of ``STRENGTHS``."""
     chips = {name: (strength - 1500.0) / 100.0 for name, strength in STRENGTHS.items()}
-    return analyse(payoff_tournament(chips, itertools.combinations(chips, 2), 4, np.random.default_rng(0)))
+    return analyse(payoff_tournament(chips, itertools.combinations(chips, 2), 4, np.random.default_rng(0), kind))
 
 
 def metrics(iterations=60):

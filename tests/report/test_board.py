@@ -145,6 +145,15 @@ def test_the_page_of_payoffs_has_their_unit():
     assert (curve["unit"], curve["decimals"], curve["payoff"]) == ("chips a game", 2, True)
 
 
+def test_a_page_of_a_shared_reward_has_no_winners():
+    parsed = Parsed(page(PageContent("run-9", paid("shared"))))
+    heads = [a["title"] for name, a in parsed.elements if name == "th" and "title" in a]
+    assert not {"wins", "losses", "draws"} & set(heads)
+    assert not any("Nash" in head for head in heads)
+    assert "two players are paid the mean of their ratings" in parsed.text
+    assert parsed.data["data-maps"]["shared"] is True
+
+
 def test_cells_are_the_mean_payoffs_of_the_row_s_player():
     study = paid()
     made = maps(study)

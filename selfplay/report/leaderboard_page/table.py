@@ -47,10 +47,7 @@ def _columns(board: Leaderboard) -> list[tuple[str, str]]:
         *payoff,
         ("Ranks", "best and worst possible rank, simultaneously for all players (95%)"),
         ("Above next", "probability of being stronger than the next player"),
-        *([] if scale.shared else [_NASH]),
-        ("W", "wins"),
-        ("L", "losses"),
-        ("D", "draws"),
+        *([] if scale.shared else [_NASH, ("W", "wins"), ("L", "losses"), ("D", "draws")]),
         ("Games", ""),
     ]
 
@@ -62,6 +59,7 @@ def _row(row: LeaderboardRow, board: Leaderboard, ends: tuple[float, float], pla
     marks = " ".join(name for name, is_so in (("newest", row.policy == board.newest), ("more", more)) if is_so)
     low, high = row.low or 0.0, row.high or 0.0
     best, worst = row.ranks
+    results = () if board.scale.shared else (row.wins, row.losses, row.draws)
     cells = (
         _cell(str(row.rank), row.rank),
         f'<th scope="row" data-v="{escape(row.name)}">{escape(row.name)}'
@@ -74,7 +72,7 @@ def _row(row: LeaderboardRow, board: Leaderboard, ends: tuple[float, float], pla
         _cell(str(best) if best == worst else f"{best}–{worst}", best + worst / 1e4),
         _cell("" if row.above_next is None else percent(row.above_next), row.above_next),
         *([] if row.nash is None else [_cell(percent(row.nash) if row.nash >= 5e-4 else "–", row.nash)]),
-        *(_cell(str(count), count) for count in (row.wins, row.losses, row.draws, row.games)),
+        *(_cell(str(count), count) for count in (*results, row.games)),
         *_last(row, board),
     )
     return f'<tr data-kind="{kind}" class="{marks}">{"".join(cells)}</tr>'
