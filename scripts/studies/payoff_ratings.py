@@ -62,12 +62,18 @@ def play_all(run: RunDir, seeds: int, seed: int) -> GameTable:
     return GameTable.of(records)
 
 
+def leads_of(games: GameTable) -> Floats:
+    """[N] half the difference of the payoffs of the two seats."""
+    if games.leads is None:
+        raise ConfigError("these games are played to win")
+    return games.leads
+
+
 def pairs_of(games: GameTable) -> tuple[Ints, Ints, Floats]:
     """Players [P, 2] of each pair, the pair [N] of each game, and the lead [N] of the first player of the pair."""
-    assert games.leads is not None
-    low = games.seats.min(axis=1)
+    leads, low = leads_of(games), games.seats.min(axis=1)
     pairs, which = np.unique(np.sort(games.seats, axis=1), axis=0, return_inverse=True)
-    return pairs, which.ravel(), np.where(games.seats[:, 0] == low, games.leads, -games.leads)
+    return pairs, which.ravel(), np.where(games.seats[:, 0] == low, leads, -leads)
 
 
 def additive(games: GameTable) -> Floats:
@@ -80,14 +86,15 @@ def signs(games: GameTable) -> Floats:
     """The same by Elo, with the payoff of a point that fits these games best."""
     ratings = rate(replace(games, objectives=(), payoffs=None))
     score = _in_order(ratings.expected, ratings.players, games.players) - 0.5
-    lead, points = games.leads, score[games.seats[:, 0], games.seats[:, 1]]
+    lead, points = leads_of(games), score[games.seats[:, 0], games.seats[:, 1]]
     return score * float(points @ lead) / max(float(points @ points), 1e-12)
 
 
 def logistic(games: GameTable) -> Floats:
     """The same by Bradley-Terry of payoffs between 0 and 1."""
-    most = float(np.abs(games.leads).max())
-    ratings = rate(replace(games, objectives=(), payoffs=None, scores=0.5 + games.leads / (2.0 * most)))
+    leads = leads_of(games)
+    most = float(np.abs(leads).max())
+    ratings = rate(replace(games, objectives=(), payoffs=None, scores=0.5 + leads / (2.0 * most)))
     return 2.0 * most * (_in_order(ratings.expected, ratings.players, games.players) - 0.5)
 
 

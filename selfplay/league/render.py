@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from selfplay.league.leaderboard import MISFIT_ALARM
 from selfplay.league.records import START, ladder_key
+from selfplay.league.scale import A_GAME
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -210,11 +211,12 @@ def played_for(board: Leaderboard) -> str:
     scale, unit = board.scale, board.scale.unit
     if not scale.by_payoff:
         return ""
+    what = f"played for {unit.removesuffix(A_GAME)}"
     if scale.shared:
-        return f"played for a shared reward: ratings and payoffs are {unit}, and no player can beat the other"
+        return f"{what} that both players share: ratings and payoffs are {unit}, and no player can beat the other"
     return (
-        f"played for payoffs: ratings and payoffs are {unit}; a difference of ratings is what the one player wins from "
-        "the other, or half the difference of their payoffs if those do not add up to zero"
+        f"{what}: ratings and payoffs are {unit}; a difference of ratings is what the one player wins from the other, "
+        "or half the difference of their payoffs if those do not add up to zero"
     )
 
 

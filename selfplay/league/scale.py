@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 ANCHOR_ELO: Final = 1500.0
 ELO: Final = 400.0 / math.log(10.0)  # Elo points in one unit of strength
+A_GAME: Final = " a game"  # end of the unit of payoffs
 
 Ends = tuple[float | None, float | None]
 """Ends of a 95% interval; None is an open one."""
@@ -51,7 +52,7 @@ class Scale(BaseModel, frozen=True, extra="forbid"):
         origin = float(leads.mean()) if is_shared and len(leads) else 0.0
         spread = _spread(leads - origin, games)
         step = spread if is_shared else spread / 2.0
-        return cls(objective=objective.kind, unit=f"{objective.unit} a game", origin=origin, step=step)
+        return cls(objective=objective.kind, unit=f"{objective.unit}{A_GAME}", origin=origin, step=step)
 
     @property
     def by_payoff(self) -> bool:

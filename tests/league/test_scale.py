@@ -212,7 +212,7 @@ def test_the_leaderboard_of_payoffs_says_what_it_counts():
     text = to_text(board)
     assert text.startswith("═══ Leaderboard ═══\n| Rank | Policy ")
     assert "Elo" not in text
-    assert text.count("played for payoffs: ratings and payoffs are chips a game") == 1
+    assert text.count("played for chips: ratings and payoffs are chips a game") == 1
     assert "least squares on payoffs, random = 0; 2880 games" in text
     assert f"{board.newest} is +" in text
     assert "chips a game (+" in text

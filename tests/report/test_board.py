@@ -134,7 +134,7 @@ def test_cells_are_the_points_of_the_row_s_player():
 def test_the_page_of_payoffs_has_their_unit():
     study = paid()
     parsed = Parsed(page(PageContent("run-9", study)))
-    for words in ("random = 0", "played for payoffs: ratings and payoffs are chips a game", "least squares on payoffs"):
+    for words in ("random = 0", "played for chips: ratings and payoffs are chips a game", "least squares on payoffs"):
         assert parsed.text.count(words) == 1, words
     assert " Elo" not in parsed.text
     heads = [a["title"] for name, a in parsed.elements if name == "th" and a.get("scope") == "col" and a["title"]]
