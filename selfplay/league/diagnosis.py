@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
 
-from selfplay.league.normal_equations import laplacian, table
+from selfplay.league.normal_equations import hessian, laplacian, table
 from selfplay.league.statistics import Z95, chi2_above
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ class Misfit:
     df: int
     p: float
     dispersion: float  # variance relative to coin flips: below 1 with draws, above 1 with correlated games
+    excess: float  # squared deviations of pairs relative to what games explain
 
 
 @final
@@ -112,13 +113,12 @@ def diagnose(ratings: Ratings, games: GameTable) -> Diagnosis:
 
 
 def widened(ratings: Ratings, misfit: Misfit | None) -> Ratings:
-    """The ratings with errors that include the misfit: variances times chi2 / df, where that is more than 1.
+    """The ratings with errors that include the misfit: variances times ``excess``, where that is more than 1.
 
     Errors of a fit are those of the games alone. If the results of pairs scatter more around their expected scores than
     games do, so do the ratings around what each other opponent would say.
     """
-    factor = 1.0 if misfit is None else max(1.0, misfit.chi2 / misfit.df)
-    return replace(ratings, cov=ratings.cov * factor)
+    return replace(ratings, cov=ratings.cov * (1.0 if misfit is None else max(1.0, misfit.excess)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,6 +133,7 @@ class _Meetings:
     expected: Floats  # mean points of the first according to the ratings
     dispersion: float
     noise: Floats | float  # dispersion of each pair
+    doubt: Floats | float  # variance of ``expected``; 0 if wins count, where that of the games is far larger
     pinned: Bools  # [n] players with a fixed rating
     scale: Scale
 
@@ -162,13 +163,18 @@ class _Meetings:
         # Half a pseudo-observation each: without it a few equal results would have zero noise.
         dispersion = (float(within[several].sum()) + 0.5) / (float(coins[several].sum()) + 0.5)
         noise: Floats | float = dispersion
+        doubt: Floats | float = 0.0
         if scale.by_payoff:
             noise = (within / coins * seeds + NOISE_SEEDS * dispersion) / (seeds + NOISE_SEEDS)
-        return cls(first, second, met, seeds, won, expected, dispersion, noise, ratings.pinned, scale)
+            doubt = scale.gap_variance(ratings.cov)[first, second] / scale.payoff_of_a_point**2
+        return cls(first, second, met, seeds, won, expected, dispersion, noise, doubt, ratings.pinned, scale)
+
+    def _noise(self) -> Floats:
+        """[P] variance of the sum of the points of the games."""
+        return np.maximum(self.scale.variance(self.expected, self.noise * self.games), 1e-12)
 
     def _deviations(self) -> Floats:
-        noise = self.scale.variance(self.expected, self.noise * self.games)
-        return (self.won - self.games * self.expected) / np.sqrt(np.maximum(noise, 1e-12))
+        return (self.won - self.games * self.expected) / np.sqrt(self._noise() + self.games**2 * self.doubt)
 
     def encounters(self, players: tuple[str, ...]) -> tuple[Encounter, ...]:
         result, games = self.scale.result, self.games.astype(np.int64)
@@ -184,8 +190,28 @@ class _Meetings:
         df = int(used.sum()) - _fitted(self.first[used], self.second[used], self.pinned, self.scale.sign)
         if df < 1:
             return None
+        if self.scale.by_payoff:
+            chi2, excess = self._payoff_misfit(used)
+            return Misfit(chi2, df, chi2_above(chi2, df), self.dispersion, excess / df)
         chi2 = float(np.square(self._deviations()[used]).sum())
-        return Misfit(chi2, df, chi2_above(chi2, df), self.dispersion)
+        return Misfit(chi2, df, chi2_above(chi2, df), self.dispersion, chi2 / df)
+
+    def _payoff_misfit(self, used: Bools) -> tuple[float, float]:
+        """Chi-square of payoffs by the noise of each pair, and the same by the noise of all pairs.
+
+        The fit gives all games the same weight, so that errors of pairs that play for much are deviations of those that
+        play for little. The first is therefore of the ratings that suit these pairs best by their own noise.
+        """
+        first, second, games, noise = (part[used] for part in (self.first, self.second, self.games, self._noise()))
+        deviation = self.won[used] - games * self.expected[used]
+        slope, sign, size, free = 0.25 * games, self.scale.sign, len(self.pinned), ~self.pinned
+        weights = table(np.stack([first, second], axis=1), slope**2 / noise, size)
+        pull = slope * deviation / noise
+        pulled = np.bincount(first, pull, size) + sign * np.bincount(second, pull, size)
+        change = np.zeros(size)
+        change[free] = np.linalg.solve(hessian(weights + weights.T, free, sign), pulled[free])
+        left = deviation - slope * (change[first] + sign * change[second])
+        return float((left**2 / noise).sum()), float((deviation**2 / games).sum() * games.sum() / noise.sum())
 
     def cycles(self, players: tuple[str, ...]) -> tuple[Cycle, ...]:
         size = len(players)

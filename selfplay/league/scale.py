@@ -80,6 +80,11 @@ class Scale(BaseModel, frozen=True, extra="forbid"):
         """[n, n] gap in strength of the row's player to the column's, from [n]; of a shared reward their sum."""
         return np.asarray(strength[:, None] + self.sign * strength[None, :])
 
+    def gap_variance(self, cov: Floats) -> Floats:
+        """[n, n] variance of the gaps, from the covariance of strengths or ratings."""
+        variance = np.diag(cov)
+        return np.asarray(variance[:, None] + variance[None, :] + 2.0 * self.sign * cov)
+
     def expected(self, gap: Floats) -> Floats:
         """Expected points."""
         return np.asarray(0.5 + 0.25 * gap) if self.by_payoff else score_of_gap(gap)

@@ -242,19 +242,16 @@ class _State:
     def _gains(self) -> Floats:
         """[n, n] reduction of the weighted sum of variances by the next matchup of two players."""
         told = self._information()
-        explained = self._gap_variance((self._cov * self._weight) @ self._cov)  # sum over k of w_k (cov_ki - cov_kj)^2
-        return np.asarray(explained * told / (1.0 + told * self._gap_variance(self._cov)))
-
-    def _gap_variance(self, cov: Floats) -> Floats:
-        """[n, n] variance of gaps, from the covariance of strengths."""
-        variance = np.diag(cov)
-        return np.asarray(variance[:, None] + variance[None, :] + 2.0 * self._scale.sign * cov)
+        explained = self._scale.gap_variance(
+            (self._cov * self._weight) @ self._cov
+        )  # sum over k of w_k (cov_ki - cov_kj)^2
+        return np.asarray(explained * told / (1.0 + told * self._scale.gap_variance(self._cov)))
 
     def _information(self) -> Floats:
         """[n, n] information of the next matchup about a rating difference, given the games before it."""
         # Averaged over a normal posterior, by the probit approximation of MacKay (1992) for the logistic density.
         # That of a payoff is the same at any gap.
-        flatter = 1.0 / np.sqrt(1.0 + np.pi / 8.0 * np.maximum(self._gap_variance(self._cov), 0.0))
+        flatter = 1.0 / np.sqrt(1.0 + np.pi / 8.0 * np.maximum(self._scale.gap_variance(self._cov), 0.0))
         flatter = np.ones_like(flatter) if self._scale.by_payoff else flatter
         each = flatter * self._scale.information(flatter * self._gap)
         before, after = each * self._met, each * (self._met + self._games)

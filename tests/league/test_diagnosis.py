@@ -95,7 +95,7 @@ def test_intervals_hold_the_misfit():
     assert (wide.rating == ratings.rating).all()
     row = next(row for row in build(games).rows if row.policy == "gen_3")
     assert row.high - row.low == pytest.approx(float((wide.high - wide.low)[wide.index("gen_3")]))
-    for none in (None, Misfit(chi2=5.0, df=10, p=0.9, dispersion=1.0)):
+    for none in (None, Misfit(chi2=5.0, df=10, p=0.9, dispersion=1.0, excess=0.5)):
         assert (widened(ratings, none).cov == ratings.cov).all()
 
 

@@ -4,6 +4,7 @@ import csv
 import io
 import itertools
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from selfplay.league.leaderboard import analyse, build
 from selfplay.league.ledger import Ledger, read_games
 from selfplay.league.nash import nash_weights
 from selfplay.league.ratings import rate
+from selfplay.league.records import ladder_key
 from selfplay.league.render import to_csv, to_json, to_text
 from selfplay.league.scale import ELO_SCALE, Scale
 from selfplay.league.schedule import plan, scores_against
@@ -69,7 +71,7 @@ def test_ratings_are_found_whatever_the_unit(kind, truth):
     games = payoff_tournament(truth, EVERYBODY, 2000, np.random.default_rng(5), kind)
     ratings = rate(games)
     np.testing.assert_allclose(ratings.rating, [truth[name] for name in ratings.players], atol=0.2)
-    cents = GameTable(**{name: getattr(games, name) for name in games.__slots__} | {"payoffs": 100.0 * games.payoffs})
+    cents = replace(games, payoffs=100.0 * games.payoffs)
     np.testing.assert_allclose(rate(cents).rating, 100.0 * ratings.rating, rtol=1e-9)
     np.testing.assert_allclose(rate(cents).cov, 1e4 * ratings.cov, rtol=1e-9, atol=1e-9)
 
@@ -239,3 +241,19 @@ def test_games_that_all_pay_nothing_are_even():
 def test_payoffs_are_written_to_the_precision_of_a_game(spread, shown):
     scale = Scale(objective="reward", unit="chips a game", origin=0.0, step=spread / 2.0)
     assert f"{0.012345:{scale.form}}" == shown
+
+
+def test_pairs_that_play_for_different_stakes_are_no_misfit():
+    """Stakes of a pair differ by factors of ten, and a tenth of the games is played for eight times as much."""
+    rng, found, inside = np.random.default_rng(1), [], []
+    truth = np.array([CHIPS[name] for name in sorted(CHIPS, key=ladder_key)])
+    for _ in range(20):
+        games = payoff_tournament(CHIPS, EVERYBODY, 30, rng, noise=0.0)
+        stakes = np.exp(0.7 * rng.normal(size=len(CHIPS)))[games.seats].prod(axis=1)
+        luck = stakes * np.where(rng.random(len(games)) < 0.1, 8.0, 1.0) * rng.normal(size=len(games))
+        games = replace(games, payoffs=games.payoffs + np.stack([luck, -luck], axis=1))
+        study = analyse(games)
+        found.append(study.diagnosis.misfit.p)
+        inside.append((study.ratings.low <= truth) & (truth <= study.ratings.high))
+    assert min(found) > 1e-3
+    assert np.mean(inside) > 0.93
