@@ -107,14 +107,17 @@ class GameTable:
     def leads(self) -> Floats | None:
         """[N] what the rating of comparable games is fitted to; None where only scores count.
 
-        Half the difference of the payoffs of the two seats, in a zero-sum game the payoff of the first one; of a shared
-        reward the mean of both.
+        Half the difference of the payoffs of the two seats, in a zero-sum game the payoff of the first one; of two
+        players with the same partner the difference; of a shared reward the mean of both.
         """
         objective = self.objective
         if self.payoffs is None or not objective.by_payoff:
             return None
         first, second = self.payoffs.T
-        return np.asarray((first + second) / 2.0 if objective.kind == "shared" else (first - second) / 2.0)
+        if objective.kind == "shared":
+            return np.asarray((first + second) / 2.0)
+        compared = self.paid is not None and self.paid.partners >= 0
+        return np.asarray((first - second) / np.where(compared, 1.0, 2.0))
 
     @property
     def of_people(self) -> Bools:

@@ -214,6 +214,11 @@ def played_for(board: Leaderboard) -> str:
     what = f"played for {unit.removesuffix(A_GAME)}"
     if scale.shared:
         return f"{what} that both players share: ratings and payoffs are {unit}, and no player can beat the other"
+    if plays_with_itself(board):
+        return (
+            f"{what}: ratings and payoffs are {unit}; a difference of ratings is that of the payoffs of two players on "
+            "the same state, in the same seat, with the same partner"
+        )
     return (
         f"{what}: ratings and payoffs are {unit}; a difference of ratings is what the one player wins from the other, "
         "or half the difference of their payoffs if those do not add up to zero"

@@ -204,3 +204,19 @@ def test_all_forms_show_rewards():
     assert rows[2]["games_with_gen_0"] == ""
     assert json.loads(to_json(board))["rows"][0]["rewards"][0]["partner"] == "gen_1"
     assert to_table(board) is not None
+
+
+def test_players_with_the_same_partner_are_rated_by_the_difference_of_their_rewards():
+    """gen_1 is worth 0.3 more with the teacher, but the lower reward in most states."""
+    counted = {"objective": "reward", "unit": "points"}
+    rows = [
+        compared("gen_1", "gen_0", (1.0, 0.0) if seed % 4 == 0 else (0.3, 0.5), "teacher", seed, **counted)
+        for seed in range(200)
+    ]
+    rows += [compared("gen_0", "random", (0.4, 0.2), "teacher", seed, **counted) for seed in range(200, 300)]
+    board = build(GameTable.of(rows))
+    ratings = {row.policy: row.rating for row in board.rows}
+    mean = (1.0 - 3 * 0.2) / 4
+    assert ratings["gen_1"] - ratings["gen_0"] == pytest.approx(mean, abs=0.01)
+    assert ratings["gen_0"] == pytest.approx(0.2, abs=0.01)
+    assert next(row.wins for row in board.rows if row.policy == "gen_1") == 50
