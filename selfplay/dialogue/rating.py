@@ -180,7 +180,8 @@ class _Comparison:
             settings=self._rating.settings,
             score=score_of(rewards),
             rewards=rewards,
-            **OBJECTIVE.recorded(),
+            objective=OBJECTIVE.kind,
+            unit=OBJECTIVE.unit,
             facts={
                 "partner": None if partner is None else partner.model_dump(),
                 "seat": seat,

@@ -77,7 +77,8 @@ class Frame {
 export function ratingChart(curve) {
   const { points, levels, decimals } = curve, x = points.map((p) => p[0]), unit = curve.in_steps ? "steps" : "generation";
   const ys = [...points.flatMap((p) => [p[1], p[2], p[3]]), ...levels.map((l) => l[1])].filter((y) => y !== null);
-  const least = Math.min(...ys), most = Math.max(...ys), margin = 0.06 * (most - least) || (curve.payoff ? 1 : 50);
+  const least = Math.min(...ys), most = Math.max(...ys);
+  const margin = 0.06 * (most - least) || (curve.payoff ? 1 : 50);
   const written = (value) => (curve.payoff ? signed(value, decimals) : value.toFixed(0));
   return (width) => {
     const right = width > 560 ? 118 : 14;
