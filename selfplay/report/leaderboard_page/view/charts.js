@@ -75,7 +75,8 @@ class Frame {
 
 // Generations with their band, and the scripted players and people as named levels.
 export function ratingChart(curve) {
-  const { points, levels, decimals } = curve, x = points.map((p) => p[0]), unit = curve.in_steps ? "steps" : "generation";
+  const { points, levels, decimals } = curve, x = points.map((p) => p[0]);
+  const unit = curve.in_steps ? "steps" : "generation";
   const ys = [...points.flatMap((p) => [p[1], p[2], p[3]]), ...levels.map((l) => l[1])].filter((y) => y !== null);
   const least = Math.min(...ys), most = Math.max(...ys);
   const margin = 0.06 * (most - least) || (curve.payoff ? 1 : 50);

@@ -75,7 +75,8 @@ export class PairMap {
     const off = payoff ? signed(score - expected, decimals) : `${signed(100 * (score - expected), 0)} points`;
     document.getElementById("detail").textContent =
       `${players[i]} ${shared ? "with" : "against"} ${players[j]}: ` +
-      `${written(score)} ${payoff ? unit : "of the points"} in ${counted(games, "game")} on ${counted(seeds, "seed")}; the ratings expect ${written(expected)} ` +
+      `${written(score)} ${payoff ? unit : "of the points"} in ${counted(games, "game")} ` +
+      `on ${counted(seeds, "seed")}; the ratings expect ${written(expected)} ` +
       `(${off}, ${Math.abs(z).toFixed(1)} standard errors).`;
   }
 
