@@ -78,14 +78,14 @@ def rated(run: RunDir) -> dict[str, Any]:
     """Ratings from a run's ledger: the curve of its generations, and the facts of its leaderboard."""
     board = build(read_games(run.ledger), run=run.path)
     curve = [
-        {"iteration": number, "elo": row.elo, "low": row.low, "high": row.high}
+        {"iteration": number, "elo": row.rating, "low": row.low, "high": row.high}
         for row in board.rows
         if (number := generation_number(row.policy)) is not None
     ]
     facts = {"newest", "progress", "games", "draw_share", "fit", "anchors", "warnings"}
     return {
         "curve": sorted(curve, key=lambda point: int(str(point["iteration"]))),
-        "bots": {row.policy: row.elo for row in board.rows if row.scripted},
+        "bots": {row.policy: row.rating for row in board.rows if row.scripted},
         "leaderboard": board.model_dump(mode="json", include=facts),
         "printed": to_text(board),
     }
@@ -128,7 +128,7 @@ def table(cells: Sequence[Cell]) -> str:
 
 def sample(cells: Sequence[Cell]) -> str:
     """The leaderboard of the run with the median gain in Elo, below the gains of all runs."""
-    gain = [float(cell["leaderboard"]["progress"]["elo"]) for cell in cells]
+    gain = [float(cell["leaderboard"]["progress"]["rating"]) for cell in cells]
     middle = sorted(range(len(cells)), key=gain.__getitem__)[len(cells) // 2]
     told = (
         f"Seed {cells[middle]['seed']}, the median of {len(cells)} seeds. Their newest generations are "
@@ -140,7 +140,7 @@ def sample(cells: Sequence[Cell]) -> str:
 def _progress(gain: dict[str, float] | None) -> str:
     if gain is None:
         return "not rated"
-    return f"{gain['elo']:+.0f} [{gain['low']:+.0f}, {gain['high']:+.0f}], likelihood {gain['superiority']:.2%}"
+    return f"{gain['rating']:+.0f} [{gain['low']:+.0f}, {gain['high']:+.0f}], likelihood {gain['superiority']:.2%}"
 
 
 def _misfit(p: float | None) -> str:

@@ -52,7 +52,7 @@ def predict(ratings: Ratings, pair: Pair, games: int) -> tuple[float, float, flo
     The interval holds the error of the ratings and the sampling of the games; draws would make it narrower.
     """
     gap = ratings.difference(*pair)
-    mean, low, high = (expected_score(elo, 0.0) for elo in (gap.elo, gap.low, gap.high))
+    mean, low, high = (expected_score(elo, 0.0) for elo in (gap.rating, gap.low, gap.high))
     sampling = Z95 * math.sqrt(mean * (1.0 - mean) / games)
     return mean, max(0.0, mean - math.hypot(mean - low, sampling)), min(1.0, mean + math.hypot(high - mean, sampling))
 
@@ -67,7 +67,7 @@ def measure(run: RunDir, seed: int) -> Cell:
     held = [pairs[index] for index in rng.choice(len(pairs), PAIRS, replace=False)]
 
     fixed = find_table(settings.settings)
-    pinned = {} if fixed is None else fixed[0].elo
+    pinned = {} if fixed is None else fixed[0].rating
     ratings = rate_between(everyone, pinned, settings, RATING_GAMES, rng, held)
     rounds = range(GAMES // settings.games_each)
     matchups = [Matchup(pair, seed=derive(seed, "held out", *pair, i)) for i in rounds for pair in held]

@@ -15,7 +15,8 @@ from scripts.studies import ROOT
 from scripts.studies.command_line import Command
 from scripts.studies.pages import machine_here, this_command, write_json
 from selfplay.league.bradley_terry import expected_scores, information, maximise, pull, score_of_gap
-from selfplay.league.ratings import ELO, prior_draws
+from selfplay.league.ratings import prior_draws
+from selfplay.league.scale import ELO, Scale
 
 if TYPE_CHECKING:
     import argparse
@@ -38,7 +39,7 @@ def random_ladder(rng: np.random.Generator) -> Ladder:
     drawn = rng.binomial(games, rng.choice((0.0, 0.3)))
     wins = rng.binomial(games - drawn, expected_scores(strength)) + 0.5 * drawn
     won = (np.triu(wins) + np.triu(games - wins).T).astype(np.float64)
-    ties = prior_draws(["random", *(f"gen_{i}" for i in range(size - 1))], "random")
+    ties = prior_draws(["random", *(f"gen_{i}" for i in range(size - 1))], "random", Scale())
     known = np.where(rng.random(size) < 0.15, strength, np.nan)
     known[0] = 0.0
     return (games + games.T).astype(np.float64), won, ties, known

@@ -30,8 +30,9 @@ from selfplay.evaluation.players import contender, home_rules
 from selfplay.league.anchors import AnchorTable, read_table
 from selfplay.league.diagnosis import diagnose, widened
 from selfplay.league.games import GameTable
-from selfplay.league.ratings import ANCHOR_ELO, Ratings, rate
+from selfplay.league.ratings import Ratings, rate
 from selfplay.league.records import ANCHOR, generation_id
+from selfplay.league.scale import ANCHOR_ELO
 from selfplay.league.schedule import NEWEST_WEIGHT, plan
 from selfplay.league.statistics import Z95
 from selfplay.policy.policy import load_policy
@@ -114,7 +115,7 @@ def rate_character(character: str, runs: Path) -> Cell:
         tables[settings.settings] = {
             "described": settings.described,
             "games": int(found.met.sum()) // 2,
-            "elo": {name: round(float(elo), 1) for name, elo in zip(found.players, found.elo, strict=True)},
+            "elo": {name: round(float(elo), 1) for name, elo in zip(found.players, found.rating, strict=True)},
             "se": {name: round(float(se), 1) for name, se in zip(found.players, found.se, strict=True)},
         }
     return {**measured_here(), "seed": SEED, "command": command_of(character), "tables": tables}
@@ -170,7 +171,7 @@ def install(character: str, runs: Path, cell: Cell, cells: Cells) -> None:
         table = AnchorTable(
             settings=settings,
             described=rated["described"],
-            elo={name: rated["elo"][player] for name, player in names.items()},
+            rating={name: rated["elo"][player] for name, player in names.items()},
             se={name: rated["se"][player] for name, player in names.items()},
             games=rated["games"],
             seed=cell["seed"],
@@ -234,8 +235,9 @@ def cards(cells: Sequence[Cell], rated: Mapping[str, AnchorTable]) -> str:
             "",
             f"## {name}",
             "",
-            f"`{cell['generation']}`, after {cell['steps']:,} steps of `{cell['command']}`. Elo {table.elo[name]:.0f} "
-            f"± {Z95 * table.se[name]:.0f} (95%). Against itself: {mine['finished']:.0%} of the games finished, "
+            f"`{cell['generation']}`, after {cell['steps']:,} steps of `{cell['command']}`. Elo "
+            f"{table.rating[name]:.0f} ± {Z95 * table.se[name]:.0f} (95%). Against itself: "
+            f"{mine['finished']:.0%} of the games finished, "
             f"{mine['stocks_a_minute']:.2f} stocks and {mine['damage_a_minute']:.0f}% damage a minute, kill percent "
             f"{mine['kill_percent']:.0f}. Measured {cell['date']}, {cell['processor']}, rules version "
             f"{versions['rules']}, bots version {versions['bots']}, encoder version {versions['encoder']}.",

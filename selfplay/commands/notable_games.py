@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from selfplay.league.ratings import Ratings, expected_score
 from selfplay.league.records import GameRecord, generation_number
 from selfplay.report.tree import counted
+
+if TYPE_CHECKING:
+    from selfplay.league.games import Floats
+    from selfplay.league.ratings import Ratings
+    from selfplay.league.scale import Scale
 
 Ended = Callable[[GameRecord], str | None]
 """How a game ended, as the end of a sentence; None: it did not finish."""
@@ -47,8 +51,8 @@ def after_steps(game: GameRecord) -> str | None:
 
 def notable(games: Sequence[GameRecord], ratings: Ratings, ended: Ended) -> list[list[Notable]]:
     """For each kind its games of ``rated``, the most notable first, at most ``DEPTH`` of them."""
-    elo = dict(zip(ratings.players, ratings.elo.tolist(), strict=True))
-    judged = [_Judged.of(game, elo, ended(game) or "") for game in games]
+    expected = ratings.scale.result(ratings.expected)
+    judged = [_Judged.of(game, ratings, expected, ended(game) or "") for game in games]
     chosen = []
     for kind, key in KINDS.items():
         places = [(key(one), one.game.match, i) for i, one in enumerate(judged) if math.isfinite(key(one))]
@@ -65,30 +69,48 @@ class _Judged:
     winner: str  # of a draw any of the two
     loser: str
     drawn: bool
-    expected: float  # score of the winner
-    weaker: float  # Elo of the lower rated of the two
+    expected: float  # result of the winner: a score, or a payoff
+    paid: float | None  # payoff of the winner; None if wins count
+    weaker: float  # rating of the lower rated of the two
     length: int  # in steps
     how: str  # it ended
+    scale: Scale
 
     @classmethod
-    def of(cls, game: GameRecord, elo: Mapping[str, float], how: str) -> _Judged:
+    def of(cls, game: GameRecord, ratings: Ratings, expected: Floats, how: str) -> _Judged:
+        """``expected`` [n, n] are results of the row's player against the column's."""
         first, second = (seat.player for seat in game.seats)
         winner, loser = (first, second) if game.score == 1.0 else (second, first)
-        expected = expected_score(elo[winner], elo[loser])
-        weaker = min(elo[winner], elo[loser])
-        return cls(game, winner, loser, game.score == 0.5, expected, weaker, game.steps or 0, how)
+        i, j = ratings.index(winner), ratings.index(loser)
+        weaker = float(min(ratings.rating[i], ratings.rating[j]))
+        paid = None
+        if ratings.scale.by_payoff and game.rewards is not None:
+            paid = abs(game.rewards[0] - game.rewards[1]) / 2.0
+        drawn = game.score == 0.5
+        return cls(game, winner, loser, drawn, expected[i, j], paid, weaker, game.steps or 0, how, ratings.scale)
+
+    @property
+    def upset(self) -> float:
+        """Sort key: smaller for a less likely win; infinite for a draw, and for a win of the higher rated player."""
+        if self.drawn or self.expected >= (0.5 if self.paid is None else 0.0):
+            return math.inf
+        return self.expected if self.paid is None else self.expected - self.paid
 
     def sentence(self, kind: str) -> str:
-        text = f"{self.winner} {'drew with' if self.drawn else 'beat'} {self.loser}{self.how}"
-        if kind == UPSET:
+        verb = "played with" if self.scale.shared else "drew with" if self.drawn else "beat"
+        text = f"{self.winner} {verb} {self.loser}{self.how}"
+        if kind != UPSET:
+            return f"{text}."
+        if self.paid is None:
             return f"{text}; the ratings gave it {self.expected:.1%} of the points."
-        return f"{text}."
+        form = self.scale.form
+        return f"{text}, for {self.paid:{form}}; the ratings expected {self.expected:{form}} {self.scale.unit}."
 
 
 UPSET: Final = "Biggest upset"
 DEPTH: Final = 3  # games of a kind that are tried, since one may not be played again as it was
 KINDS: Final[dict[str, Callable[[_Judged], float]]] = {
-    UPSET: lambda one: one.expected if one.expected < 0.5 and not one.drawn else math.inf,
+    UPSET: lambda one: one.upset,
     "Strongest pair": lambda one: -one.weaker,
     "Fastest win": lambda one: math.inf if one.drawn else one.length,
     "Longest game": lambda one: -one.length,

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from selfplay.checkpoint import RunDir
     from selfplay.league.records import GameRecord
+    from selfplay.league.scale import Scale
     from selfplay.ppo.rating import RatingSettings
 
 BATCH: Final = 256  # games side by side: many cost little more than few, as each policy acts once for all of its own
@@ -122,11 +123,15 @@ def round_robin(
     return AnchorTable(
         settings=settings.settings,
         described=settings.described,
-        elo={name: round(float(ratings.elo[ratings.index(name)]), 1) for name in settings.anchors},
-        se={name: round(float(ratings.se[ratings.index(name)]), 1) for name in settings.anchors},
+        rating={name: _rounded(ratings.rating[ratings.index(name)], ratings.scale) for name in settings.anchors},
+        se={name: _rounded(ratings.se[ratings.index(name)], ratings.scale) for name in settings.anchors},
         games=len(records),
         seed=seed,
     )
+
+
+def _rounded(value: float, scale: Scale) -> float:
+    return round(float(value), 4 if scale.by_payoff else 1)
 
 
 def save_table(table: AnchorTable, path: Path) -> None:

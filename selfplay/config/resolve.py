@@ -77,6 +77,10 @@ def check_agreement(config: Config, explicit: Mapping[str, Any]) -> None:
         raise ConfigError(f"{flag} has no effect: --backbone {config.net.backbone} makes its own layers")
     if league.gate != "none" and not league.track_elo:
         raise ConfigError("--gate decides by rating games: add --track-elo")
+    if league.gate != "none" and config.game.kind.objective.kind == "shared":
+        raise ConfigError(
+            f"--gate: players of --game-type {config.game.type} share a reward, so no game shows which of two is better"
+        )
     if config.run.keep_best and not league.track_elo:
         raise ConfigError("--set run.keep_best=true keeps the best by rating games: add --track-elo")
     if "league.opponent_share" in explicit and not league.opponents:

@@ -2,7 +2,7 @@
 
 With a shared reward, the two players of a matchup play the same state in the same seat with the same partner: one of
 themselves, or a scripted player other than ``random``. In other games they play each other. Each matchup has two
-comparisons, one per seat.
+comparisons, one per seat. Rewards count, and not only which one is higher.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from selfplay.dialogue.models import weights_of
 from selfplay.dialogue.players import reopen, sampling_of
 from selfplay.dialogue.rules import game_of, is_embedded
 from selfplay.dialogue.runner import GameSpec, Played, play_games
+from selfplay.games.objective import Objective
 from selfplay.league.records import ANCHOR, GameRecord, Seat, settings_hash
 from selfplay.league.rewards import score_of
 from selfplay.learner.sampling import Sampling
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from selfplay.dialogue.settings import DialogueConfig
     from selfplay.league.schedule import Matchup
 
+OBJECTIVE: Final = Objective("reward")
 SMALL: Final = 64  # maximum number of embedded models in memory
 LARGE: Final = 3  # maximum number of other models: two players and their partner
 
@@ -64,6 +66,7 @@ class DialogueRating:
             "players": self.entry.players_version,
             **self.entry.versions,
             "max_new_tokens": self.sampling.max_new_tokens,
+            **OBJECTIVE.described(),
         }
 
     @property
@@ -177,6 +180,8 @@ class _Comparison:
             settings=self._rating.settings,
             score=score_of(rewards),
             rewards=rewards,
+            objective=OBJECTIVE.kind,
+            unit=OBJECTIVE.unit,
             facts={
                 "partner": None if partner is None else partner.model_dump(),
                 "seat": seat,

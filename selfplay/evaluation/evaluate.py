@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from selfplay.evaluation.named_players import check_games
 from selfplay.games.objective import EQUAL, Kind, Objective, PaidByScore
 from selfplay.league.payoffs import leads_of, payoff_interval, sprt_of_payoffs
-from selfplay.league.ratings import elo_of_score, interval_text
+from selfplay.league.ratings import elo_of_score
 from selfplay.league.rewards import BY_WINS
+from selfplay.league.scale import interval_text
 from selfplay.league.schedule import Matchup
 from selfplay.league.sprt import SprtBounds, SprtResult, sprt
 from selfplay.league.statistics import mean_error, score_interval

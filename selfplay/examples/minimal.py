@@ -69,5 +69,5 @@ players = {"random": Contender("random")} | {name: Contender(name, policy) for n
 matchups = [Matchup(pair, seed=seed) for pair in combinations(players, 2) for seed in range(40)]
 rules = RatingSettings(Rules(game=GAME), seed=SEED)
 ratings = rate(GameTable.of(play_matchups(matchups, players, rules, ITERATIONS)))
-for name, elo, low, high in zip(ratings.players, ratings.elo, ratings.low, ratings.high, strict=True):
-    print(f"{name}: {elo:.0f} Elo, 95% interval {low:.0f} to {high:.0f}")
+for name, rating, low, high in zip(ratings.players, ratings.rating, ratings.low, ratings.high, strict=True):
+    print(f"{name}: {rating:.0f} Elo, 95% interval {low:.0f} to {high:.0f}")

@@ -34,8 +34,8 @@ class AnchorTable(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):
     format: Literal[1] = 1
     settings: Annotated[str, Field(pattern=r"^[0-9a-f]{12}$")]  # hash of ``described``
     described: dict[str, JsonValue]  # conditions of the games, versions of rules and players
-    elo: dict[str, float]
-    se: dict[str, Annotated[float, Field(ge=0)]]  # standard errors in Elo, against ``random``
+    rating: dict[str, float]
+    se: dict[str, Annotated[float, Field(ge=0)]]  # standard errors, against ``random``
     games: Annotated[int, Field(ge=1)]  # all that were played
     seed: Annotated[int, Field(ge=0)]
     date: str = ""
@@ -44,26 +44,26 @@ class AnchorTable(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):
 
     @model_validator(mode="after")
     def _of_scripted_players(self) -> Self:
-        if ANCHOR not in self.elo:
+        if ANCHOR not in self.rating:
             raise ValueError(f"{ANCHOR!r} is missing")
-        if self.elo.keys() != self.se.keys():
+        if self.rating.keys() != self.se.keys():
             raise ValueError("ratings and standard errors list different players")
-        if not self.policies.keys() <= self.elo.keys():
+        if not self.policies.keys() <= self.rating.keys():
             raise ValueError("a policy has no rating")
-        for name in self.elo:
+        for name in self.rating:
             if generation_number(check_player(name)) is not None:
                 raise ValueError(f"{name!r} is a generation of a run")
         return self
 
     def pinned(self, games: GameTable) -> dict[str, float]:
-        """Elo of all players of the table, and of generations in ``games`` that have the weights of one of them."""
-        known = {weights: self.elo[name] for name, weights in self.policies.items()}
+        """Ratings of all players of the table, and of generations in ``games`` that have the weights of one of them."""
+        known = {weights: self.rating[name] for name, weights in self.policies.items()}
         generations = {n: w for n, w in games.weights.items() if w in known and generation_number(n) is not None}
-        return {**self.elo, **{name: known[weights] for name, weights in generations.items()}}
+        return {**self.rating, **{name: known[weights] for name, weights in generations.items()}}
 
     def by_strength(self) -> tuple[str, ...]:
         """All players, the weakest first."""
-        return tuple(sorted(self.elo, key=lambda name: self.elo[name]))
+        return tuple(sorted(self.rating, key=lambda name: self.rating[name]))
 
 
 def read_table(path: Path) -> AnchorTable:
@@ -136,9 +136,9 @@ def ratings_of(
 
 
 def strengths(games: GameTable, conditions: RatingConditions, run: Path | None = None) -> dict[str, float]:
-    """Elo of all players with games."""
+    """Ratings of all players with games."""
     ratings = ratings_of(games, conditions, (), run)
-    return {name: float(ratings.elo[i]) for i, name in enumerate(ratings.players) if ratings.games[i]}
+    return {name: float(ratings.rating[i]) for i, name in enumerate(ratings.players) if ratings.games[i]}
 
 
 def highest(strengths: Mapping[str, float]) -> str | None:

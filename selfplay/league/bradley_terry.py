@@ -6,10 +6,6 @@ player that is 3,000 Elo weaker would lower a rating by hundreds, and no rating 
 (docs/trainer/internals/ratings.md). The log-likelihood of all scores is sum over pairs
 won_ij log p_ij + won_ji log p_ji, where virtual draws of the prior have no upsets: they keep strengths finite where all
 games are won.
-
-The covariance is the cluster-robust one, H^-1 M H^-1. H is the expected information. M sums squared residuals by
-cluster, where a cluster is all games of two players on one seed: such games are correlated, and draws make a game less
-noisy than a coin flip.
 """
 
 from __future__ import annotations
@@ -19,15 +15,13 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from selfplay.league.normal_equations import hessian
+
 if TYPE_CHECKING:
-    from selfplay.league.games import Bools, Floats, Ints
+    from selfplay.league.games import Bools, Floats
 
 UPSETS: Final = 0.02
 """Share of the games whose result says nothing about strength: the likeliest value in rating games of laptop runs."""
-_PSEUDO: Final = 0.5
-"""Prior information, in p(1 - p) units, that shrinks the noise of a pair towards that of all pairs, and that of all
-pairs towards a coin flip's. It is worth two even games. Without it ten draws would have zero error."""
-
 _LONGEST: Final = 4.0
 """Largest Newton step, in units of strength. A larger one can land where the likelihood is flat."""
 _SHORT: Final = 0.1
@@ -36,14 +30,6 @@ _STILL: Final = 1e-7
 """Step at which the fit has converged."""
 _STEPS: Final = 200
 """Bounds the time of a fit. Each step keeps or raises the likelihood, so strengths are usable when it ends the fit."""
-_RIDGE: Final = 1e-9  # keeps the Hessian invertible in floating point, with no measurable effect on the result
-_ROUNDING: Final = 1e-14  # the same for the largest weights, as a share of them
-
-
-def table(seats: Ints, values: Floats, size: int) -> Floats:
-    """[size, size] sums of ``values`` [N] by (first, second) player of ``seats`` [N, 2]."""
-    flat = np.bincount(seats[:, 0] * size + seats[:, 1], weights=values, minlength=size * size)
-    return np.asarray(flat, dtype=np.float64).reshape(size, size)
 
 
 def expected_scores(strength: Floats) -> Floats:
@@ -103,10 +89,10 @@ def _climb(strength: Floats, met: Floats, won: Floats, ties: Floats, free: Bools
         share = np.log(score_of_gap(gap, upsets)) if upsets else -np.logaddexp(0.0, -gap)
         return float(points @ share) - 0.5 * float(draws @ np.logaddexp(0.0, -gap))
 
-    def hessian(curvature: Floats) -> Floats:
+    def curved(curvature: Floats) -> Floats:
         weights = np.zeros_like(met)
         weights[first, second] = curvature
-        return _hessian(weights, free)
+        return hessian(weights, free)
 
     value = likelihood(strength)
     for _ in range(_STEPS):
@@ -120,9 +106,9 @@ def _climb(strength: Floats, met: Floats, won: Floats, ties: Floats, free: Bools
         concave = curvature > 0.0
         slope = np.bincount(first, residual, len(met)).astype(np.float64)[free]
         step = np.zeros_like(strength)
-        step[free] = np.linalg.solve(hessian(np.where(concave, curvature, told) + prior), slope)
+        step[free] = np.linalg.solve(curved(np.where(concave, curvature, told) + prior), slope)
         if _length(step) <= _SHORT and not concave.all():
-            step[free] = _short_step(step[free], slope, hessian(curvature + prior))
+            step[free] = _short_step(step[free], slope, curved(curvature + prior))
         if (length := _length(step)) <= _STILL:
             return strength + step
         step *= min(1.0, _LONGEST / length)
@@ -153,64 +139,3 @@ def _short_step(step: Floats, slope: Floats, observed: Floats) -> Floats:
         return direction[:, 0] * math.copysign(_SHORT, direction[:, 0].sum()) if upward else step
     newton = np.asarray(np.linalg.solve(observed, slope))
     return newton if _length(newton) <= _SHORT else step
-
-
-def response(strength: Floats, met: Floats, ties: Floats, free: Bools) -> Floats:
-    """[f, n - f] change of each ``free`` player's fitted strength with the strength of each fixed one.
-
-    Arguments as of ``maximise``; ``strength`` [n] is its result.
-    """
-    gap = strength[:, None] - strength[None, :]
-    weights = met * information(gap) + ties * information(gap, 0.0)
-    return np.asarray(np.linalg.solve(_hessian(weights, free), weights[np.ix_(free, ~free)]))
-
-
-def _laplacian(weights: Floats) -> Floats:
-    """Sum over pairs of players of weight * (e_i - e_j)(e_i - e_j)^T, from a symmetric [n, n]."""
-    found = -weights
-    found[np.diag_indices_from(found)] += weights.sum(axis=1)
-    return np.asarray(found)
-
-
-def _hessian(weights: Floats, free: Bools) -> Floats:
-    """Laplacian restricted to the ``free`` players, plus a ridge."""
-    found = _laplacian(weights)[free][:, free]
-    diagonal = np.diag_indices_from(found)
-    found[diagonal] += max(_RIDGE, _ROUNDING * float(found[diagonal].max(initial=0.0)))
-    return found
-
-
-def robust_covariance(
-    strength: Floats, seats: Ints, points: Floats, pairs: Ints, met: Floats, ties: Floats, free: Bools
-) -> Floats:
-    """[n, n] H^-1 M H^-1; rows and columns of players that are not ``free`` are zero.
-
-    Each cluster adds its squared summed residual to the entry of its pair of players. Entries are divided by
-    1 - leverage (MacKinnon and White's HC2), which corrects the bias towards zero with few games.
-    """
-    size, gap = len(strength), strength[:, None] - strength[None, :]
-    expected, told, prior = expected_scores(strength), met * information(gap), ties * information(gap, 0.0)
-    inverse = np.zeros((size, size))
-    inverse[np.ix_(free, free)] = np.linalg.inv(_hessian(told + prior, free))
-    squares, clusters = _squared_residuals(expected, seats, points, pairs)
-    model = met * expected * expected.T
-    spread = np.diag(inverse)[:, None] + np.diag(inverse)[None, :] - 2.0 * inverse
-    leverage = np.minimum(told * spread / np.maximum(clusters, 1.0), 0.75)
-    squares = squares / (1.0 - leverage)
-    overall = (squares.sum() / 2.0 + _PSEUDO) / (model.sum() / 2.0 + _PSEUDO)
-    ratio = (squares + _PSEUDO * overall) / (model + _PSEUDO)
-    meat = _laplacian(ratio * told + prior)
-    return inverse @ meat @ inverse
-
-
-def _squared_residuals(expected: Floats, seats: Ints, points: Floats, pairs: Ints) -> tuple[Floats, Floats]:
-    """Two symmetric [n, n] tables: squared residuals summed over clusters, and the number of clusters."""
-    size = len(expected)
-    first, second = seats[:, 0], seats[:, 1]
-    side = np.where(first < second, 1.0, -1.0)  # express all residuals of a pair for the same player
-    residual = side * (points - expected[first, second])
-    _, where, cluster = np.unique(pairs, return_index=True, return_inverse=True)
-    total = np.bincount(cluster, weights=residual, minlength=len(where)).astype(np.float64)
-    ends = seats[where]
-    squares, clusters = table(ends, total**2, size), table(ends, np.ones(len(where)), size)
-    return squares + squares.T, clusters + clusters.T

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from selfplay.errors import LeagueError
 from selfplay.games.files import parse_json
-from selfplay.games.objective import PaidByScore
+from selfplay.games.objective import KINDS, OUTCOME, Objective, PaidByScore
 from selfplay.league.pruning import inactive
 from selfplay.league.records import FORMAT, OUTSIDE, check_player, check_score, person_name
 
@@ -63,6 +63,8 @@ class GameTable:
     paid: RewardColumns | None = None  # None: games without partners
     version_names: tuple[str, ...] = ()  # by their numbers in ``versions``
     by_wins: bool = False  # the games paid different rewards for a win, of which only the scores count
+    objectives: tuple[Objective, ...] = ()  # of each group; empty: all are played to win
+    payoffs: Floats | None = None  # [N, 2] of both seats, NaN where only scores count; None: in no game they count
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -91,8 +93,31 @@ class GameTable:
             torn=torn,
             paid=columns.paid(),
             version_names=tuple(columns.versions),
-            by_wins=columns.payoffs.differ,
+            by_wins=columns.by_score.differ,
+            objectives=tuple(columns.objectives),
+            payoffs=columns.payoff_table(),
         )
+
+    @property
+    def objective(self) -> Objective:
+        """What the players of these games are judged by: that of the newest one's group."""
+        return self.objectives[int(self.group[-1])] if self.objectives and len(self) else OUTCOME
+
+    @property
+    def leads(self) -> Floats | None:
+        """[N] what the rating of comparable games is fitted to; None where only scores count.
+
+        Half the difference of the payoffs of the two seats, in a zero-sum game the payoff of the first one; of two
+        players with the same partner the difference; of a shared reward the mean of both.
+        """
+        objective = self.objective
+        if self.payoffs is None or not objective.by_payoff:
+            return None
+        first, second = self.payoffs.T
+        if objective.kind == "shared":
+            return np.asarray((first + second) / 2.0)
+        compared = self.paid is not None and self.paid.partners >= 0
+        return np.asarray((first - second) / np.where(compared, 1.0, 2.0))
 
     @property
     def of_people(self) -> Bools:
@@ -127,6 +152,7 @@ class GameTable:
             group=self.group[rows],
             finished=None if self.finished is None else self.finished[rows],
             paid=None if self.paid is None else self.paid.take(rows),
+            payoffs=None if self.payoffs is None else self.payoffs[rows],
         )
 
     def comparable(
@@ -202,7 +228,9 @@ class TableBuilder:
     facts: frozenset[str] | None = None  # names of the facts of all rows; None: no row yet
     partners: list[tuple[int, int]] = field(default_factory=list)  # partner and version, in games with partners
     rewards: list[tuple[float, float]] = field(default_factory=list)  # of games with partners
-    payoffs: PaidByScore = field(default_factory=PaidByScore)  # of games without
+    by_score: PaidByScore = field(default_factory=PaidByScore)  # payoffs of games without partners that only count wins
+    objectives: list[Objective] = field(default_factory=list)  # of each group
+    payoffs: array[float] = field(default_factory=lambda: array("d"))  # two per row, NaN where only scores count
     duplicates: int = 0
 
     def __len__(self) -> int:
@@ -225,6 +253,7 @@ class TableBuilder:
             raise ValueError(f"mirror match of {first['player']!r}")
         facts, score = row["facts"], check_score(row["score"])
         rewards = None if row["rewards"] is None else _finite(row["rewards"])
+        objective = _objective(row.get("objective"), row.get("unit"), rewards)
         if self.facts is not None and facts.keys() != self.facts:
             raise ValueError("games of two kinds in one ledger")
         numbers = (
@@ -233,13 +262,14 @@ class TableBuilder:
             _number(self.versions, first["version"]),
             _number(self.versions, second["version"]),
             _number(self.pairs, match.partition("-")[0]),
-            _number(self.groups, _printable(f"{row['settings']}/{row['sampling']}")),
+            self._group(_printable(f"{row['settings']}/{row['sampling']}"), objective),
             _flag(facts.get(FINISHED, False)),
         )
         if PARTNER in facts:
             self._add_rewards(facts[PARTNER], rewards)
-        elif rewards is not None:
-            self.payoffs.add_game(score, rewards)
+        elif rewards is not None and not objective.by_payoff:
+            self.by_score.add_game(score, rewards)
+        self.payoffs.extend(rewards if rewards is not None and objective.by_payoff else (math.nan, math.nan))
         self.facts = frozenset(facts)
         self.numbers.extend(numbers)
         self.scores.append(score)
@@ -253,6 +283,20 @@ class TableBuilder:
         partners = np.array(self.partners, dtype=np.int64)
         return RewardColumns(partners[:, 0], partners[:, 1], np.array(self.rewards, dtype=np.float64))
 
+    def payoff_table(self) -> Floats | None:
+        """The ``payoffs`` field of ``GameTable``."""
+        if not any(objective.by_payoff for objective in self.objectives):
+            return None
+        return np.array(self.payoffs, dtype=np.float64).reshape(-1, 2)
+
+    def _group(self, name: str, objective: Objective) -> int:
+        known = self.groups.get(name)
+        if known is None:
+            self.objectives.append(objective)
+        elif self.objectives[known] != objective:
+            raise ValueError(f"games under the settings {name!r} are judged in two ways")
+        return _number(self.groups, name)
+
     def _player(self, player: str) -> int:
         return self.players[player] if player in self.players else _number(self.players, check_player(player))
 
@@ -262,6 +306,18 @@ class TableBuilder:
         version = -1 if partner is None else _number(self.versions, partner["version"])
         self.partners.append((-1 if partner is None else self._player(partner["player"]), version))
         self.rewards.append(rewards)
+
+
+def _objective(kind: object, unit: object, rewards: tuple[float, float] | None) -> Objective:
+    """The objective of a row."""
+    if kind is None:
+        return OUTCOME
+    found = next((known for known in KINDS if known == kind), None)
+    if found is None or found == OUTCOME.kind or not isinstance(unit, str):
+        raise ValueError(f"objective {kind!r}, unit {unit!r}")
+    if rewards is None:
+        raise ValueError(f"objective {kind!r} without rewards")
+    return Objective(found, unit=_printable(unit))
 
 
 def _finite(rewards: Sequence[float]) -> tuple[float, float]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Literal, final
 import numpy as np
 from pydantic import BaseModel
 
+from selfplay.league.payoffs import sprt_of_payoffs
 from selfplay.league.records import START, generation_number
 from selfplay.league.sprt import SprtBounds, SprtResult, sprt
 
@@ -56,8 +57,8 @@ class Gate:
         candidate = self.state.candidate
         if candidate is None:
             return None
-        points, pairs = head_to_head(games, candidate, self.state.best)
-        test = sprt(points, pairs, self.bounds)
+        results, pairs = head_to_head(games, candidate, self.state.best)
+        test = (sprt if games.leads is None else sprt_of_payoffs)(results, pairs, self.bounds)
         if test.state == "open":
             self.state = self.state.model_copy(update={"llr": test.llr})
         else:
@@ -67,7 +68,7 @@ class Gate:
 
 
 def head_to_head(games: GameTable, a: str, b: str) -> tuple[Floats, Ints]:
-    """Scores [K] of ``a`` against ``b``, and the pair label [K] of each game."""
+    """Scores [K] of ``a`` against ``b``, or leads where payoffs count, and the pair label [K] of each game."""
     names = list(games.players)
     if a not in names or b not in names:
         return np.zeros(0), np.zeros(0, dtype=np.int64)
@@ -75,6 +76,8 @@ def head_to_head(games: GameTable, a: str, b: str) -> tuple[Floats, Ints]:
     first = (games.seats[:, 0] == mine) & (games.seats[:, 1] == theirs)
     second = (games.seats[:, 0] == theirs) & (games.seats[:, 1] == mine)
     met = first | second
+    if (leads := games.leads) is not None:
+        return np.where(first, leads, -leads)[met], games.pairs[met]
     return np.where(first, games.scores, 1.0 - games.scores)[met], games.pairs[met]
 
 

@@ -19,6 +19,7 @@ from selfplay.league.ratings import Difference, Ratings, rate, sequential_elo
 from selfplay.league.records import ANCHOR, START, generation_number, person_name
 from selfplay.league.rewards import BY_WINS
 from selfplay.league.rows import Beaten, LeaderboardRow, beaten, make_rows
+from selfplay.league.scale import Scale
 
 if TYPE_CHECKING:
     from selfplay.league.games import GameTable
@@ -37,7 +38,7 @@ class Fit(BaseModel, frozen=True, extra="forbid"):
     misfit_p: float | None  # small: the ratings do not explain the results; None: too few games
     dispersion: float | None  # variance of the games relative to coin flips
     cycles: tuple[Cycle, ...]
-    side: tuple[float, float, float] | None  # advantage of the first seat in Elo, with its 95% interval
+    side: tuple[float, float, float] | None  # advantage of the first seat on the scale, with its 95% interval
 
 
 class Leaderboard(BaseModel, frozen=True, extra="forbid"):
@@ -47,7 +48,8 @@ class Leaderboard(BaseModel, frozen=True, extra="forbid"):
     external: bool  # games of another program
     method: Method
     settings: str  # "<settings hash>/<sampling>" of the rated games; the file of external ones
-    anchor: str  # player at 1500
+    scale: Scale  # of the ratings
+    anchor: str  # player at the origin of the scale, unless a reward is shared
     anchors: Origin | None  # table that pins the scripted players; None: only the anchor is pinned
     games: int
     draw_share: float
@@ -102,7 +104,8 @@ def analyse(
 ) -> LeaderboardAnalysis:
     """Rate all players of a ledger.
 
-    ``method`` is ``batch`` (Bradley-Terry with intervals) or ``sequential`` (K-factor Elo, depends on the order).
+    ``method`` is ``batch`` (one fit with intervals) or ``sequential`` (K-factor Elo, depends on the order; LeagueError
+    where payoffs count, which it does not know).
     ``settings`` is the settings hash, or a prefix, of the games to rate; by default that of the newest game. The folder
     ``run`` may hold its own table of anchors. ``anchor`` is the player at 1500 in games of other programs.
     """
@@ -116,19 +119,20 @@ def analyse(
     fitted = rate(chosen.games, players=pinned, anchors=pinned, anchor=anchor)
     diagnosis = diagnose(fitted, chosen.games)
     ratings = widened(fitted, diagnosis.misfit)
-    elo = ratings.elo
+    rating = ratings.rating
     if method == "sequential":
         points = sequential_elo(chosen.games, anchor)
-        elo = np.array([points.get(name, elo[i]) for i, name in enumerate(ratings.players)])
+        rating = np.array([points.get(name, rating[i]) for i, name in enumerate(ratings.players)])
     finished = chosen.games.finished
     generations = [] if games.external else [name for name in ratings.players if generation_number(name) is not None]
-    rows = make_rows(ratings, chosen.games, elo, intervals=method == "batch")
+    rows = make_rows(ratings, chosen.games, rating, intervals=method == "batch")
     draws = sum(row.draws for row in rows) / 2.0 / max(len(chosen.games), 1)
     board = Leaderboard(
         rows=rows,
         external=games.external,
         method=method,
         settings=chosen.settings,
+        scale=ratings.scale,
         anchor=anchor,
         anchors=None if found is None else found[1],
         games=len(chosen.games),
@@ -150,7 +154,7 @@ def _fit(diagnosis: Diagnosis) -> Fit:
         misfit_p=None if misfit is None else misfit.p,
         dispersion=None if misfit is None else misfit.dispersion,
         cycles=diagnosis.cycles,
-        side=None if side is None else (side.elo, side.low, side.high),
+        side=None if side is None else (side.rating, side.low, side.high),
     )
 
 
@@ -165,7 +169,8 @@ def _progress(ratings: Ratings, generations: list[str]) -> Difference | None:
 def _warnings(ratings: Ratings, games: GameTable, anchor: str, draws: float, diagnosis: Diagnosis) -> tuple[str, ...]:
     """All warnings. ``games`` is the whole ledger, ``draws`` the share of draws among the rated games."""
     by_wins = (f"{BY_WINS[0].upper()}{BY_WINS[1:]}.",) if games.by_wins else ()
-    return (*_gaps(ratings, games, anchor), *_drawn(draws, games), *_misfits(diagnosis, games), *by_wins)
+    misfits = _misfits(diagnosis, games, ratings.scale)
+    return (*_gaps(ratings, games, anchor), *_drawn(draws, games), *misfits, *by_wins)
 
 
 def _gaps(ratings: Ratings, games: GameTable, anchor: str) -> list[str]:
@@ -176,8 +181,8 @@ def _gaps(ratings: Ratings, games: GameTable, anchor: str) -> list[str]:
         shown = [[person_name(name) or name for name in part[:6]] + ["..."] * (len(part) > 6) for part in islands]
         names = "; ".join(", ".join(part) for part in shown)
         found.append(
-            f"Not connected: no chain of games links these players to {anchor!r}, so their Elo cannot be compared with "
-            f"the rest of the table: {names}."
+            f"Not connected: no chain of games links these players to {_main(ratings, anchor)!r}, so their ratings "
+            f"cannot be compared with the rest of the table: {names}."
         )
     if not games.external and (chained := _chained(ratings)):
         found.append(
@@ -189,6 +194,11 @@ def _gaps(ratings: Ratings, games: GameTable, anchor: str) -> list[str]:
     if games.duplicates:
         found.append(f"{games.duplicates} repeated rows of the ledger were ignored.")
     return found
+
+
+def _main(ratings: Ratings, anchor: str) -> str:
+    """A player that the others are compared with."""
+    return anchor if ratings.pinned.any() else ratings.components()[0][0]
 
 
 def _chained(ratings: Ratings) -> int:
@@ -211,7 +221,7 @@ def _drawn(share: float, games: GameTable) -> list[str]:
     ]
 
 
-def _misfits(diagnosis: Diagnosis, games: GameTable) -> list[str]:
+def _misfits(diagnosis: Diagnosis, games: GameTable, scale: Scale) -> list[str]:
     """Results that the ratings do not explain."""
     found = []
     if diagnosis.misfit is not None and diagnosis.misfit.p < MISFIT_ALARM:
@@ -219,17 +229,18 @@ def _misfits(diagnosis: Diagnosis, games: GameTable) -> list[str]:
         if diagnosis.cycles:
             cycle = diagnosis.cycles[0]
             a, b, c = cycle.players
-            scores = ", ".join(f"{score:.0%}" for score in cycle.scores)
+            scores = ", ".join(map(scale.result_text, cycle.scores))
             shown = f" For example {a} beats {b}, {b} beats {c} and {c} beats {a} ({scores})."
         found.append(
-            f"One rating per player does not explain these results (misfit p = {diagnosis.misfit.p:.1g}): the winner "
-            f"depends on the pairing.{shown} Use the Nash weights and the results of single pairs, not the order."
+            f"One rating per player does not explain these results (misfit p = {diagnosis.misfit.p:.1g}): the "
+            f"{'payoff' if scale.by_payoff else 'winner'} depends on the pairing.{shown} Use "
+            f"{'' if scale.shared else 'the Nash weights and '}the results of single pairs, not the order."
         )
     # where seats take turns, or differ, one of them may well be the better one
     if games.finished is not None and diagnosis.side is not None and abs(diagnosis.side.z) > SIDE_ALARM:
         found.append(
-            f"The first seat is worth {diagnosis.side.elo:+.0f} Elo ({diagnosis.side.z:+.1f} standard errors). Every "
-            "matchup is played from both seats, so the ratings hold; but the game or the policies treat the seats "
-            "differently."
+            f"The first seat is worth {diagnosis.side.rating:{scale.gap_form}} {scale.unit} ({diagnosis.side.z:+.1f} "
+            "standard errors). Every matchup is played from both seats, so the ratings hold; but the game or the "
+            "policies treat the seats differently."
         )
     return found

@@ -11,9 +11,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from selfplay.league.bradley_terry import expected_scores
-from selfplay.league.ratings import ANCHOR_ELO, ELO
-
 if TYPE_CHECKING:
     from selfplay.league.games import Floats
     from selfplay.league.ratings import Ratings
@@ -26,13 +23,15 @@ ROUNDS: Final = 4000
 def nash_weights(ratings: Ratings) -> Floats:
     """[n] weights of the players; they sum to one. People, and players without games, have weight 0.
 
-    The scores of pairs with few games are shrunk towards the ratings' expectation. The equilibrium is found by
+    With a shared reward no player beats another, and all weights are 0. The results of pairs with few games are shrunk
+    towards what the ratings expect. The equilibrium is found by
     predictive regret matching+ with linearly weighted averages (Farina et al. 2021).
     """
-    expected = expected_scores((ratings.elo - ANCHOR_ELO) / ELO)
-    payoff = (ratings.won + SHRINK * expected) / (ratings.met + SHRINK) - 0.5
+    payoff = (ratings.points + SHRINK * ratings.expected) / (ratings.met + SHRINK) - 0.5
     payoff = payoff - payoff.T
     weights = np.zeros(len(payoff))
+    if ratings.scale.shared:
+        return weights
     chosen = ~ratings.people & ((ratings.games > 0) | ~ratings.games.any())
     played = np.flatnonzero(chosen)
     weights[played] = equilibrium(payoff[np.ix_(played, played)])

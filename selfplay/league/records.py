@@ -102,7 +102,7 @@ class GameRecord(LeagueRecord):
     """One rated game of two different frozen players: a row of the ledger. Tuples are in seat order.
 
     In a game with a shared reward, a game between two players does not show which one is better. Instead each of them
-    plays the same state, in the same seat, with the same partner, and the higher reward wins; ``facts`` names the
+    plays the same state, in the same seat, with the same partner, and the rewards are compared; ``facts`` names the
     partner. All rows of one game have facts of the same names.
     """
 

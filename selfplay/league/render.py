@@ -10,14 +10,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from selfplay.league.leaderboard import MISFIT_ALARM
-from selfplay.league.ratings import interval_text
 from selfplay.league.records import START, ladder_key
+from selfplay.league.scale import A_GAME
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from selfplay.league.leaderboard import Leaderboard
     from selfplay.league.rows import LeaderboardRow, PartnerReward
+    from selfplay.league.scale import Scale
 
 ANCHORS: Final = {
     "shipped": "anchors: scripted players and shipped policies pinned by the project's table for these settings",
@@ -26,12 +27,12 @@ ANCHORS: Final = {
 }
 AT_THE_LIMIT: Final = "at the time limit the player who is ahead wins"
 PEOPLE: Final = "their games rate the people alone, with all other players held at their ratings"
-TITLE: Final = "═══ Elo Leaderboard ═══"
-_HEAD: Final = ("Rank", "Policy", "Elo", "95% interval", "W", "L", "D", "Games")
+RATING, PAYOFF = "Rating", "Mean payoff"  # headers of figures in payoffs
 _LEFT: Final = {"Policy", "95% interval"}
 FINISHED, WITH_ITSELF = "Finished", "Reward with itself"  # headers of the last column
 ITSELF: Final = "itself"
-_OPTIONAL: Final = (FINISHED, WITH_ITSELF, "Games", "95% interval")  # left out in this order where there is no room
+_OPTIONAL: Final = (FINISHED, WITH_ITSELF, "Games", PAYOFF, "95% interval")
+"""Columns that are left out in this order where there is no room."""
 _SHORTEST: Final = 8  # characters of a clipped name
 Row = Sequence[str]
 
@@ -63,7 +64,7 @@ def to_csv(board: Leaderboard) -> str:
 def to_text(board: Leaderboard, show_all: bool = False, width: int | None = None) -> str:
     """Title, Markdown table and notes, without a final newline; columns that do not fit into ``width`` are left out."""
     rows = [_cells(row, board) for row in _shown(board, show_all)]
-    lines = [TITLE, *_table(*_fitting(head(board), rows, _OPTIONAL, width, between=3))]
+    lines = [title(board), *_table(*_fitting(head(board), rows, _OPTIONAL, width, between=3))]
     return "\n".join([*lines, *_notes(board, show_all), *_rewards(board, show_all, width)])
 
 
@@ -79,7 +80,7 @@ def to_table(board: Leaderboard, show_all: bool = False, width: int | None = Non
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=TITLE, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table = Table(title=title(board), box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     shown = _shown(board, show_all)
     names, rows = _fitting(head(board), [_cells(row, board) for row in shown], _OPTIONAL, width, between=2)
     for name in names:
@@ -125,10 +126,16 @@ def _rewards(board: Leaderboard, show_all: bool, width: int | None) -> list[str]
     ]
 
 
+def title(board: Leaderboard) -> str:
+    return "═══ Leaderboard ═══" if board.scale.by_payoff else "═══ Elo Leaderboard ═══"
+
+
 def head(board: Leaderboard) -> tuple[str, ...]:
+    rating = (RATING, "95% interval", PAYOFF) if board.scale.by_payoff else ("Elo", "95% interval")
+    names = ("Rank", "Policy", *rating, *(() if board.scale.shared else ("W", "L", "D")), "Games")
     if board.finished is not None:
-        return (*_HEAD, FINISHED)
-    return (*_HEAD, WITH_ITSELF) if plays_with_itself(board) else _HEAD
+        return (*names, FINISHED)
+    return (*names, WITH_ITSELF) if plays_with_itself(board) else names
 
 
 def plays_with_itself(board: Leaderboard) -> bool:
@@ -140,11 +147,10 @@ def _cells(row: LeaderboardRow, board: Leaderboard) -> tuple[str, ...]:
     cells = (
         str(row.rank),
         f"{row.name}{_mark(row, board)}",
-        f"{row.elo:.0f}",
-        interval(row),
-        str(row.wins),
-        str(row.losses),
-        str(row.draws),
+        f"{row.rating:{board.scale.form}}",
+        interval(row, board.scale),
+        *((mean_payoff(row, board.scale),) if board.scale.by_payoff else ()),
+        *(() if board.scale.shared else (str(row.wins), str(row.losses), str(row.draws))),
         str(row.games),
     )
     if board.finished is not None:
@@ -152,8 +158,8 @@ def _cells(row: LeaderboardRow, board: Leaderboard) -> tuple[str, ...]:
     return (*cells, paid(_with(row, ITSELF))) if plays_with_itself(board) else cells
 
 
-def _won(row: LeaderboardRow) -> str:
-    return f", won {row.wins} of {row.games}" if row.met else ""
+def _won(row: LeaderboardRow, scale: Scale) -> str:
+    return f", won {row.wins} of {row.games}" if row.met and not scale.shared else ""
 
 
 def _mark(row: LeaderboardRow, board: Leaderboard) -> str:
@@ -162,9 +168,16 @@ def _mark(row: LeaderboardRow, board: Leaderboard) -> str:
     return " (bot)" if row.scripted else " (person)" if row.person else ""
 
 
-def interval(row: LeaderboardRow) -> str:
+def interval(row: LeaderboardRow, scale: Scale) -> str:
     """The interval as text, with an open end for a perfect score."""
-    return "" if row.ends is None else interval_text(row.ends)
+    return "" if row.ends is None else scale.interval(row.ends)
+
+
+def mean_payoff(row: LeaderboardRow, scale: Scale) -> str:
+    """Mean payoff of all games with its 95% interval; empty without games."""
+    if row.payoff is None or row.payoff_error is None:
+        return ""
+    return f"{row.payoff:{scale.form}} ± {row.payoff_error:{scale.form[1:]}}"
 
 
 def beats(board: Leaderboard) -> str:
@@ -174,7 +187,42 @@ def beats(board: Leaderboard) -> str:
     strongest, *others = board.beats
     names = [other.player for other in others]
     more = f", and the weaker {', '.join(names)}" if names else ""
-    return f"{board.newest} beats {strongest}{more}"
+    return f"{board.newest} beats {strongest.text(board.scale)}{more}"
+
+
+def progress(board: Leaderboard) -> str:
+    """How far the newest generation is from the start, in a sentence without its stop; empty if unknown."""
+    gain = board.progress
+    if gain is None:
+        return ""
+    return f"{board.newest} is {board.scale.gap(gain.rating, gain.ends)} from {START}"
+
+
+def reference(board: Leaderboard) -> str:
+    """What the numbers of the scale mean."""
+    scale = board.scale
+    if scale.shared:
+        return f"two players are paid the mean of their ratings; all games paid {scale.origin:{scale.form}}"
+    return f"{board.anchor} = {scale.origin:.0f}"
+
+
+def played_for(board: Leaderboard) -> str:
+    """What payoffs are and how they count; empty where wins count."""
+    scale, unit = board.scale, board.scale.unit
+    if not scale.by_payoff:
+        return ""
+    what = f"played for {unit.removesuffix(A_GAME)}"
+    if scale.shared:
+        return f"{what} that both players share: ratings and payoffs are {unit}, and no player can beat the other"
+    if plays_with_itself(board):
+        return (
+            f"{what}: ratings and payoffs are {unit}; a difference of ratings is that of the payoffs of two players on "
+            "the same state, in the same seat, with the same partner"
+        )
+    return (
+        f"{what}: ratings and payoffs are {unit}; a difference of ratings is what the one player wins from the other, "
+        "or half the difference of their payoffs if those do not add up to zero"
+    )
 
 
 def _fit(board: Leaderboard) -> list[str]:
@@ -184,7 +232,7 @@ def _fit(board: Leaderboard) -> list[str]:
     side = (
         ""
         if board.fit.side is None
-        else ", the first seat is worth {:+.0f} Elo ({:+.0f} to {:+.0f})".format(*board.fit.side)
+        else f", the first seat is worth {board.scale.gap(board.fit.side[0], board.fit.side[1:])}"
     )
     return [f"fit: {agreement(board.fit.misfit_p)}, {len(board.fit.cycles)} cycles{side}"]
 
@@ -242,27 +290,33 @@ def _markdown(cells: Row, head: Row, widths: Sequence[int]) -> str:
     return "| " + " | ".join(padded) + " |"
 
 
+def method(board: Leaderboard) -> str:
+    """How the ratings were computed."""
+    if board.scale.by_payoff:
+        return "least squares on payoffs"
+    return "batch Bradley-Terry" if board.method == "batch" else "sequential Elo (depends on the order of the games)"
+
+
 def _notes(board: Leaderboard, show_all: bool) -> list[str]:
-    method = "batch Bradley-Terry" if board.method == "batch" else "sequential Elo (depends on the order of the games)"
     how = "the higher reward wins" if board.finished is None else f"{board.finished:.0%} finished; {AT_THE_LIMIT}"
     how = f"from {board.settings}" if board.external else how
-    notes = [f"{method}, {board.anchor} = 1500; {board.games} games, {board.draw_share:.0%} draws, {how}"]
+    counts = f"{board.games} games, {board.draw_share:.0%} draws, {how}"
+    counts = f"{board.games} games" if board.scale.by_payoff else counts
+    notes = [f"{method(board)}, {reference(board)}; {counts}"]
+    if board.scale.by_payoff:
+        notes.append(played_for(board))
     if board.progress is not None and board.method == "batch":
-        gain = board.progress
-        notes.append(
-            f"progress: {board.newest} is {gain.elo:+.0f} Elo ({interval_text(gain.ends, '+.0f')}) from {START}; "
-            f"stronger with likelihood {gain.superiority:.1%}"
-        )
+        notes.append(f"progress: {progress(board)}; stronger with likelihood {board.progress.superiority:.1%}")
     if board.method == "batch" and (text := beats(board)):
         notes.append(text)
     notes += _fit(board)
-    if board.method == "batch" and not board.external:
+    if board.method == "batch" and not (board.external or board.scale.shared):
         notes.append(ANCHORS[board.anchors])
     if any(row.person for row in board.rows):
         notes.append(f"people: {PEOPLE}")
     stronger = () if show_all else board.stronger()
     if stronger:
-        names = ", ".join(f"{row.name} ({row.elo:.0f}{_won(row)})" for row in stronger)
+        names = ", ".join(f"{row.name} ({row.rating:{board.scale.form}}{_won(row, board.scale)})" for row in stronger)
         notes.append(f"stronger than every generation: {names}; --all lists them too")
     if hidden := len(board.rows) - len(_shown(board, show_all)) - len(stronger):
         notes.append(f"{hidden} more {'player' if hidden == 1 else 'players'}: --all")

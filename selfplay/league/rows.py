@@ -10,13 +10,14 @@ from pydantic import BaseModel
 
 from selfplay.games.objective import EQUAL
 from selfplay.league.nash import nash_weights
-from selfplay.league.ratings import Bound, Ends, bounded, open_ends
+from selfplay.league.ratings import Bound, bounded, open_ends
 from selfplay.league.records import generation_number, ladder_key, person_name
 from selfplay.league.statistics import mean_error
 
 if TYPE_CHECKING:
     from selfplay.league.games import Floats, GameTable, Ints
     from selfplay.league.ratings import Ratings
+    from selfplay.league.scale import Ends, Scale
 
 
 class PartnerReward(BaseModel, frozen=True, extra="forbid"):
@@ -34,10 +35,16 @@ class Beaten(BaseModel, frozen=True, extra="forbid"):
     player: str
     games: int  # of the two
     score: float | None  # of the generation in them; None without games
+    payoff: float | None = None  # mean, see ``GameTable.leads``; None if wins count
 
-    def __str__(self) -> str:
-        known = "by rating" if self.score is None else f"{self.score:.0%} of {self.games} game{'s' * (self.games != 1)}"
-        return f"{self.player} ({known})"
+    def text(self, scale: Scale) -> str:
+        """The player and the result of the games."""
+        if self.score is None:
+            return f"{self.player} (by rating)"
+        counted = f"{self.games} game{'s' * (self.games != 1)}"
+        if self.payoff is None:
+            return f"{self.player} ({self.score:.0%} of {counted})"
+        return f"{self.player} ({scale.result_text(self.payoff)} {scale.unit} in {counted})"
 
 
 class LeaderboardRow(BaseModel, frozen=True, extra="forbid"):
@@ -46,7 +53,7 @@ class LeaderboardRow(BaseModel, frozen=True, extra="forbid"):
     rank: int
     ranks: tuple[int, int]  # best and worst possible rank, simultaneously for all players (95%)
     policy: str
-    elo: float
+    rating: float
     low: float | None
     high: float | None
     wins: int
@@ -60,7 +67,9 @@ class LeaderboardRow(BaseModel, frozen=True, extra="forbid"):
     fixed: bool  # pinned at a given value
     bound: Bound  # sides on which the games bound the rating; a perfect score has no upper bound
     above_next: float | None  # probability of being stronger than the row below; None in the last row
-    nash: float  # weight in the Nash mixture
+    nash: float | None  # weight in the Nash mixture; None for a shared reward, since no player beats another
+    payoff: float | None = None  # mean of its games; None if wins count
+    payoff_error: float | None = None  # half width of its 95% interval, clustered by seed
     rewards: tuple[PartnerReward, ...] = ()  # means by partner, in games with partners
 
     @property
@@ -83,12 +92,12 @@ class LeaderboardRow(BaseModel, frozen=True, extra="forbid"):
         return next((cell for cell in self.rewards if cell.partner == partner), None)
 
 
-def make_rows(ratings: Ratings, games: GameTable, elo: Floats, *, intervals: bool) -> tuple[LeaderboardRow, ...]:
+def make_rows(ratings: Ratings, games: GameTable, rating: Floats, *, intervals: bool) -> tuple[LeaderboardRow, ...]:
     """Rows of all players with games and of all pinned players; none for a ledger without games.
 
-    They are sorted by ``elo`` [n], to which the intervals of ``ratings`` apply or not.
+    They are sorted by ``rating`` [n], to which the intervals of ``ratings`` apply or not.
     """
-    order = np.argsort(-elo, kind="stable")
+    order = np.argsort(-rating, kind="stable")
     generations = np.array([generation_number(name) is not None for name in ratings.players], dtype=np.bool_)
     met = ratings.met[:, generations].sum(axis=1) > 0
     listed = ratings.games > 0
@@ -96,7 +105,7 @@ def make_rows(ratings: Ratings, games: GameTable, elo: Floats, *, intervals: boo
         listed |= ratings.pinned
     shown = order[listed[order]]
     ranks, nash, outcomes = _rank_ranges(ratings, shown), nash_weights(ratings), _outcomes(games, ratings)
-    rewards = reward_cells(games)
+    rewards, payoffs = reward_cells(games), _payoffs(games)
     rows = []
     for place, i in enumerate(shown.tolist()):
         name = ratings.players[i]
@@ -108,7 +117,7 @@ def make_rows(ratings: Ratings, games: GameTable, elo: Floats, *, intervals: boo
                 rank=place + 1,
                 ranks=ranks[place],
                 policy=name,
-                elo=float(elo[i]),
+                rating=float(rating[i]),
                 low=float(ratings.low[i]) if intervals else None,
                 high=float(ratings.high[i]) if intervals else None,
                 wins=wins,
@@ -122,7 +131,9 @@ def make_rows(ratings: Ratings, games: GameTable, elo: Floats, *, intervals: boo
                 fixed=bool(ratings.pinned[i]),
                 bound=bounded(bool(ratings.floor[i]), bool(ratings.ceiling[i])),
                 above_next=None if below is None else ratings.difference(name, below).superiority,
-                nash=float(nash[i]),
+                nash=None if ratings.scale.shared else float(nash[i]),
+                payoff=payoffs.get(name, (None, None))[0],
+                payoff_error=payoffs.get(name, (None, None))[1],
                 rewards=rewards.get(name, ()),
             )
         )
@@ -133,9 +144,24 @@ def beaten(ratings: Ratings, generation: str) -> tuple[Beaten, ...]:
     """Players that a generation beats, the strongest first."""
     me, found = ratings.index(generation), []
     for name in ratings.beaten_by(generation):
-        games, won = int(ratings.met[me, ratings.index(name)]), float(ratings.won[me, ratings.index(name)])
-        found.append(Beaten(player=name, games=games, score=won / games if games else None))
+        other = ratings.index(name)
+        games = int(ratings.met[me, other])
+        score = float(ratings.won[me, other]) / games if games else None
+        paid = float(ratings.scale.result(ratings.points[me, other] / games)) if games else None
+        found.append(Beaten(player=name, games=games, score=score, payoff=paid if ratings.scale.by_payoff else None))
     return tuple(found)
+
+
+def _payoffs(games: GameTable) -> dict[str, tuple[float, float]]:
+    """Mean payoff of each player with games, and half its 95% interval; empty where wins count."""
+    if games.leads is None or games.payoffs is None:
+        return {}
+    found = {}
+    for player in np.unique(games.seats).tolist():
+        rows, seat = np.nonzero(games.seats == player)
+        mine = games.payoffs[rows, seat]
+        found[games.players[player]] = float(mine.mean()), mean_error(mine, games.pairs[rows])
+    return found
 
 
 def _outcomes(games: GameTable, ratings: Ratings) -> Ints:

@@ -24,10 +24,9 @@ import numpy as np
 
 from selfplay.errors import ConfigError, LeagueError
 from selfplay.league.anchors import ratings_of
-from selfplay.league.bradley_terry import information
-from selfplay.league.ratings import ELO, Ratings, gap_variance
+from selfplay.league.payoffs import payoff_interval
 from selfplay.league.records import ANCHOR, OUTSIDE, START, check_player, generation_number, ladder_key
-from selfplay.league.statistics import ScoreInterval, score_interval
+from selfplay.league.statistics import mean_error, score_interval
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
@@ -35,6 +34,8 @@ if TYPE_CHECKING:
 
     from selfplay.league.anchors import RatingConditions
     from selfplay.league.games import Bools, Floats, GameTable, Ints
+    from selfplay.league.ratings import Ratings
+    from selfplay.league.scale import Scale
 
 _SEEDS: Final = 2**53  # seeds below this number are exact in every JSON reader
 NEWEST_WEIGHT: Final = 0.5  # of the newest generation, in the sum of variances that the games are to reduce
@@ -83,12 +84,13 @@ def plan(
     where = np.array([ratings.index(name) for name in names])
     state = _State(
         names,
-        _assumed(names, ratings.elo[where], ratings.games[where] > 0) / ELO,
-        ratings.cov[np.ix_(where, where)] / ELO**2,
+        _assumed(names, ratings.rating[where], ratings.games[where] > 0) / ratings.scale.step,
+        ratings.cov[np.ix_(where, where)] / ratings.scale.step**2,
         ratings.met[np.ix_(where, where)].astype(np.float64),
         ratings.pinned[where],
         games_each,
         newest_weight,
+        ratings.scale,
     )
     chosen = []
     for _ in range(max(0, budget) // games_each):
@@ -168,13 +170,13 @@ def kinds_of_opponents(place: int, names: Sequence[str]) -> dict[str, Ints]:
     return {kind: members for kind, members in kinds.items() if len(members)}
 
 
-def _assumed(names: Sequence[str], elo: Floats, played: Bools) -> Floats:
-    """[n] Elo; that of a generation without games is interpolated between those before and after it."""
+def _assumed(names: Sequence[str], rating: Floats, played: Bools) -> Floats:
+    """[n] ratings; that of a generation without games is interpolated between those before and after it."""
     ages = np.array([_age(name) for name in names])
     known, unknown = played & (ages >= 0), ~played & (ages >= 0)
     if not known.any():
-        return elo
-    return np.where(unknown, np.interp(ages, ages[known], elo[known]), elo)
+        return rating
+    return np.where(unknown, np.interp(ages, ages[known], rating[known]), rating)
 
 
 def _age(name: str) -> int:
@@ -194,8 +196,10 @@ class _State:
         pinned: Bools,
         games_each: int,
         newest_weight: float,
+        scale: Scale,
     ) -> None:
-        self._gap = strength[:, None] - strength[None, :]
+        self._scale = scale
+        self._gap = scale.gaps(strength)
         self._cov = cov
         self._met = met
         self._games = games_each
@@ -229,8 +233,9 @@ class _State:
     def add(self, i: int, j: int) -> None:
         """Update the covariance as if ``games_each`` more games of i against j were observed."""
         told = self._information()[i, j]
-        direction = self._cov[:, i] - self._cov[:, j]
-        spread = float(direction[i] - direction[j])
+        sign = self._scale.sign
+        direction = self._cov[:, i] + sign * self._cov[:, j]
+        spread = float(direction[i] + sign * direction[j])
         self._cov = self._cov - np.outer(direction, direction) * (told / (1.0 + told * spread))
         self._met[i, j] += self._games
         self._met[j, i] += self._games
@@ -238,14 +243,18 @@ class _State:
     def _gains(self) -> Floats:
         """[n, n] reduction of the weighted sum of variances by the next matchup of two players."""
         told = self._information()
-        explained = gap_variance((self._cov * self._weight) @ self._cov)  # sum over k of w_k (cov_ki - cov_kj)^2
-        return np.asarray(explained * told / (1.0 + told * gap_variance(self._cov)))
+        explained = self._scale.gap_variance(
+            (self._cov * self._weight) @ self._cov
+        )  # sum over k of w_k (cov_ki - cov_kj)^2
+        return np.asarray(explained * told / (1.0 + told * self._scale.gap_variance(self._cov)))
 
     def _information(self) -> Floats:
         """[n, n] information of the next matchup about a rating difference, given the games before it."""
         # Averaged over a normal posterior, by the probit approximation of MacKay (1992) for the logistic density.
-        flatter = 1.0 / np.sqrt(1.0 + np.pi / 8.0 * np.maximum(gap_variance(self._cov), 0.0))
-        each = flatter * information(flatter * self._gap)
+        # That of a payoff is the same at any gap.
+        flatter = 1.0 / np.sqrt(1.0 + np.pi / 8.0 * np.maximum(self._scale.gap_variance(self._cov), 0.0))
+        flatter = np.ones_like(flatter) if self._scale.by_payoff else flatter
+        each = flatter * self._scale.information(flatter * self._gap)
         before, after = each * self._met, each * (self._met + self._games)
         return np.asarray(after / (1.0 + PAIR_SPREAD**2 * after) - before / (1.0 + PAIR_SPREAD**2 * before))
 
@@ -257,7 +266,9 @@ def _argmax(values: Floats, rng: np.random.Generator) -> int:
 
 
 def results(games: GameTable, scripted: str, since: float = 0) -> tuple[Floats, Ints]:
-    """Scores [K] of generations against a scripted player in comparable games, and the pair label [K] of each game.
+    """Results [K] of generations against a scripted player in comparable games, and the pair label [K] of each game.
+
+    They are scores, or ``GameTable.leads`` where payoffs count.
 
     The newest generations count, as few as have ``GAMES_PER_RESULT`` games together, and none older than ``since``.
     """
@@ -269,17 +280,38 @@ def results(games: GameTable, scripted: str, since: float = 0) -> tuple[Floats, 
     counts = theirs.any(axis=1) & (age >= since)
     if counts.sum() > GAMES_PER_RESULT:
         counts &= age >= np.sort(age[counts])[-GAMES_PER_RESULT]
-    return np.where(theirs[:, 0], 1.0 - games.scores, games.scores)[counts], games.pairs[counts]
+    if (leads := games.leads) is None:
+        mine = np.where(theirs[:, 0], 1.0 - games.scores, games.scores)
+    else:
+        mine = np.where(theirs[:, 0] & (games.objective.kind != "shared"), -leads, leads)
+    return mine[counts], games.pairs[counts]
 
 
-def scores_against(games: GameTable, scripted: Sequence[str]) -> dict[str, tuple[int, ScoreInterval]]:
-    """Number of games and score of recent generations by scripted player, of those met often enough.
+def scores_against(games: GameTable, scripted: Sequence[str]) -> dict[str, tuple[int, float, float, float]]:
+    """Number of games, and mean result with its 95% interval, of recent generations by scripted player.
+
+    Players that met too few are left out.
 
     Generations of the first half of the training do not count: their results would say less than the newest can do.
     ``scripted`` has the weakest player first, the result the strongest.
     """
     newest = max((n for name in games.players if (n := generation_number(name)) is not None), default=0)
     found = {name: results(games, name, newest / 2) for name in reversed(scripted)}
-    return {
-        name: (len(each[0]), score_interval(*each)) for name, each in found.items() if len(each[0]) >= GAMES_PER_RESULT
-    }
+    shared = _shared_interval if games.objective.kind == "shared" else _payoff_interval
+    interval = _score_interval if games.leads is None else shared
+    return {name: (len(each[0]), *interval(*each)) for name, each in found.items() if len(each[0]) >= GAMES_PER_RESULT}
+
+
+def _score_interval(scores: Floats, pairs: Ints) -> tuple[float, float, float]:
+    found = score_interval(scores, pairs)
+    return found.score, found.low, found.high
+
+
+def _payoff_interval(payoffs: Floats, pairs: Ints) -> tuple[float, float, float]:
+    found = payoff_interval(payoffs, pairs)
+    return found.mean, found.low, found.high
+
+
+def _shared_interval(payoffs: Floats, pairs: Ints) -> tuple[float, float, float]:
+    mean, error = float(payoffs.mean()), mean_error(payoffs, pairs)
+    return mean, mean - error, mean + error

@@ -28,7 +28,7 @@ from selfplay.report.metrics import Recent, TimeShares
 from selfplay.report.plain import duration
 
 if TYPE_CHECKING:
-    from selfplay.report.metrics import IterationReport, RatingReport, ScoreAgainst
+    from selfplay.report.metrics import IterationReport, RatingReport
 
 REFRESH_HZ = 4
 HISTORY = 16  # iterations in a sparkline
@@ -139,13 +139,17 @@ class LiveView:
             return Panel(Text(f"First iteration: {duration(since)}"), title="Self-play")
         progress, tables, warnings = self._parts(report, since)
         width = self._console.width - BORDER[0]
-        parts = [progress, *_elo(self._ratings, report.elapsed_s + since, width), _phases(report.phase_s, self._time)]
+        parts = [
+            progress,
+            *_rating(self._ratings, report.elapsed_s + since, width),
+            _phases(report.phase_s, self._time),
+        ]
         footer = [Text(" ").join(warnings)] if warnings else []
         if height is not None:
             options = self._console.options.update(width=width)
             height -= len(self._console.render_lines(Group(*parts, *footer), options)) + BORDER[1] + 1
         if self._ratings:
-            tables = (_beats(self._ratings[-1].scores), *tables)
+            tables = (_beats(self._ratings[-1]), *tables)
         return Panel(Group(*parts, Text(), side_by_side(tables, width, height), *footer), title="Self-play")
 
     def _parts(self, report: Any, since: float) -> Parts:  # noqa: ANN401
@@ -206,7 +210,7 @@ def _phases(phase_s: Mapping[str, float], time: TimeShares) -> Text:
     return Text.assemble(seconds, Text("  ").join(parts), no_wrap=True, overflow="ellipsis")
 
 
-def _elo(ratings: Sequence[RatingReport], elapsed_s: float, width: int) -> list[Text]:
+def _rating(ratings: Sequence[RatingReport], elapsed_s: float, width: int) -> list[Text]:
     """The last rating with its interval and age, and those before as a sparkline as long as there is room."""
     if not ratings:
         return []
@@ -215,17 +219,21 @@ def _elo(ratings: Sequence[RatingReport], elapsed_s: float, width: int) -> list[
     beats = "" if last.beats is None else f" beats {last.beats.player}"
     text = f"{last}  {last.generation}{beats}, {age} ago  "
     room = max(width - len(text), 0)
-    history = sparkline([rating.elo for rating in ratings[-room:]]) if room else ""
+    history = sparkline([rating.rating for rating in ratings[-room:]]) if room else ""
     return [Text.assemble((text, "bold"), (history, "yellow"), no_wrap=True, overflow="ellipsis")]
 
 
-def _beats(scores: Sequence[ScoreAgainst]) -> Listing:
-    rows = []
-    for score in scores:
-        style = "green" if score.low > 0.5 else "red" if score.high < 0.5 else "yellow"
-        interval = f"{100 * score.low:.0f} to {score.high:.0%}"
-        rows.append((score.player, Text(f"{score.score:.0%}", style=style), interval, f"{score.games:,}"))
-    return Listing(("Beats", "score", "95%", "games"), tuple(rows))
+def _beats(rating: RatingReport) -> Listing:
+    """Results against scripted players; with a shared reward neither player beats the other."""
+    scale, rows = rating.scale, []
+    even = 0.0 if scale.by_payoff else 0.5
+    for score in rating.scores:
+        style = "green" if score.low > even else "red" if score.high < even else "yellow"
+        low = f"{score.low:{scale.form}}" if scale.by_payoff else f"{100 * score.low:.0f}"
+        result = Text(scale.result_text(score.score), style="" if scale.shared else style)
+        rows.append((score.player, result, f"{low} to {scale.result_text(score.high)}", f"{score.games:,}"))
+    title, unit = "With" if scale.shared else "Beats", scale.unit if scale.by_payoff else "score"
+    return Listing((title, unit, "95%", "games"), tuple(rows))
 
 
 def _losses(report: IterationReport) -> Listing:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 from pydantic import BaseModel, Field
 
-from selfplay.league.ratings import Ends, interval_text
 from selfplay.league.rows import Beaten
+from selfplay.league.scale import ELO_SCALE, Ends, Scale
 from selfplay.update_metrics import Count, UpdateMetrics
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Seconds = Annotated[float, Field(ge=0)]
 ELO = "charts/elo"  # tag, before those of all other metrics, so that TensorBoard shows it first
+PAYOFF = "charts/payoff_rating"  # tag of the rating where payoffs count
 PHASES = ("collect", "update", "rate", "save")  # phases of an iteration, in order
 NEW = 0.25  # weight of the newest value in a moving average
 TIME_S = 60.0  # of the last minute, roughly, is how phases share the time: rating comes every few iterations
@@ -102,7 +103,7 @@ class ScoreAgainst(BaseModel, frozen=True, extra="forbid"):
 
     player: str
     games: Annotated[int, Field(ge=1)]
-    score: float  # mean, a draw counts half
+    score: float  # mean, a draw counts half; where payoffs count the mean payoff
     low: float  # 95% interval
     high: float
 
@@ -111,20 +112,25 @@ class RatingReport(BaseModel, frozen=True, extra="forbid"):
     """The last rating of a run's newest rated generation."""
 
     generation: str
-    elo: float
+    rating: float
     ends: Ends  # of the 95% interval; equal where the generation has the weights of a pinned policy
     iteration: Annotated[int, Field(ge=0)]  # after which it was made
     elapsed_s: Seconds  # of the run, when it was made
+    scale: Scale = ELO_SCALE
     beats: Beaten | None = None  # the strongest player that it beats
     scores: tuple[ScoreAgainst, ...] = ()  # against players with enough games, the strongest first
 
     def __str__(self) -> str:
-        return f"Elo {self.elo:.0f} ({interval_text(self.ends)})"
+        scale, value = self.scale, f"{self.rating:{self.scale.form}}"
+        words = f"rating {value} {scale.unit}" if scale.by_payoff else f"{scale.unit} {value}"
+        return f"{words} ({scale.interval(self.ends)})"
 
 
-def rated_now(rating: RatingReport | None, iteration: int) -> float | None:
-    """Elo of a rating that was made in this iteration, so that curves have a point for each rating."""
-    return rating.elo if rating is not None and rating.iteration == iteration else None
+def rated_now(rating: RatingReport | None, iteration: int) -> dict[str, float]:
+    """A rating that was made in this iteration, by tag, so that curves have a point for each rating."""
+    if rating is None or rating.iteration != iteration:
+        return {}
+    return {PAYOFF if rating.scale.by_payoff else ELO: rating.rating}
 
 
 class TrainingReport(BaseModel, frozen=True, extra="forbid"):
@@ -191,7 +197,7 @@ class IterationReport(TrainingReport):
             "charts/steps_per_s": self.steps_per_s,
             "charts/experiences": self.experiences,
             "charts/learning_rate": update.learning_rate,
-            ELO: rated_now(self.rating, self.iteration),
+            **rated_now(self.rating, self.iteration),
             "gate/llr": None if self.gate is None else self.gate.llr,
             **update.losses(),
             "reward/common_gain": self.common_gain,

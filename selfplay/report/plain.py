@@ -182,7 +182,7 @@ def progress_line(report: IterationReport, recent: Recent, columns: Columns) -> 
     if (rating := report.rating) is not None:
         parts.append(str(rating))
         if rating.beats is not None:
-            parts.append(f"beats {rating.beats}")
+            parts.append(f"beats {rating.beats.text(rating.scale)}")
     if recent.pace and columns.progress:
         kind = MIRROR if MIRROR in recent.pace else min(recent.pace)
         parts.append(f"{kind} games: {columns.progress.format(**recent.pace[kind])}")

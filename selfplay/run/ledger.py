@@ -36,8 +36,8 @@ class RunLedger:
     _ledger: Ledger | None = None
     _waiting: list[GameRecord] = field(default_factory=list)  # played, but the disk did not take them
     _open: asyncio.Event = field(default_factory=asyncio.Event)
-    _fitted_rows: int = -1  # of ``_elo``
-    _elo: dict[str, float] = field(default_factory=dict)  # of all players
+    _fitted_rows: int = -1  # of ``_strengths``
+    _strengths: dict[str, float] = field(default_factory=dict)  # of all players
 
     async def run(self, ctx: Context) -> None:
         """The child: holds the file open until it is stopped."""
@@ -84,13 +84,13 @@ class RunLedger:
     async def strengths(
         self, conditions: RatingConditions, generations: Collection[str], run: Path
     ) -> dict[str, float]:
-        """Elo of those generations that have rating games; refitted only after new games."""
+        """Ratings of those generations that have rating games; refitted only after new games."""
         await self._opened()
         rows = self.rows
         if self._fitted_rows != rows:
-            self._elo = await self.work(strengths, await self.games(), conditions, run)
+            self._strengths = await self.work(strengths, await self.games(), conditions, run)
             self._fitted_rows = rows
-        return {name: elo for name, elo in self._elo.items() if name in generations}
+        return {name: rating for name, rating in self._strengths.items() if name in generations}
 
     async def work(self, function: Callable[..., T], *arguments: Any, **named: Any) -> T:  # noqa: ANN401
         """Run a function on the ledger's worker thread and return its result.

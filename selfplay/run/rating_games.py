@@ -181,7 +181,7 @@ class RatingGames:
         return {name for name in (state.best, state.candidate) if name is not None}
 
     async def strengths(self, generations: Sequence[str]) -> dict[str, float]:
-        """Elo of those generations that have rating games."""
+        """Ratings of those generations that have rating games."""
         return await self.ledger.strengths(self.plan.conditions, generations, self.run.path)
 
     async def best(self, generations: Sequence[str]) -> str | None:
@@ -271,8 +271,8 @@ class RatingGames:
             return board, decided, ()
         found = scores_against(comparable(games, conditions, find_table(conditions.settings)), conditions.anchors)
         scores = [
-            ScoreAgainst(player=name, games=count, score=each.score, low=each.low, high=each.high)
-            for name, (count, each) in found.items()
+            ScoreAgainst(player=name, games=count, score=score, low=low, high=high)
+            for name, (count, score, low, high) in found.items()
         ]
         return board, decided, tuple(scores)
 
@@ -301,8 +301,9 @@ def _rating(board: Leaderboard, scores: tuple[ScoreAgainst, ...], progress: Prog
         return None
     return RatingReport(
         generation=row.policy,
-        elo=row.elo,
+        rating=row.rating,
         ends=row.ends,
+        scale=board.scale,
         iteration=progress.iteration,
         elapsed_s=progress.elapsed_s,
         beats=next(iter(board.beats), None),

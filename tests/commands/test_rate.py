@@ -30,9 +30,9 @@ def table():
 def test_every_pair_meets_and_the_table_says_under_which_settings(table):
     assert table.settings == SETTINGS.settings
     assert table.described == SETTINGS.described
-    assert set(table.elo) == set(SETTINGS.anchors)
-    assert (table.elo["random"], table.se["random"]) == (1500.0, 0.0)
-    assert table.elo["rusher"] > 1500
+    assert set(table.rating) == set(SETTINGS.anchors)
+    assert (table.rating["random"], table.se["random"]) == (1500.0, 0.0)
+    assert table.rating["rusher"] > 1500
     assert table.games == 20 * 3  # of three pairs
 
 
@@ -58,11 +58,11 @@ def test_fixtures_are_planned_with_the_runs_own_anchors(table, tmp_path, monkeyp
     monkeypatch.setattr("selfplay.league.schedule.plan", lambda ratings, *_: seen.append(ratings) or [])
     rng = np.random.default_rng(0)
     plan_games(GameTable.of([]), SETTINGS, ("gen_0", *SETTINGS.anchors), 10, rng)
-    save_table(table.model_copy(update={"elo": {**table.elo, "rusher": 2345.0}}), tmp_path / FILE_NAME)
+    save_table(table.model_copy(update={"rating": {**table.rating, "rusher": 2345.0}}), tmp_path / FILE_NAME)
     plan_games(GameTable.of([]), SETTINGS, ("gen_0", *SETTINGS.anchors), 10, rng, tmp_path)
     free, pinned = seen
-    assert free.elo[free.index("rusher")] == pytest.approx(1500)
-    assert pinned.elo[pinned.index("rusher")] == pytest.approx(2345)
+    assert free.rating[free.index("rusher")] == pytest.approx(1500)
+    assert pinned.rating[pinned.index("rusher")] == pytest.approx(2345)
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ def test_players_of_solved_games_are_rated_by_the_same_code():
     ring = [Matchup(("attack", "grab")), Matchup(("shield", "attack"))]
     results = play(ring, {name: Contender(name) for name in attacks.anchors}, attacks.rules)
     assert [result.score for result in results] == [(1.0, 0.0), (1.0, 0.0)]
-    assert table.elo["random"] == 1500.0
-    assert all(math.isfinite(elo) for elo in table.elo.values())
+    assert table.rating["random"] == 0.0
+    assert all(math.isfinite(elo) for elo in table.rating.values())
     assert table.settings == attacks.settings
     assert calibrate(attacks, games=40) == table

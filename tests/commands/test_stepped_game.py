@@ -20,6 +20,7 @@ from selfplay.league.leaderboard import analyse
 from selfplay.league.ledger import read_games, read_records
 from selfplay.league.records import GameRecord, Seat
 from tests.games.games import Duel, Nim
+from tests.league.test_rewards import scored
 from tests.run.policies import save
 from tests.run.runs import train
 
@@ -139,6 +140,30 @@ def test_draws_are_no_upsets_and_no_wins():
     assert kinds["Longest game"][0].why == "random drew with gen_0 after 30 steps."
     assert kinds["Fastest win"][0].why == "gen_0 beat random after 4 steps."
     assert kinds[UPSET][0].why.startswith("random beat gen_0 after 5 steps; the ratings gave it")
+
+
+def hand(first, second, payoff, seed, objective="reward"):
+    """A rated game that is played for chips."""
+    paid = (payoff, payoff if objective == "shared" else -payoff)
+    return scored(first, second, paid, seed, objective=objective, unit="chips", steps=5)
+
+
+def test_the_biggest_upset_of_payoffs_is_the_one_that_pays_most():
+    games = [hand("gen_0", "random", 5.0, seed) for seed in range(8)]
+    games += [hand("random", "gen_0", 1.0, 8), hand("random", "gen_0", 4.0, 9)]
+    of = analyse(GameTable.of(games))
+    (upset, *_) = notable(rated(games, of.ratings, of.board.settings, after_steps), of.ratings, after_steps)
+    assert [one.game.seed for one in upset] == [9, 8]
+    assert upset[0].why.startswith("random beat gen_0 after 5 steps, for +4.00; the ratings expected -")
+    assert upset[0].why.endswith(" chips a game.")
+
+
+def test_with_a_shared_reward_no_player_beats_the_other():
+    games = [hand("gen_0", "random", 5.0, seed, "shared") for seed in range(4)]
+    of = analyse(GameTable.of(games))
+    found = notable(rated(games, of.ratings, of.board.settings, after_steps), of.ratings, after_steps)
+    assert [kind[0].kind for kind in found] == ["Strongest pair", "Longest game"]
+    assert found[0][0].why == "random played with gen_0 after 5 steps."
 
 
 class Pictured(Duel):

@@ -69,7 +69,7 @@ def test_a_rated_run_has_its_newest_generation_on_the_ladder(rated):
     rows = {row["policy"]: row for row in summary["leaderboard"]["rows"]}
     assert {"gen_3", "random"} <= rows.keys()
     assert rows["gen_3"]["rewards"]
-    assert "Elo Leaderboard" in shown
+    assert "Leaderboard ═══" in shown
     assert "league.track_elo: true" in shown
     assert list((folder / "events" / "ratings").iterdir())
     games = read_games(folder / "ledger.jsonl")

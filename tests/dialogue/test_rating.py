@@ -123,8 +123,8 @@ def test_weights_are_told_apart(run):
 
 def test_scripted_players_are_measured(run):
     table = calibrate_dialogue(run, 200, 0, lambda _: None)
-    assert table.elo["random"] == 1500.0
-    assert table.elo.keys() == find_dialogue("kuhn_text").players.keys()
+    assert table.rating["random"] == 0.0
+    assert table.rating.keys() == find_dialogue("kuhn_text").players.keys()
     assert table.settings == rating_of(DialogueConfig.model_validate(run.read_run()["config"])).settings
     with pytest.raises(ConfigError, match="at least 2"):
         calibrate_dialogue(run, 1, 0, lambda _: None)

@@ -94,7 +94,7 @@ def test_the_best_is_who_is_rated_highest(kuhn_start, tmp_path, monkeypatch):
     code, _ = run(tmp_path / "run", kuhn_start, "--games", 64, "--kl", 0, "--evaluation-states", 0, *options)
     assert code == 0
     rows = RunDir(tmp_path / "run").read_summary()["leaderboard"]["rows"]
-    rated = {row["policy"]: row["elo"] for row in rows if row["policy"].startswith("gen_")}
+    rated = {row["policy"]: row["rating"] for row in rows if row["policy"].startswith("gen_")}
     assert rated[found[-1]] == max(rated.values())
 
 

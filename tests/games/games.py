@@ -61,6 +61,28 @@ class Bids(Game):
         return (ahead, -ahead), self.steps == 10, False
 
 
+class Meeting(Game):
+    """Both seats are paid alike: 1 to 4 coins if they name the same number, in one step."""
+
+    num_actions = 4
+    obs_width = 1
+    objective = "shared"
+    payoff_unit = "coins"
+
+    def reset(self, seed):
+        self.seed = seed
+
+    def to_act(self):
+        return (0, 1)
+
+    def observe(self, seat):
+        return [float(seat)]
+
+    def step(self, actions):
+        paid = float(actions[0] + 1) if actions[0] == actions[1] else 0.0
+        return (paid, paid), True, False
+
+
 class Duel(Game):
     """Both seats choose at once, a number and a side; rewards are shared in part; the third step ends the game."""
 

@@ -19,7 +19,7 @@ from tests.games.vector_environments import climbs
 
 def test_what_is_declared_is_not_measured(monkeypatch):
     monkeypatch.setattr(module, "random_step", lambda *_: pytest.fail("measured"))
-    assert find_game("kuhn").objective == Objective("reward", -2.0, 2.0, "antes")
+    assert find_game("kuhn").objective == Objective("reward", -2.0, 2.0, "chips")
     assert find_game("pennies").objective == OUTCOME
 
 

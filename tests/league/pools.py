@@ -4,9 +4,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from selfplay.games.objective import Kind, Objective
 from selfplay.league.games import GameTable
-from selfplay.league.ratings import ELO
 from selfplay.league.records import GameRecord, Seat
+from selfplay.league.scale import ELO
 
 
 def seat(player: str, version: str = "v1") -> Seat:
@@ -95,4 +96,49 @@ def tournament(
         pairs=np.tile(np.arange(len(home)), 2),
         group=np.zeros(count, dtype=np.int64),
         finished=np.ones(count, dtype=np.bool_),
+    )
+
+
+def payoff_tournament(
+    ratings: dict[str, float],
+    pairs: Iterable[tuple[str, str]],
+    rounds: int,
+    rng: np.random.Generator,
+    kind: Kind = "reward",
+    noise: float = 4.0,
+    seat: float = 0.0,
+) -> GameTable:
+    """Seat-swapped pairs of games that are played for chips, between players of known ratings.
+
+    Args:
+        ratings: Chips a game by player.
+        pairs: who meets whom.
+        rounds: seeds of each pair; two games a seed.
+        rng: the chance.
+        kind: of the objective.
+        noise: standard deviation of a game.
+        seat: chips that the first seat wins from an equal player.
+    """
+    names = list(ratings)
+    meetings = [(names.index(a), names.index(b)) for a, b in pairs]
+    home, away = np.repeat(np.array(meetings, dtype=np.int64), rounds, axis=0).T
+    seats = np.concatenate([np.stack([home, away], 1), np.stack([away, home], 1)])
+    first, second = np.array(list(ratings.values()))[seats].T
+    luck = noise * rng.normal(size=len(seats))
+    if kind == "shared":
+        payoff = (first + second) / 2.0 + luck
+        payoffs = np.stack([payoff, payoff], 1)
+    else:
+        lead = first - second + seat + luck
+        payoffs = np.stack([lead, -lead], 1)
+    return GameTable(
+        players=tuple(names),
+        groups=("abc/stochastic",),
+        seats=seats,
+        versions=np.zeros((len(seats), 2), dtype=np.int64),
+        scores=(np.sign(payoffs[:, 0] - payoffs[:, 1]) + 1.0) / 2.0,
+        pairs=np.tile(np.arange(len(home)), 2),
+        group=np.zeros(len(seats), dtype=np.int64),
+        objectives=(Objective(kind, unit="chips"),),
+        payoffs=payoffs,
     )

@@ -30,7 +30,7 @@ def document(**changes):
     table = {
         "settings": HASH,
         "described": DESCRIBED,
-        "elo": {"random": 1500.0, "rusher": 1810.0, "tank": 1990.0},
+        "rating": {"random": 1500.0, "rusher": 1810.0, "tank": 1990.0},
         "se": {"random": 0.0, "rusher": 9.0, "tank": 9.0},
         "games": 1000,
         "seed": 0,
@@ -47,13 +47,13 @@ def games(rounds=20, seed=0):
 def test_pinned_players_stand_where_they_were_put_and_narrow_the_intervals():
     pinned = rate(games(), anchors={"rusher": 1810.0, "tank": 1990.0})
     free = rate(games())
-    assert [pinned.elo[pinned.index(name)] for name in ("random", "rusher", "tank")] == pytest.approx(
+    assert [pinned.rating[pinned.index(name)] for name in ("random", "rusher", "tank")] == pytest.approx(
         [1500, 1810, 1990]
     )
     assert pinned.pinned.tolist() == [True, True, True, False, False]
     assert not pinned.cov[pinned.pinned].any()
     assert (pinned.se[3:] < free.se[3:]).all()
-    assert pinned.elo[3:] == pytest.approx([1600, 1900], abs=120)
+    assert pinned.rating[3:] == pytest.approx([1600, 1900], abs=120)
 
 
 def test_pinned_anchors_hold_the_scale_where_random_cannot():
@@ -63,7 +63,7 @@ def test_pinned_anchors_hold_the_scale_where_random_cannot():
     def error(anchors):
         ledgers = (tournament(pool, itertools.combinations(pool, 2), 3, np.random.default_rng(i)) for i in range(40))
         found = [rate(ledger, anchors=anchors) for ledger in ledgers]
-        return float(np.sqrt(np.mean([(ratings.elo[ratings.index("gen_1")] - 2200.0) ** 2 for ratings in found])))
+        return float(np.sqrt(np.mean([(ratings.rating[ratings.index("gen_1")] - 2200.0) ** 2 for ratings in found])))
 
     assert error({"rusher": 2100.0, "tank": 2300.0}) < 0.6 * error(None)
 
@@ -110,10 +110,10 @@ def test_the_leaderboard_says_which_it_used(shipped, tmp_path):
 
 def test_a_pinned_player_without_games_has_a_row(shipped):
     elo = {"random": 1500.0, "rusher": 1810.0, "tank": 1990.0, "counter": 2500.0}
-    shipped.write_text(document(elo=elo, se=dict.fromkeys(elo, 5.0)))
+    shipped.write_text(document(rating=elo, se=dict.fromkeys(elo, 5.0)))
     board = build(games())
     row = board.rows[0]
-    assert (row.policy, row.elo, row.fixed, row.bound) == ("counter", 2500.0, True, "both")
+    assert (row.policy, row.rating, row.fixed, row.bound) == ("counter", 2500.0, True, "both")
     assert (row.wins, row.losses, row.draws, row.games, row.finished, row.nash) == (0, 0, 0, 0, None, 0.0)
     assert sum(row.nash for row in board.rows) == pytest.approx(1.0)
     assert "stronger than every generation: counter (2500)" in to_text(board)
@@ -138,10 +138,10 @@ def test_a_generation_with_the_weights_of_a_pinned_policy_is_that_player(shipped
     beaten = record(seat("gen_0", version=strong), "rusher", (0, 2))
     newer = record("gen_1", seat("gen_0", version=strong), (2, 0))
     elo = {"random": 1500.0, "rusher": 1810.0, "strong": 4000.0}
-    shipped.write_text(document(elo=elo, se=dict.fromkeys(elo, 5.0), policies={"strong": strong}))
+    shipped.write_text(document(rating=elo, se=dict.fromkeys(elo, 5.0), policies={"strong": strong}))
     played = dataclasses.replace(GameTable.of([beaten, newer]), groups=(f"{HASH}/stochastic",))
     rows = {row.policy: row for row in build(played).rows}
-    assert (rows["gen_0"].elo, rows["gen_0"].fixed, rows["gen_1"].fixed) == (4000.0, True, False)
+    assert (rows["gen_0"].rating, rows["gen_0"].fixed, rows["gen_1"].fixed) == (4000.0, True, False)
     assert rows["gen_1"].ends[0] > 3000
     settings = SimpleNamespace(settings=HASH, group=played.groups[0])
     assert strengths(played, settings)["gen_0"] == pytest.approx(4000.0)
@@ -153,9 +153,12 @@ def test_a_generation_with_the_weights_of_a_pinned_policy_is_that_player(shipped
     [
         ("{", "JSON"),
         (document(settings="abc"), "settings"),
-        (document(elo={"rusher": 1.0}, se={"rusher": 1.0}), "'random' is missing"),
+        (document(rating={"rusher": 1.0}, se={"rusher": 1.0}), "'random' is missing"),
         (document(se={"random": 0.0}), "different players"),
-        (document(elo={"random": 1500.0, "gen_1": 1.0}, se={"random": 0.0, "gen_1": 1.0}), "is a generation of a run"),
+        (
+            document(rating={"random": 1500.0, "gen_1": 1.0}, se={"random": 0.0, "gen_1": 1.0}),
+            "is a generation of a run",
+        ),
         (document(policies={"strong": "0" * 64}), "a policy has no rating"),
         (document(games=0), "games"),
         (document(extra=1), "extra"),
@@ -175,7 +178,7 @@ def test_the_tables_of_the_project_are_of_its_rules_and_players():
     for path, table in zip(anchors.shipped_tables(), tables, strict=True):
         assert path.stem == table.settings == settings_hash(table.described)
         assert (table.described["rules"], table.described["bots"]) == (RULES_VERSION, bots.VERSION), "make figures"
-        assert set(table.elo) == {*bots.LADDER, *table.policies}
+        assert set(table.rating) == {*bots.LADDER, *table.policies}
         assert table.games >= 1000
         order = [name for name in table.by_strength() if name not in table.policies]
         assert order[0] == "random"

@@ -9,11 +9,11 @@ from selfplay.league.bradley_terry import (
     information,
     maximise,
     pull,
-    robust_covariance,
     score_of_gap,
-    table,
 )
+from selfplay.league.normal_equations import robust_covariance, table
 from selfplay.league.ratings import prior_draws
+from selfplay.league.scale import ELO_SCALE
 
 # Five players, wildly unequal numbers of games and hardly a point lost: a plain Newton step overshoots here.
 LOPSIDED = np.array(
@@ -60,7 +60,7 @@ UPSET = np.array(
 
 
 def test_a_fit_ends_at_a_maximum_where_pairs_are_not_concave():
-    ties = prior_draws(["random", *(f"gen_{i}" for i in range(6))], "random")
+    ties = prior_draws(["random", *(f"gen_{i}" for i in range(6))], "random", ELO_SCALE)
     ladder = (UPSET + UPSET.T, UPSET, ties, np.where(np.arange(7) == 0, 0.0, np.nan))
     assert left_to_go(maximise(*ladder), ladder) < 1e-9
 
@@ -79,7 +79,7 @@ def test_any_number_of_games_can_be_fitted():
     np.testing.assert_allclose(maximise(met, won, np.zeros((3, 3)), known), 0.0, atol=1e-6)
     seats, pairs = np.array([[0, 1], [1, 2]]), np.array([0, 1])
     far = np.array([0.0, 500.0, 500.0])
-    cov = robust_covariance(far, seats, np.array([0.5, 0.5]), pairs, met, np.zeros((3, 3)), np.isnan(known))
+    cov = robust_covariance(far, seats, np.array([0.5, 0.5]), pairs, met, np.zeros((3, 3)), np.isnan(known), ELO_SCALE)
     assert np.isfinite(cov).all()
 
 

@@ -8,7 +8,8 @@ import pytest
 from selfplay.league.diagnosis import Misfit, diagnose, widened
 from selfplay.league.games import GameTable
 from selfplay.league.leaderboard import build
-from selfplay.league.ratings import ELO, rate
+from selfplay.league.ratings import rate
+from selfplay.league.scale import ELO
 from tests.league.pools import record, series, tournament
 from tests.support.cases import first_alone
 
@@ -91,10 +92,10 @@ def test_intervals_hold_the_misfit():
     wide = widened(ratings, misfit)
     assert misfit.chi2 > 2 * misfit.df
     assert wide.se**2 == pytest.approx(ratings.se**2 * misfit.chi2 / misfit.df)
-    assert (wide.elo == ratings.elo).all()
+    assert (wide.rating == ratings.rating).all()
     row = next(row for row in build(games).rows if row.policy == "gen_3")
     assert row.high - row.low == pytest.approx(float((wide.high - wide.low)[wide.index("gen_3")]))
-    for none in (None, Misfit(chi2=5.0, df=10, p=0.9, dispersion=1.0)):
+    for none in (None, Misfit(chi2=5.0, df=10, p=0.9, dispersion=1.0, excess=0.5)):
         assert (widened(ratings, none).cov == ratings.cov).all()
 
 

@@ -47,7 +47,7 @@ def test_the_same_games_get_the_same_ratings_as_in_a_ledger(tmp_path):
             writer.writerow([games.players[a], games.players[b], f"{score:g}", pair])
     one, other = rate(games), rate(read_csv(tmp_path / "games.csv"))
     assert one.players == other.players
-    np.testing.assert_allclose(other.elo, one.elo, atol=1e-9)
+    np.testing.assert_allclose(other.rating, one.rating, atol=1e-9)
     np.testing.assert_allclose(other.cov, one.cov, atol=1e-6)
 
 

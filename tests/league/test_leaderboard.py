@@ -11,7 +11,7 @@ from selfplay.league.games import GameTable
 from selfplay.league.leaderboard import TOP, Leaderboard, analyse, build
 from selfplay.league.ledger import read_games
 from selfplay.league.records import generation_id
-from selfplay.league.render import TITLE, agreement, to_json, to_table, to_text
+from selfplay.league.render import agreement, title, to_json, to_table, to_text
 from selfplay.report.leaderboard_page.facts import headline
 from tests.league.pools import record, series, tournament
 
@@ -33,7 +33,7 @@ def cells(text):
 def test_the_table_is_the_guide_s():
     text = to_text(build(GameTable.of(series([("gen_5", "gen_3", "win")] * 2 + [("gen_3", "random", "draw")]))))
     lines = text.splitlines()
-    assert lines[0] == TITLE == "═══ Elo Leaderboard ═══"
+    assert lines[0] == "═══ Elo Leaderboard ═══"
     assert [name.strip() for name in lines[1].strip("|").split("|")][:3] == ["Rank", "Policy", "Elo"]
     assert [row["Policy"] for row in cells(text)] == ["gen_5 (newest)", "random (bot)", "gen_3"]
     first = cells(text)[0]
@@ -84,7 +84,7 @@ def test_nobody_is_beaten_whose_rating_is_not_clearly_lower_or_who_won_the_games
     lost = [("random", "walker", "win")] * 30 + [("gen_1", "random", "win")] * 30 + [("walker", "gen_1", "win")]
     board = build(GameTable.of(series([*lost, ("random", "gen_1", "win")])))
     assert [row.policy for row in board.rows] == ["gen_1", "random", "walker"]
-    assert [str(each) for each in board.beats] == ["random (97% of 31 games)"]
+    assert [each.text(board.scale) for each in board.beats] == ["random (97% of 31 games)"]
 
 
 def test_json_holds_what_the_text_shows(many):
@@ -99,14 +99,14 @@ def test_rows_add_up(many):
     assert sum(row.wins for row in many.rows) == sum(row.losses for row in many.rows)
     assert sum(row.draws for row in many.rows) == pytest.approx(2 * many.draw_share * many.games)
     assert all(row.wins + row.losses + row.draws == row.games for row in many.rows)
-    assert all(row.low <= row.elo <= row.high for row in many.rows)
+    assert all(row.low <= row.rating <= row.high for row in many.rows)
     assert [row.rank for row in many.rows] == list(range(1, 33))
-    assert [row.elo for row in many.rows] == sorted((row.elo for row in many.rows), reverse=True)
+    assert [row.rating for row in many.rows] == sorted((row.rating for row in many.rows), reverse=True)
 
 
 def test_random_is_fixed_at_1500_and_marked(many):
     row = next(row for row in many.rows if row.policy == "random")
-    assert (row.elo, row.low, row.high, row.fixed, row.scripted) == (1500.0, 1500.0, 1500.0, True, True)
+    assert (row.rating, row.low, row.high, row.fixed, row.scripted) == (1500.0, 1500.0, 1500.0, True, True)
     line = next(row for row in cells(to_text(many, True)) if row["Policy"] == "random (bot)")
     assert (line["Elo"], line["95% interval"]) == ("1500", "fixed")
 
@@ -181,7 +181,7 @@ def test_sequential_elo_is_labelled_and_claims_no_interval():
     games = GameTable.of(series([("gen_1", "gen_2", "win"), ("gen_2", "random", "win")]))
     board = analyse(games, "sequential").board
     assert "sequential Elo (depends on the order of the games)" in to_text(board)
-    assert {row.policy: row.elo for row in board.rows}["gen_1"] == 1520.0
+    assert {row.policy: row.rating for row in board.rows}["gen_1"] == 1520.0
     assert all(row.low is None and row.high is None for row in board.rows)
     assert {row["95% interval"] for row in cells(to_text(board))} == {""}
 
@@ -210,7 +210,7 @@ def test_the_terminal_table_holds_the_same_cells(many, show_all):
     for row in cells(to_text(many, show_all)):
         assert row["Policy"] in shown
         assert row["95% interval"] in shown
-    assert TITLE in shown
+    assert title(many) in shown
 
 
 GUIDE = ("Rank", "Policy", "Elo", "W", "L", "D")
@@ -272,8 +272,8 @@ def test_the_test_of_the_fit_is_told_in_words():
 
 
 def test_progress_is_the_newest_generations_lead_over_the_start(many):
-    assert many.progress.elo == pytest.approx(580, abs=120)  # 29 steps of 20
-    assert many.progress.low < many.progress.elo < many.progress.high
+    assert many.progress.rating == pytest.approx(580, abs=120)  # 29 steps of 20
+    assert many.progress.low < many.progress.rating < many.progress.high
     assert many.progress.superiority > 0.99
     assert "progress: gen_29 is +" in to_text(many)
     assert build(GameTable.of(series([("gen_0", "random", "win")]))).progress is None

@@ -156,7 +156,7 @@ def test_repeated_matches_are_ignored_and_counted(path):
     assert len(games) == 5
     assert games.duplicates == 5
     assert not games.torn
-    np.testing.assert_array_equal(rate(games).elo, rate(GameTable.of(RECORDS)).elo)
+    np.testing.assert_array_equal(rate(games).rating, rate(GameTable.of(RECORDS)).rating)
     assert list(read_records(path)) == RECORDS
 
 

@@ -86,14 +86,14 @@ def test_the_ratings_of_all_others_stay_as_they_are_to_the_last_bit(tmp_path):
     alone, both = rate(read_games(run / LEDGER)), rate(run_games(run))
     assert set(both.players) == {*alone.players, ANNA}
     at = [both.index(name) for name in alone.players]
-    for name in ("elo", "floor", "ceiling", "pinned"):
+    for name in ("rating", "floor", "ceiling", "pinned"):
         assert np.array_equal(getattr(both, name)[at], getattr(alone, name)), name
     assert np.allclose(both.cov[np.ix_(at, at)], alone.cov, rtol=1e-9)
     me = both.index(ANNA)
     assert both.people.tolist() == [name == ANNA for name in both.players]
     assert both.games[me] == 11
     assert both.games[both.index("gen_3")] == alone.games[alone.index("gen_3")] + 10
-    assert both.elo[me] > both.elo[both.index("gen_3")]
+    assert both.rating[me] > both.rating[both.index("gen_3")]
     assert both.floor[me]
     assert both.ceiling[me]
 
@@ -103,7 +103,7 @@ def test_the_interval_of_a_person_holds_the_error_of_the_opponent():
     results = [played("gen_1", result, seed) for seed, result in enumerate(["win", "loss"] * 20)]
     few = GameTable.of([*series([("gen_1", "random", "win"), ("gen_1", "random", "loss")]), *results])
     fitted = rate(few)
-    pinned = rate(few, anchors={"gen_1": float(fitted.elo[fitted.index("gen_1")])})
+    pinned = rate(few, anchors={"gen_1": float(fitted.rating[fitted.index("gen_1")])})
     own, theirs, all_of_it = (
         ratings.se[ratings.index(name)] for ratings, name in ((pinned, ANNA), (fitted, "gen_1"), (fitted, ANNA))
     )
@@ -328,4 +328,4 @@ def test_ranks_hold_for_any_two_players_of_a_pool_with_people(study):
     rows = study.board.rows
     assert [row.rank for row in rows] == list(range(1, len(rows) + 1))
     assert all(row.ranks[0] <= row.rank <= row.ranks[1] for row in rows)
-    assert all(one.elo >= other.elo for one, other in itertools.pairwise(rows))
+    assert all(one.rating >= other.rating for one, other in itertools.pairwise(rows))

@@ -53,7 +53,7 @@ def test_draws_and_games_narrow_the_intervals():
 def test_strengths_are_found():
     ratings = rate(tournament(LADDER, EVERYBODY, 2000, np.random.default_rng(5)))
     assert ratings.players == tuple(LADDER)
-    np.testing.assert_allclose(ratings.elo, list(LADDER.values()), atol=20)
+    np.testing.assert_allclose(ratings.rating, list(LADDER.values()), atol=20)
 
 
 @given(st.permutations(range(60)))
@@ -62,7 +62,7 @@ def test_the_order_of_the_games_does_not_matter(order):
     pairs = [("gen_1" if i % 3 else "rusher", "gen_2" if i % 4 else "random") for i in range(30)]
     games = GameTable.of(record(*pairs[i // 2][:: 1 - 2 * (i % 2)], (i % 5, i % 2), seed=i // 2) for i in range(60))
     base, shuffled = rate(games), rate(games.take(np.array(order)))
-    np.testing.assert_array_equal(shuffled.elo, base.elo)
+    np.testing.assert_array_equal(shuffled.rating, base.rating)
     np.testing.assert_allclose(shuffled.cov, base.cov, rtol=1e-9, atol=1e-9)
 
 
@@ -77,21 +77,21 @@ def test_swapping_the_seats_of_every_game_changes_nothing():
         games.pairs,
         games.group,
     )
-    np.testing.assert_array_equal(rate(swapped).elo, rate(games).elo)
+    np.testing.assert_array_equal(rate(swapped).rating, rate(games).rating)
     np.testing.assert_allclose(rate(swapped).cov, rate(games).cov)
 
 
 def test_the_anchor_is_fixed_and_certain():
     ratings = rated(meet("random", "gen_0", 1, 19), meet("gen_1", "gen_0", 7, 2))
     anchor = ratings.index("random")
-    assert ratings.elo[anchor] == ratings.low[anchor] == ratings.high[anchor] == 1500.0
+    assert ratings.rating[anchor] == ratings.low[anchor] == ratings.high[anchor] == 1500.0
     assert not ratings.cov[anchor].any()
 
 
 def test_thirty_draws_leave_equals_equal_and_say_how_sure_that_is():
     """The predecessor showed 1500 and 1500 here without saying what it knows."""
     ratings = rated(meet("gen_0", "random", 0, 0, 30))
-    assert ratings.elo[ratings.index("gen_0")] == pytest.approx(1500.0, abs=1e-9)
+    assert ratings.rating[ratings.index("gen_0")] == pytest.approx(1500.0, abs=1e-9)
     assert 5.0 < ratings.se[ratings.index("gen_0")] < 40.0
 
 
@@ -102,7 +102,7 @@ def test_ten_wins_count_for_the_one_and_against_the_other():
     assert ratings.won[five, zero] == 10
     assert ratings.won[zero, five] == 0
     assert ratings.met[five, zero] == ratings.met[zero, five] == 10
-    assert ratings.elo[five] > ratings.elo[zero] + 400.0
+    assert ratings.rating[five] > ratings.rating[zero] + 400.0
 
 
 @pytest.mark.parametrize("games", [2, 10, 200, 2000])
@@ -110,7 +110,7 @@ def test_a_perfect_score_is_finite_grows_and_stays_unsure(games):
     ratings = rated(meet("gen_1", "random", games))
     strong = ratings.index("gen_1")
     # One virtual draw: the score counts as (games + 1/2) / (games + 1); upsets take two points.
-    assert ratings.elo[strong] == pytest.approx(1500.0 + 400.0 * math.log10(2 * games + 1), abs=2.0)
+    assert ratings.rating[strong] == pytest.approx(1500.0 + 400.0 * math.log10(2 * games + 1), abs=2.0)
     assert ratings.se[strong] > 100.0
     assert ratings.floor[strong]
     assert not ratings.ceiling[strong]
@@ -127,26 +127,26 @@ def test_a_lopsided_but_bounded_score_has_both_bounds():
 def test_islands_are_told_apart():
     ratings = rated(meet("gen_1", "random", 3, 2), meet("gen_7", "gen_8", 3, 2), meet("tank", "rusher", 1, 1))
     assert ratings.components() == (("random", "gen_1"), ("rusher", "tank"), ("gen_7", "gen_8"))
-    assert np.isfinite(ratings.elo).all()
+    assert np.isfinite(ratings.rating).all()
     assert ratings.se[ratings.index("gen_8")] > 2 * ratings.se[ratings.index("gen_1")]
 
 
 def test_those_who_have_not_played_are_rated_by_the_prior():
     ratings = rate(GameTable.of(series(meet("gen_0", "random", 9, 1))), players=["gen_4", "rusher"])
-    assert ratings.elo[ratings.index("gen_4")] == pytest.approx(ratings.elo[ratings.index("gen_0")])
-    assert ratings.elo[ratings.index("rusher")] == pytest.approx(1500.0)
+    assert ratings.rating[ratings.index("gen_4")] == pytest.approx(ratings.rating[ratings.index("gen_0")])
+    assert ratings.rating[ratings.index("rusher")] == pytest.approx(1500.0)
     assert ratings.se[ratings.index("gen_4")] > 300.0
 
 
 def test_the_prior_weighs_nothing_beside_real_games():
     ratings = rated(meet("gen_1", "random", 300, 100))
-    assert ratings.elo[ratings.index("gen_1")] == pytest.approx(1500.0 + elo_of_score(0.75), abs=1.0)
+    assert ratings.rating[ratings.index("gen_1")] == pytest.approx(1500.0 + elo_of_score(0.75), abs=1.0)
 
 
 def test_an_empty_ledger_rates_the_anchor_alone():
     ratings = rate(GameTable.of([]))
     assert ratings.players == ("random",)
-    assert ratings.elo.tolist() == [1500.0]
+    assert ratings.rating.tolist() == [1500.0]
 
 
 def test_a_seed_counts_once_however_many_games_were_played_on_it():
@@ -168,11 +168,11 @@ def test_differences_use_what_two_players_share():
     """Both far from the anchor and unsure against it, but well known against each other."""
     ratings = rated(meet("gen_1", "random", 19, 1), meet("gen_2", "gen_1", 260, 140))
     gap = ratings.difference("gen_2", "gen_1")
-    assert gap.low < gap.elo < gap.high
+    assert gap.low < gap.rating < gap.high
     assert gap.high - gap.low < 0.4 * (ratings.high - ratings.low)[ratings.index("gen_2")]
     assert gap.superiority > 0.99
     back = ratings.difference("gen_1", "gen_2")
-    assert (back.elo, back.superiority) == (pytest.approx(-gap.elo), pytest.approx(1.0 - gap.superiority))
+    assert (back.rating, back.superiority) == (pytest.approx(-gap.rating), pytest.approx(1.0 - gap.superiority))
     assert ratings.difference("gen_1", "gen_1").superiority == 0.5
 
 
@@ -181,7 +181,7 @@ def test_settings_never_mix():
     games = GameTable.of([*old, record("random", "gen_1")])
     assert rate(games).met.sum() == 2
     assert rate(games, settings="other").met.sum() == 18
-    assert rate(games).elo[1] < 1500.0 < rate(games, settings="other").elo[1]
+    assert rate(games).rating[1] < 1500.0 < rate(games, settings="other").rating[1]
     with pytest.raises(LeagueError, match="no game was played under the settings 'third'"):
         rate(games, settings="third")
 

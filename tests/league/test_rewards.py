@@ -16,9 +16,6 @@ from selfplay.league.ledger import Ledger, read_games, read_records
 from selfplay.league.records import GameRecord, Seat
 from selfplay.league.render import paid, to_csv, to_json, to_table, to_text
 from selfplay.league.rewards import BY_WINS, score_of
-from selfplay.league.schedule import Matchup
-from selfplay.ppo.rating import RatingSettings, play_matchups
-from selfplay.runner.match import Contender, Rules
 from tests.league.pools import record
 
 
@@ -61,13 +58,14 @@ def test_who_is_paid_more_has_won():
     assert score_of((0.1 + 0.2, 0.3)) == 0.5
 
 
-@pytest.mark.parametrize(("game", "scripted", "differ"), [("kuhn", "always_bet", True), ("pennies", "heads", False)])
-def test_a_leaderboard_of_wins_says_that_rewards_differ_in_size(game, scripted, differ):
-    rules = RatingSettings(Rules(game=game))
-    players = {name: Contender(name) for name in ("random", scripted)}
-    matchups = [Matchup(("random", scripted), seed=seed) for seed in range(20)]
-    board = build(GameTable.of(play_matchups(matchups, players, rules, 1)))
-    assert (BY_WINS[1:] in to_text(board)) == differ
+@pytest.mark.parametrize(
+    ("stakes", "objective", "differ"),
+    [((1.0, 2.0), None, True), ((1.0, 1.0), None, False), ((1.0, 2.0), "reward", False)],
+)
+def test_a_leaderboard_of_wins_says_that_rewards_differ_in_size(stakes, objective, differ):
+    counted = {"objective": objective, "unit": "chips"} if objective else {}
+    rows = [scored("gen_1", "gen_0", (paid, -paid), seed, **counted) for seed, paid in enumerate(stakes)]
+    assert (BY_WINS[1:] in to_text(build(GameTable.of(rows)))) == differ
 
 
 def test_rows_come_back_from_the_file_and_count_once(tmp_path):
@@ -128,7 +126,7 @@ def test_the_better_paid_stands_above():
     board = build(GameTable.of(shared()))
     assert [row.policy for row in board.rows] == ["gen_1", "gen_0", "random"]
     assert board.finished is None
-    assert next(row.elo for row in board.rows if row.policy == "random") == 1500.0
+    assert next(row.rating for row in board.rows if row.policy == "random") == 1500.0
     assert not any("draws" in warning for warning in board.warnings)
 
 
@@ -206,3 +204,19 @@ def test_all_forms_show_rewards():
     assert rows[2]["games_with_gen_0"] == ""
     assert json.loads(to_json(board))["rows"][0]["rewards"][0]["partner"] == "gen_1"
     assert to_table(board) is not None
+
+
+def test_players_with_the_same_partner_are_rated_by_the_difference_of_their_rewards():
+    """gen_1 is worth 0.3 more with the teacher, but the lower reward in most states."""
+    counted = {"objective": "reward", "unit": "points"}
+    rows = [
+        compared("gen_1", "gen_0", (1.0, 0.0) if seed % 4 == 0 else (0.3, 0.5), "teacher", seed, **counted)
+        for seed in range(200)
+    ]
+    rows += [compared("gen_0", "random", (0.4, 0.2), "teacher", seed, **counted) for seed in range(200, 300)]
+    board = build(GameTable.of(rows))
+    ratings = {row.policy: row.rating for row in board.rows}
+    mean = (1.0 - 3 * 0.2) / 4
+    assert ratings["gen_1"] - ratings["gen_0"] == pytest.approx(mean, abs=0.01)
+    assert ratings["gen_0"] == pytest.approx(0.2, abs=0.01)
+    assert next(row.wins for row in board.rows if row.policy == "gen_1") == 50

@@ -67,8 +67,8 @@ def test_a_generation_without_games_is_assumed_to_be_as_strong_as_the_interpolat
     results = [(a, b, outcome) for a, b in pairs for outcome in ("win", "win", "loss") for _ in range(40)]
     ratings = rate(GameTable.of(series(results)), players=["gen_0", "gen_10", "gen_20", "gen_40", "gen_50", "tank"])
     names = list(ratings.players)
-    assumed = dict(zip(names, schedule._assumed(names, ratings.elo, ratings.games > 0), strict=True))
-    given = dict(zip(names, ratings.elo, strict=True))
+    assumed = dict(zip(names, schedule._assumed(names, ratings.rating, ratings.games > 0), strict=True))
+    given = dict(zip(names, ratings.rating, strict=True))
     for name in ("gen_0", "gen_10", "gen_40", "random", "tank"):
         assert assumed[name] == given[name]
     assert assumed["gen_20"] == pytest.approx((2 * given["gen_10"] + given["gen_40"]) / 3)

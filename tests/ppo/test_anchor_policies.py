@@ -17,7 +17,7 @@ def test_the_last_generation_meets_a_shipped_policy_that_the_table_lists_near_it
     table = AnchorTable(
         settings=settings.settings,
         described=settings.described,
-        elo=elo,
+        rating=elo,
         se=dict.fromkeys(elo, 0.0),
         games=2,
         seed=0,
@@ -33,6 +33,6 @@ def test_the_last_generation_meets_a_shipped_policy_that_the_table_lists_near_it
     weak = games.seats_among(["weak"]) == 0
     assert weak.any()
     row = next(row for row in build(games, run=run.path).rows if row.policy == "weak")
-    assert (row.elo, row.fixed) == (elo["weak"], True)
+    assert (row.rating, row.fixed) == (elo["weak"], True)
     assert row.games == weak.sum()
     assert version in run.ledger.read_text()

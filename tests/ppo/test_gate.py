@@ -92,6 +92,13 @@ def test_what_cannot_be_is_said(arguments, message):
         parse(["--game-type", "mock", *arguments])
 
 
+def test_a_gate_needs_games_that_one_player_wins(tmp_path):
+    flags = ("--gate", "sprt", "--track-elo", "--game-type", "tests.games.games:Meeting")
+    with pytest.raises(ConfigError, match="share a reward, so no game shows which of two is better"):
+        train(tmp_path / "run", *flags, size=())
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_gate_needs_rating_games(tmp_path):
     with pytest.raises(ConfigError, match="add --track-elo"):
         train(tmp_path / "run", "--gate", "sprt")

@@ -83,7 +83,7 @@ def test_scripted_players_are_met_in_training_and_rated(kuhn):
     met = {key.removeprefix("opponents/") for row in rows(folder / "metrics.jsonl") for key in row}
     assert {"random", "always_bet", "equilibrium"} <= met
     assert {"gen_0", "gen_6", "random"} <= set(read_games(folder / "ledger.jsonl").players)
-    assert "Elo Leaderboard" in text
+    assert "Leaderboard ═══" in text
     assert "selfplay evaluate" in text
 
 
@@ -163,7 +163,7 @@ def test_an_entry_gives_a_game_opponents_ratings_and_evaluation(name, tmp_path, 
 
     folder, ladder = tmp_path / name, find_game(name).ladder
     code, text = train(folder, name, "--timesteps", 4 * ITERATION, *RATED)
-    assert (code, "Elo Leaderboard" in text) == (0, True)
+    assert (code, "Leaderboard ═══" in text) == (0, True)
     met = {key.removeprefix("opponents/") for row in rows(folder / "metrics.jsonl") for key in row}
     assert set(ladder) <= met
 

@@ -1,5 +1,6 @@
 """What pages of runs are made of, for tests: made-up ledgers, metrics and games to watch."""
 
+import itertools
 import json
 
 import numpy as np
@@ -14,7 +15,7 @@ from selfplay_melee.show.columns import COLUMNS
 from selfplay_melee.show.health import rules
 from selfplay_melee.show.page import document, player
 from tests.league import test_rewards
-from tests.league.pools import tournament
+from tests.league.pools import payoff_tournament, tournament
 from tests.melee.drawing.fights import film
 
 STRENGTHS = {"random": 1500.0, "rusher": 1700.0, **{f"gen_{10 * n}": 1450.0 + 80.0 * n for n in range(6)}}
@@ -38,6 +39,12 @@ def scored():
         for pair, score in zip(pairs, row, strict=True)
     ]
     return analyse(GameTable.of(rows))
+
+
+def paid(kind="reward"):
+    """Ratings of a round robin for chips, in which the players have the order of ``STRENGTHS``."""
+    chips = {name: (strength - 1500.0) / 100.0 for name, strength in STRENGTHS.items()}
+    return analyse(payoff_tournament(chips, itertools.combinations(chips, 2), 4, np.random.default_rng(0), kind))
 
 
 def metrics(iterations=60):

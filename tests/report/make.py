@@ -1,6 +1,7 @@
 """Reports for tests."""
 
 from selfplay.league.rows import Beaten
+from selfplay.league.scale import Scale
 from selfplay.report.metrics import IterationReport, Pace, Play, RatingReport, ScoreAgainst
 from selfplay.update_metrics import UpdateMetrics
 
@@ -47,9 +48,22 @@ def finished(share):
 def rating(iteration=3, elo=1555.0):
     """Made after this iteration, with an interval of 300 Elo."""
     return RatingReport(
-        generation=f"gen_{iteration}", elo=elo, ends=(elo - 150, elo + 150),
+        generation=f"gen_{iteration}", rating=elo, ends=(elo - 150, elo + 150),
         iteration=iteration, elapsed_s=4.0 * iteration,
         beats=Beaten(player="walker", games=16, score=0.97), scores=SCORES,
+    )  # fmt: skip
+
+
+def payoff_rating(iteration=3):
+    """Of a game that is played for chips."""
+    scores = (
+        ScoreAgainst(player="raiser", games=16, score=0.65, low=0.1, high=1.2),
+        ScoreAgainst(player="caller", games=24, score=-0.8, low=-1.0, high=-0.6),
+    )
+    return RatingReport(
+        generation=f"gen_{iteration}", rating=0.645, ends=(0.31, 0.98), iteration=iteration, elapsed_s=4.0 * iteration,
+        scale=Scale(objective="reward", unit="chips a game", origin=0.0, step=2.0),
+        beats=Beaten(player="raiser", games=16, score=0.38, payoff=0.65), scores=scores,
     )  # fmt: skip
 
 

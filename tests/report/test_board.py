@@ -18,7 +18,7 @@ from selfplay_melee.show.health import BEGINNING, rules
 from tests.dialogue.report.talks import talked
 from tests.league.pools import series
 from tests.league.test_rewards import compared
-from tests.report.boards import folder, metrics, stepped, studied, subject
+from tests.report.boards import folder, metrics, paid, stepped, studied, subject
 
 
 class Parsed(HTMLParser):
@@ -129,6 +129,42 @@ def test_cells_are_the_points_of_the_row_s_player():
     (pair,) = [p for p in made["pairs"] if {p[0], p[1]} == {ranks["gen_10"], ranks["gen_0"]}]
     assert pair[0] < pair[1]
     assert pair[2:5] == [0.75 if ranks["gen_10"] < ranks["gen_0"] else 0.25, 4, 4]
+
+
+def test_the_page_of_payoffs_has_their_unit():
+    study = paid()
+    parsed = Parsed(page(PageContent("run-9", study)))
+    for words in ("random = 0", "played for chips: ratings and payoffs are chips a game", "least squares on payoffs"):
+        assert parsed.text.count(words) == 1, words
+    assert " Elo" not in parsed.text
+    heads = [a["title"] for name, a in parsed.elements if name == "th" and a.get("scope") == "col" and a["title"]]
+    assert "chips a game, see below; of its own games, with its 95% interval" in heads
+    rows = {row.policy: row for row in study.board.rows}
+    assert f"{rows['gen_50'].rating:+.2f}" in parsed.text
+    curve = parsed.data["data-curve"]
+    assert (curve["unit"], curve["decimals"], curve["payoff"]) == ("chips a game", 2, True)
+
+
+def test_a_page_of_a_shared_reward_has_no_winners():
+    parsed = Parsed(page(PageContent("run-9", paid("shared"))))
+    heads = [a["title"] for name, a in parsed.elements if name == "th" and "title" in a]
+    assert not {"wins", "losses", "draws"} & set(heads)
+    assert not any("Nash" in head for head in heads)
+    assert "two players are paid the mean of their ratings" in parsed.text
+    assert parsed.data["data-maps"]["shared"] is True
+
+
+def test_cells_are_the_mean_payoffs_of_the_row_s_player():
+    study = paid()
+    made = maps(study)
+    games = {frozenset((met.a, met.b)): met for met in study.diagnosis.encounters}
+    for i, j, payoff, count, _, expected, _ in made["pairs"]:
+        a, b = made["players"][i], made["players"][j]
+        met = games[frozenset((a, b))]
+        side = 1.0 if met.a == a else -1.0
+        assert (payoff, count) == (pytest.approx(side * met.score, abs=1e-4), met.games)
+        gap = study.ratings.difference(a, b).rating
+        assert expected == pytest.approx(gap, abs=1e-3)
 
 
 def test_cycles_are_told_in_words():

@@ -1,10 +1,12 @@
 """The page of a run in a real browser: sorting, filtering, maps, a game that plays, every width and light."""
 
+import re
+
 import pytest
 
-from selfplay.report.leaderboard_page.page import write_page
+from selfplay.report.leaderboard_page.page import PageContent, write_page
 from tests.dialogue.report.talks import HOSTILE, talked, transcript
-from tests.report.boards import STRENGTHS, stepped, subject
+from tests.report.boards import STRENGTHS, paid, stepped, subject
 from tests.report.browsers import LIMIT_MS, browser  # noqa: F401
 
 pytestmark = [
@@ -22,7 +24,8 @@ def paths(tmp_path_factory):
     write_page(subject(folder / "b", MANY, films=0), folder / "many.html")
     write_page(talked(folder / "c", [transcript(text=HOSTILE)]), folder / "words.html")
     write_page(stepped(folder / "d", HOSTILE), folder / "steps.html")
-    return {name: folder / f"{name}.html" for name in ("few", "many", "words", "steps")}
+    write_page(PageContent("run-9", paid()), folder / "chips.html")
+    return {name: folder / f"{name}.html" for name in ("few", "many", "words", "steps", "chips")}
 
 
 @pytest.fixture
@@ -109,6 +112,21 @@ def test_a_cell_tells_the_games_behind_it(show, touch):
     told = page.locator("#detail").inner_text()
     assert "of the points in 8 games on 4 seeds; the ratings expect" in told
     assert "standard errors" in told
+
+
+def test_a_page_of_payoffs_tells_chips(show):
+    page = show("chips")
+    assert "In chips a game." in page.locator("#map-note").inner_text()
+    page.locator("#curve svg").hover()
+    assert "chips a game, 95%:" in page.locator("#tip").inner_text()
+    cell = page.locator("#scores rect[data-cell]").first
+    cell.scroll_into_view_if_needed()
+    cell.hover()
+    told = page.locator("#detail").inner_text()
+    assert re.search(r": [+−]\d+\.\d\d chips a game in 8 games on 4 seeds; the ratings expect [+−]\d+\.\d\d", told)
+    page.get_by_role("button", name="Mean payoff").click()
+    payoffs = [float(value) for value in column(page, 5)]
+    assert payoffs == sorted(payoffs, reverse=True)
 
 
 def test_maps_of_many_say_what_they_leave_out(show):

@@ -11,7 +11,7 @@ from selfplay.report.metrics import Play
 from selfplay.report.outputs import reporters
 from selfplay.report.plain import PlainReporter
 from selfplay_melee.show.columns import COLUMNS
-from tests.report.make import PACE, PLAY, finished, rating, report
+from tests.report.make import PACE, PLAY, finished, payoff_rating, rating, report
 
 
 class Screen:
@@ -94,6 +94,15 @@ def test_what_was_not_rated_has_no_elo():
     text = "\n".join(screen.lines())
     assert "Elo" not in text
     assert "Beats" not in text
+
+
+def test_results_in_payoffs_have_their_unit():
+    screen = Screen(120, 30)
+    screen.reporter.iteration(report(3, rating=payoff_rating()))
+    lines = [" ".join(line.split()) for line in screen.lines()]
+    assert any("Beats chips a game 95% games" in line for line in lines)
+    assert any("raiser +0.65 +0.10 to +1.20 16" in line for line in lines)
+    assert any("rating +0.65 chips a game (+0.31 to +0.98) gen_3 beats raiser" in line for line in lines)
 
 
 def test_a_rating_is_told_once_and_grows_old():

@@ -3,7 +3,7 @@ from pydantic import ValidationError
 
 from selfplay.report.metrics import NEW, Play, Recent
 from tests.dialogue.report.talks import dialogue_report
-from tests.report.make import PACE, PLAY, finished, rating, report
+from tests.report.make import PACE, PLAY, finished, payoff_rating, rating, report
 
 FASTER = finished(0.75)
 
@@ -27,6 +27,12 @@ def test_flat_has_every_figure_under_its_tag():
         "damage_per_minute/mirror": 40.0,
         "seconds_without_hit/mirror": 21.0,
     }
+
+
+def test_a_rating_in_payoffs_is_no_point_of_elo():
+    flat = report(3, rating=payoff_rating()).flat()
+    assert flat["charts/payoff_rating"] == 0.645
+    assert "charts/elo" not in flat
 
 
 def test_the_curve_of_elo_has_one_point_for_each_rating():

@@ -11,7 +11,7 @@ from selfplay.report.metrics import Play, Recent, TimeShares
 from selfplay.report.plain import LogFileSink, PlainReporter, StreamSink
 from selfplay_melee.show.columns import COLUMNS
 from tests.dialogue.report.talks import dialogue_report
-from tests.report.make import PACE, PLAY, rating, report
+from tests.report.make import PACE, PLAY, payoff_rating, rating, report
 
 
 class Clock:
@@ -68,6 +68,12 @@ def test_short_runs_and_verbose_ones_have_the_guides_lines_of_all_iterations(cha
     lines = written(1, 30, plain.EVERY_S / 5, **changes)
     assert numbers(lines, "Iter ") == [*range(1, 31)]
     assert len(numbers(lines, "Progress: iteration ")) == 6
+
+
+def test_a_rating_in_payoffs_has_its_unit():
+    line = plain.progress_line(report(3, rating=payoff_rating()), Recent(), COLUMNS)
+    assert "rating +0.65 chips a game (+0.31 to +0.98), beats raiser (+0.65 chips a game in 16 games)," in line
+    assert "Elo" not in line
 
 
 def test_a_last_rating_has_a_line_of_its_own():

@@ -313,11 +313,11 @@ def test_what_is_reported_of_a_table():
     report = rating_games._rating(board, scores, SimpleNamespace(iteration=7, elapsed_s=12.0))
     row = next(row for row in board.rows if row.policy == "gen_5")
     assert (report.generation, report.iteration, report.elapsed_s) == ("gen_5", 7, 12.0)
-    assert (report.elo, report.ends) == (row.elo, (row.low, row.high))
+    assert (report.rating, report.ends) == (row.rating, (row.low, row.high))
     unbeaten = build(GameTable.of(series([("gen_5", "random", "win")])))
     assert rating_games._rating(unbeaten, (), SimpleNamespace(iteration=7, elapsed_s=12.0)).ends[1] is None
     assert [(each.player, each.games, each.score) for each in report.scores] == [("random", 16, 15 / 16)]
-    assert str(report.beats) == "random (94% of 16 games)"
+    assert report.beats.text(report.scale) == "random (94% of 16 games)"
     assert rating_games._rating(build(GameTable.of([])), (), SimpleNamespace(iteration=7, elapsed_s=12.0)) is None
 
 

@@ -81,8 +81,8 @@ def test_a_game_is_judged_by_what_it_is_played_for(monkeypatch, capsys):
     flags = ("random", "random", "--games", 20, "--game-type")
     assert call(monkeypatch, *flags, "kuhn") == 0
     poker = capsys.readouterr().out.splitlines()
-    assert poker[0] == "random against random: 20 games of kuhn, played for antes, -2 to 2: the mean payoff counts"
-    assert " antes a game (95% interval " in poker[-1]
+    assert poker[0] == "random against random: 20 games of kuhn, played for chips, -2 to 2: the mean payoff counts"
+    assert " chips a game (95% interval " in poker[-1]
     assert call(monkeypatch, *flags, "selfplay.examples.tic_tac_toe:TicTacToe") == 0
     board = capsys.readouterr().out.splitlines()
     assert board[0] == "random against random: 20 games of selfplay.examples.tic_tac_toe:TicTacToe"

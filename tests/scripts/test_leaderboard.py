@@ -48,7 +48,7 @@ def test_csv_has_a_line_a_player(rated):
     rows = list(csv.DictReader(io.StringIO(run(rated, "--csv").stdout)))
     board = json.loads(run(rated, "--json", "--all").stdout)
     assert [row["policy"] for row in rows] == [row["policy"] for row in board["rows"]]
-    assert [float(row["elo"]) for row in rows] == [row["elo"] for row in board["rows"]]
+    assert [float(row["rating"]) for row in rows] == [row["rating"] for row in board["rows"]]
     assert [[int(row["rank_best"]), int(row["rank_worst"])] for row in rows] == [row["ranks"] for row in board["rows"]]
 
 

@@ -57,7 +57,7 @@ def cell(seed):
         "leaderboard": {
             "games": 1234,
             "draw_share": 0.25,
-            "progress": {"elo": 900.0, "low": 800.0, "high": 1000.0, "superiority": 0.9999},
+            "progress": {"rating": 900.0, "low": 800.0, "high": 1000.0, "superiority": 0.9999},
             "fit": {"misfit_p": None if seed else 0.25},
         },
     }

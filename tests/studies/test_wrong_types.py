@@ -16,7 +16,7 @@ RESUME, RATE = "train --resume --checkpoint run --timesteps 64", "rate run --bud
 SMALL = ("--game-type", "kuhn", "--num-games", 4, "--rollout-length", 8, "--hidden", 8, "--set", "run.threads=1")
 LONG_TEXT = "x" * LONG
 HUGE = 10**400
-ANCHORS = {"settings": "0" * 12, "described": {}, "elo": {"random": 0}, "se": {"random": 0}, "games": 1, "seed": 0}
+ANCHORS = {"settings": "0" * 12, "described": {}, "rating": {"random": 0}, "se": {"random": 0}, "games": 1, "seed": 0}
 CASES = [
     ("run.json", "config", "x", RATE, "its configuration cannot be used"),
     ("run.json", "config", [], RATE, "its configuration cannot be used"),
@@ -38,7 +38,7 @@ CASES = [
     ("ledger.jsonl", "rewards", ["x", 1], "leaderboard run", "ledger.jsonl:1: not a game record: rewards.0: "),
     (STATE, "config.game.stage", LONG_TEXT, RESUME, "its configuration cannot be used: game.stage: "),
     (STATE, "ledger_position", 10**6, RESUME, "ledger.jsonl has "),
-    ("anchors.json", "elo", "x", RESUME, "anchors.json: elo: "),
+    ("anchors.json", "rating", "x", RESUME, "anchors.json: rating: "),
     (STATE, "generations", [], RESUME, "iter_1 cannot be used: "),
     (STATE, "config.net", ABSENT, RESUME, "iter_1 cannot be used: the weights do not fit"),
     (STATE, "config.game.type", LONG_TEXT, RESUME, "is not known here"),

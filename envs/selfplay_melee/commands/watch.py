@@ -16,8 +16,8 @@ from selfplay.evaluation.players import contender, home_rules
 from selfplay.games.registry import find_game
 from selfplay.league.leaderboard import analyse
 from selfplay.league.ledger import read_games
-from selfplay.league.ratings import interval_text
 from selfplay.league.records import generation_number
+from selfplay.league.scale import interval_text
 from selfplay.league.schedule import Matchup
 from selfplay.policy.recurrent_state import RecurrentState
 from selfplay.runner.match import Contender, Rules, play
@@ -103,12 +103,15 @@ def opponent_of(run: RunDir, newest: str) -> tuple[str, str]:
         return newest, f"No game of {newest} is rated (training with --track-elo rates some): it meets itself."
     rated = found.board.newest
     older = "" if rated == newest else f"{newest} has no rated game. "
-    elo = {row.policy: f"{row.elo:.0f}" for row in found.board.rows}
+    elo = {row.policy: f"{row.rating:.0f}" for row in found.board.rows}
     (ends,) = (row.ends for row in found.board.rows if row.policy == rated)
     me = f"{older}{rated} is rated {elo[rated]} ({interval_text(ends or (None, None))})"
     if found.board.beats:
         best = found.board.beats[0]
-        return best.player, f"{me}: the strongest player that it beats is {best}, rated {elo[best.player]}."
+        return (
+            best.player,
+            f"{me}: the strongest player that it beats is {best.text(found.board.scale)}, rated {elo[best.player]}.",
+        )
     weakest = next(row.policy for row in reversed(found.board.rows) if row.scripted)
     return weakest, f"{me} and stands clearly above no player: it meets the weakest, {weakest}, rated {elo[weakest]}."
 

@@ -20,6 +20,7 @@ from selfplay.league.leaderboard import analyse
 from selfplay.league.people_ledger import VERSION, person_id, record_game, run_games
 from selfplay.league.records import OUTSIDE, GameRecord, Seat, generation_number
 from selfplay.league.render import interval
+from selfplay.league.scale import ELO_SCALE
 from selfplay.policy.played_game import body_of
 from selfplay.ppo.rating import RatingSettings, config_of, record_of, settings_of
 from selfplay.report.tree import counted
@@ -99,7 +100,8 @@ def add_game(run: RunDir | None, document: bytes) -> Added:
         is_new |= appended
     rating = None
     if row is not None:
-        rating = f"{name} is rated {row.elo:.0f}, 95% interval {interval(row)}, {counted(row.games, 'game')}"
+        ends = interval(row, ELO_SCALE)
+        rating = f"{name} is rated {row.rating:.0f}, 95% interval {ends}, {counted(row.games, 'game')}"
     result = _result(game, seat, name, opponent)
     return Added(name, opponent, json, json.with_suffix(".slp"), is_new, why_not or None, result, rating)
 

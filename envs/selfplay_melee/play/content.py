@@ -131,13 +131,13 @@ def _ratings(home: Home, rules: Rules) -> Ratings:
     """Elo with its 95% interval: of all players of a run, or of those that the settings of a policy pin."""
     if home.run is not None and len(games := run_games(home.run.path)):
         board = analyse(games, run=home.run.path).board
-        return {row.policy: (row.elo, row.ends or (None, None)) for row in board.rows}
+        return {row.policy: (row.rating, row.ends or (None, None)) for row in board.rows}
     settings = RatingSettings(rules).settings
     found = find_table(settings, None if home.run is None else home.run.path)
     if found is None:
         return {}
     table = found[0]
-    return {name: (elo, (elo - Z95 * table.se[name], elo + Z95 * table.se[name])) for name, elo in table.elo.items()}
+    return {name: (elo, (elo - Z95 * table.se[name], elo + Z95 * table.se[name])) for name, elo in table.rating.items()}
 
 
 def _policy(name: str, policy: Policy, ratings: Ratings, served: bool) -> Opponent:

@@ -98,8 +98,10 @@ def rate_games(folder: RunDir, options: argparse.Namespace) -> None:
         path = folder.path / FILE_NAME
         save_table(table, path)
         print(f"wrote {path}")
-        for name, elo in sorted(table.elo.items(), key=lambda item: -item[1]):
-            print(f"  {name:<16} {elo:6.0f}  ± {Z95 * table.se[name]:.0f}")
+        objective = settings.rules.objective
+        form, unit = (".2f", f" {objective.unit} a game") if objective.by_payoff else (".0f", "")
+        for name, rating in sorted(table.rating.items(), key=lambda item: -item[1]):
+            print(f"  {name:<16} {rating:6{form}}  ± {Z95 * table.se[name]:{form}}{unit}")
         return
     with folder.lock():  # no trainer may use the run meanwhile
         saved = list_generations(folder)

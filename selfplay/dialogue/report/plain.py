@@ -9,7 +9,7 @@ from rich.text import Text
 
 from selfplay.report.dashboard import HISTORY, LiveView, Parts, bar, sparkline
 from selfplay.report.listing import Listing
-from selfplay.report.metrics import ELO, TrainingReport, rated_now
+from selfplay.report.metrics import TrainingReport, rated_now
 from selfplay.report.plain import PlainReporter, duration
 from selfplay.update_metrics import Count
 
@@ -47,7 +47,7 @@ class DialogueReport(TrainingReport):
 
     def flat(self) -> dict[str, float]:
         collecting = max(self.phase_s.get("collect", 0.0), 1e-9)
-        games, elo = max(self.games, 1), rated_now(self.rating, self.iteration)
+        games = max(self.games, 1)
         return {
             "play/reward": self.reward,
             "play/reward_seat_0": self.seat_rewards[0],
@@ -67,7 +67,7 @@ class DialogueReport(TrainingReport):
             "charts/games": self.total_games,
             "charts/restarts": self.restarts,
             **({} if self.tasks is None else {"runners/tasks": self.tasks}),
-            **({} if elo is None else {ELO: elo}),
+            **rated_now(self.rating, self.iteration),
             **{f"time/{name}": value for name, value in self.phase_s.items()},
         }
 

@@ -14,6 +14,7 @@ from selfplay.report.metrics import MIRROR, PHASES
 if TYPE_CHECKING:
     from selfplay.games.columns import Columns
     from selfplay.league.leaderboard import Leaderboard, LeaderboardAnalysis
+    from selfplay.league.scale import Scale
     from selfplay.report.leaderboard_page.records import JsonRow, RunRecords
 
 POINTS: Final = 160  # maximum number of points of a curve; each is a mean over neighbouring iterations
@@ -41,20 +42,30 @@ _PLAY: Final = {
 
 
 def rating_curve(board: Leaderboard, steps_per_iteration: int | None) -> dict[str, Any]:
-    """Points ``[x, elo, low, high, name]`` of the generations by age, and the levels of scripted players and people.
+    """Points ``[x, rating, low, high, name]`` of the generations by age, and the levels of scripted players and people.
 
     x is in steps, or the generation number if the steps are unknown. ``low`` and ``high`` are None if unbounded.
     """
-    points = []
+    points, digits = [], board.scale.decimals + 1
     for row in board.rows:
         number = generation_number(row.policy)
         if number is None:
             continue
-        ends = [None if end is None else round(end, 1) for end in row.ends or (None, None)]
-        points.append([number * (steps_per_iteration or 1), round(row.elo, 1), *ends, row.policy])
-    levels = [[row.name, round(row.elo, 1)] for row in board.rows if row.scripted or row.person]
-    has_band = board.method == "batch"
-    return {"points": sorted(points), "levels": levels, "in_steps": steps_per_iteration is not None, "band": has_band}
+        ends = [None if end is None else round(end, digits) for end in row.ends or (None, None)]
+        points.append([number * (steps_per_iteration or 1), round(row.rating, digits), *ends, row.policy])
+    levels = [[row.name, round(row.rating, digits)] for row in board.rows if row.scripted or row.person]
+    return {
+        "points": sorted(points),
+        "levels": levels,
+        "in_steps": steps_per_iteration is not None,
+        "band": board.method == "batch",
+        **scale_facts(board.scale),
+    }
+
+
+def scale_facts(scale: Scale) -> dict[str, Any]:
+    """How the page's script writes ratings and results."""
+    return {"unit": scale.unit, "decimals": scale.decimals, "payoff": scale.by_payoff, "shared": scale.shared}
 
 
 def training(records: RunRecords, columns: Columns) -> dict[str, Any] | None:
@@ -134,8 +145,9 @@ def _short(value: float) -> float:
 def maps(study: LeaderboardAnalysis) -> dict[str, Any]:
     """Players by rating, and all pairs with games.
 
-    ``pairs`` has a row ``[i, j, score, games, seeds, expected, z]`` for each pair, with i above j in the table. Scores
-    are of i; z is the deviation from the expected score in standard errors.
+    ``pairs`` has a row ``[i, j, score, games, seeds, expected, z]`` for each pair, with i above j in the table. Scores,
+    or mean payoffs, are of i; z is the deviation from the expected one in standard errors. ``spread`` is the standard
+    deviation of a game's payoff.
     """
     board = study.board
     shown = {*board.top(TOP), *(row for row in board.stronger() if row.met)}
@@ -147,17 +159,21 @@ def maps(study: LeaderboardAnalysis) -> dict[str, Any]:
             continue
         i, j, score, expected, z = place[met.a], place[met.b], met.score, met.expected, met.z
         if i > j:
-            i, j, score, expected, z = j, i, 1.0 - score, 1.0 - expected, -z
+            i, j, score, expected = j, i, board.scale.other_result(score), board.scale.other_result(expected)
+            z = z if board.scale.shared else -z
         pairs.append([i, j, round(score, 4), met.games, met.seeds, round(expected, 4), round(z, 2)])
     return {
         "players": [row.name for row in rows],
         "left_out": len(study.board.rows) - len(rows),
         "pairs": sorted(pairs),
+        "spread": board.scale.payoff_of_a_point / 2.0,
+        **scale_facts(board.scale),
     }
 
 
 def cycles(study: LeaderboardAnalysis) -> list[str]:
+    shown = study.board.scale.result_text
     return [
-        f"{a} beats {b} ({ab:.0%}), {b} beats {c} ({bc:.0%}), {c} beats {a} ({ca:.0%})"
+        f"{a} beats {b} ({shown(ab)}), {b} beats {c} ({shown(bc)}), {c} beats {a} ({shown(ca)})"
         for (a, b, c), (ab, bc, ca) in ((cycle.players, cycle.scores) for cycle in study.board.fit.cycles)
     ]

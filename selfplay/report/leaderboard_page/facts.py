@@ -7,9 +7,18 @@ from datetime import UTC, datetime
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
-from selfplay.league.ratings import interval_text
-from selfplay.league.records import START
-from selfplay.league.render import ANCHORS, AT_THE_LIMIT, PEOPLE, agreement, beats, plays_with_itself
+from selfplay.league.render import (
+    ANCHORS,
+    AT_THE_LIMIT,
+    PEOPLE,
+    agreement,
+    beats,
+    method,
+    played_for,
+    plays_with_itself,
+    progress,
+    reference,
+)
 from selfplay.report.header import text
 from selfplay.report.leaderboard_page.table import percent
 
@@ -36,12 +45,9 @@ def definitions(pairs: Pairs) -> str:
 
 def headline(board: Leaderboard) -> str:
     """The progress of the newest generation, and players that it beats."""
-    gain, found = board.progress, []
-    if board.method == "batch" and gain is not None:
-        found.append(
-            f"{board.newest} is {gain.elo:+,.0f} Elo ({interval_text(gain.ends, '+,.0f')}) from {START}, "
-            f"stronger with likelihood {percent(gain.superiority)}."
-        )
+    found = []
+    if board.method == "batch" and board.progress is not None:
+        found.append(f"{progress(board)}, stronger with likelihood {percent(board.progress.superiority)}.")
     if board.method == "batch" and (text := beats(board)):
         found.append(f"{text}.")
     return " ".join(found)
@@ -51,17 +57,19 @@ def about_ratings(board: Leaderboard) -> Pairs:
     """Method and goodness of fit of the ratings."""
     is_batch = board.method == "batch"
     pairs = [
-        ("Method", "batch Bradley-Terry" if is_batch else "sequential Elo; depends on the order of the games"),
-        ("Scale", f"{board.anchor} = 1500"),
+        ("Method", method(board)),
+        ("Scale", reference(board)),
         ("Games that count", f"{board.games:,}; {board.draw_share:.0%} draws"),
     ]
-    if plays_with_itself(board):
+    if board.scale.by_payoff:
+        pairs.append(("Objective", played_for(board)))
+    elif plays_with_itself(board):
         pairs.append(("Winner", "the player with the higher reward on the same state, in the same seat"))
     elif not board.external and board.finished is None:
         pairs.append(("Winner", "the player with the larger sum of rewards in the game"))
     if board.finished is not None:
         pairs.append(("Finished", f"{board.finished:.0%} of the games; {AT_THE_LIMIT}"))
-    if not board.external and is_batch:
+    if not (board.external or board.scale.shared) and is_batch:
         pairs.append(("Anchors", ANCHORS[board.anchors].removeprefix("anchors: ")))
     if any(row.person for row in board.rows):
         pairs.append(("People", PEOPLE))
@@ -72,7 +80,7 @@ def about_ratings(board: Leaderboard) -> Pairs:
     else:
         pairs.append(("Fit", agreement(fit.misfit_p)))
     if fit.side is not None:
-        pairs.append(("First seat", "worth {:+.0f} Elo (95%: {:+.0f} to {:+.0f})".format(*fit.side)))
+        pairs.append(("First seat", f"worth {board.scale.gap(fit.side[0], fit.side[1:])}"))
     if board.left_out:
         pairs.append(("Left out", "; ".join(f"{count:,} games {why}" for why, count in board.left_out.items())))
     return pairs

@@ -6,25 +6,14 @@ from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from selfplay.league.render import FINISHED, WITH_ITSELF, head, interval, paid, partners_of
+from selfplay.league.render import FINISHED, WITH_ITSELF, head, interval, mean_payoff, paid, partners_of
 
 if TYPE_CHECKING:
     from selfplay.league.leaderboard import Leaderboard
     from selfplay.league.rows import LeaderboardRow
 
-_COLUMNS: Final = (
-    ("Rank", "by rating"),
-    ("Player", ""),
-    ("Elo", ""),
-    ("95% interval", "of the rating, relative to the pinned players; all bars have the same scale"),
-    ("Ranks", "best and worst possible rank, simultaneously for all players (95%)"),
-    ("Above next", "probability of being stronger than the next player"),
-    ("Nash", "weight in the Nash mixture, which no player beats"),
-    ("W", "wins"),
-    ("L", "losses"),
-    ("D", "draws"),
-    ("Games", ""),
-)
+_INTERVAL: Final = "of the rating, relative to the pinned players; all bars have the same scale"
+_NASH: Final = ("Nash", "weight in the Nash mixture, which no player beats")
 _LAST: Final = {
     FINISHED: "share of the games that did not reach the time limit",
     WITH_ITSELF: "mean reward where both seats are this player, its 95% interval, games",
@@ -37,31 +26,53 @@ def table(board: Leaderboard, play: Mapping[str, str]) -> str:
     heads = "".join(
         f'<th scope="col" class="{"text" if name == "Player" else ""}" title="{escape(hint)}">'
         f"<button>{name}</button></th>"
-        for name, hint in (*_COLUMNS, *_last_column(board))
+        for name, hint in (*_columns(board), *_last_column(board))
     )
-    scale = _scale(board)
+    ends = _ends(board)
     shown = {row.policy for row in board.top()}
-    rows = "\n".join(_row(row, board, scale, play.get(row.policy), more=row.policy not in shown) for row in board.rows)
+    rows = "\n".join(_row(row, board, ends, play.get(row.policy), more=row.policy not in shown) for row in board.rows)
     return f'<table id="board"><thead><tr>{heads}</tr></thead><tbody>\n{rows}\n</tbody></table>'
 
 
-def _row(row: LeaderboardRow, board: Leaderboard, scale: tuple[float, float], play: str | None, *, more: bool) -> str:
+def _columns(board: Leaderboard) -> list[tuple[str, str]]:
+    """Headers and tooltips, without the last column."""
+    scale, hint = board.scale, f"{board.scale.unit}, see below"
+    rating = [("Rating", hint)] if scale.by_payoff else [("Elo", "")]
+    payoff = [("Mean payoff", f"{hint}; of its own games, with its 95% interval")] if scale.by_payoff else []
+    return [
+        ("Rank", "by rating"),
+        ("Player", ""),
+        *rating,
+        ("95% interval", _INTERVAL),
+        *payoff,
+        ("Ranks", "best and worst possible rank, simultaneously for all players (95%)"),
+        ("Above next", "probability of being stronger than the next player"),
+        *([] if scale.shared else [_NASH, ("W", "wins"), ("L", "losses"), ("D", "draws")]),
+        ("Games", ""),
+    ]
+
+
+def _row(row: LeaderboardRow, board: Leaderboard, ends: tuple[float, float], play: str | None, *, more: bool) -> str:
     kind = "scripted" if row.scripted else "person" if row.person else "generation"
     label = "bot" if row.scripted else "person" if row.person else ""  # a bot may be a shipped policy
     link = "" if play is None else f' <a href="{escape(play)}">play</a>'
     marks = " ".join(name for name, is_so in (("newest", row.policy == board.newest), ("more", more)) if is_so)
     low, high = row.low or 0.0, row.high or 0.0
     best, worst = row.ranks
+    results = () if board.scale.shared else (row.wins, row.losses, row.draws)
     cells = (
         _cell(str(row.rank), row.rank),
         f'<th scope="row" data-v="{escape(row.name)}">{escape(row.name)}'
         f"{f' <small>{label}</small>' if label else ''}{link}</th>",
-        _cell(f"{row.elo:.0f}", row.elo),
-        _cell(f'<span class="words">{escape(interval(row))}</span>{_bar(row, scale)}', high - low, "interval"),
+        _cell(f"{row.rating:{board.scale.form}}", row.rating),
+        _cell(
+            f'<span class="words">{escape(interval(row, board.scale))}</span>{_bar(row, ends)}', high - low, "interval"
+        ),
+        *([_cell(mean_payoff(row, board.scale), row.payoff)] if board.scale.by_payoff else []),
         _cell(str(best) if best == worst else f"{best}–{worst}", best + worst / 1e4),
         _cell("" if row.above_next is None else percent(row.above_next), row.above_next),
-        _cell(percent(row.nash) if row.nash >= 5e-4 else "–", row.nash),
-        *(_cell(str(count), count) for count in (row.wins, row.losses, row.draws, row.games)),
+        *([] if row.nash is None else [_cell(percent(row.nash) if row.nash >= 5e-4 else "–", row.nash)]),
+        *(_cell(str(count), count) for count in (*results, row.games)),
         *_last(row, board),
     )
     return f'<tr data-kind="{kind}" class="{marks}">{"".join(cells)}</tr>'
@@ -110,25 +121,26 @@ def percent(share: float) -> str:
     return ">99.9%" if share > 0.999 else "<0.1%" if 0.0 < share < 0.001 else f"{share:.1%}"
 
 
-def _scale(board: Leaderboard) -> tuple[float, float]:
-    ends = [row.elo for row in board.rows]
+def _ends(board: Leaderboard) -> tuple[float, float]:
+    """Ends of the axis of all bars."""
+    ends = [row.rating for row in board.rows]
     ends += [end for row in board.rows for end in row.ends or () if end is not None]
     low, high = min(ends, default=0.0), max(ends, default=1.0)
     margin = 0.03 * (high - low) or 1.0
     return low - margin, high + margin
 
 
-def _bar(row: LeaderboardRow, scale: tuple[float, float]) -> str:
+def _bar(row: LeaderboardRow, ends: tuple[float, float]) -> str:
     """Rating and interval as a bar; an unbounded side extends to the edge."""
-    bottom, top = scale
+    bottom, top = ends
 
-    def at(elo: float) -> str:
-        return f"{100.0 * min(max((elo - bottom) / (top - bottom), 0.0), 1.0):.1f}%"
+    def at(rating: float) -> str:
+        return f"{100.0 * min(max((rating - bottom) / (top - bottom), 0.0), 1.0):.1f}%"
 
     line = ""
     if row.ends is not None and not row.fixed:
         low, high = row.ends
         left, right = "0%" if low is None else at(low), "100%" if high is None else at(high)
         line = f'<line x1="{left}" x2="{right}" y1="50%" y2="50%"/>'
-    shape = f'<circle cx="{at(row.elo)}" cy="50%" r="3"/>'
+    shape = f'<circle cx="{at(row.rating)}" cy="50%" r="3"/>'
     return f'<svg class="bar{" fixed" if row.fixed else ""}" aria-hidden="true">{line}{shape}</svg>'

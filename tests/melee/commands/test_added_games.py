@@ -96,7 +96,7 @@ def test_the_same_game_counts_once_and_another_on_its_seed_counts_too(run):
 def test_a_game_against_a_generation_is_rated_without_moving_it(run):
     def elo():
         board = added_games.analyse(run_games(run.path), run=run.path).board
-        return {row.policy: row.elo for row in board.rows}
+        return {row.policy: row.rating for row in board.rows}
 
     before = elo()
     added = add_game(run, encoded(name="Anna", policy=policy(run)))

@@ -101,7 +101,7 @@ def test_the_newest_generation_meets_the_strongest_player_that_stands_clearly_be
     rated(run, *results)
     name, why = opponent_of(run, "gen_10")
     assert name == "walker"
-    elo = {row.policy: row.elo for row in build(read_games(run.ledger)).rows}
+    elo = {row.policy: row.rating for row in build(read_games(run.ledger)).rows}
     assert why.startswith(f"gen_10 is rated {elo['gen_10']:.0f} (")
     assert why.endswith(f"the strongest player that it beats is walker (92% of 13 games), rated {elo['walker']:.0f}.")
     meeting = fixture(run.path, [])
@@ -132,7 +132,7 @@ def test_a_rating_that_rests_on_games_of_others_chooses_too(tmp_path):
     games = (("gen_10", "gen_0", 20), ("gen_0", "gen_10", 6), ("gen_0", "weak", 30), ("weak", "gen_0", 3))
     rated(run, *games, settings="0" * 12)
     elo = {"random": 1500.0, "weak": 2500.0, "all_rounder": 2400.0, "strong": 4000.0}
-    anchors = AnchorTable(settings="0" * 12, described={}, elo=elo, se=dict.fromkeys(elo, 0.0), games=2, seed=0)
+    anchors = AnchorTable(settings="0" * 12, described={}, rating=elo, se=dict.fromkeys(elo, 0.0), games=2, seed=0)
     (run.path / FILE_NAME).write_text(anchors.model_dump_json())
     name, why = opponent_of(run, "gen_10")
     assert (name, "the strongest player that it beats is weak (by rating), rated 2500." in why) == ("weak", True)

@@ -1,6 +1,6 @@
 // Line charts with bands and levels, and stacked shares. All take one list of x for their series.
 
-import { html, short, svg, ticks, tip } from "./svg.js";
+import { html, short, signed, svg, ticks, tip } from "./svg.js";
 
 const HUES = 8; // colours of series in the style sheet
 
@@ -75,9 +75,12 @@ class Frame {
 
 // Generations with their band, and the scripted players and people as named levels.
 export function ratingChart(curve) {
-  const { points, levels } = curve, x = points.map((p) => p[0]), unit = curve.in_steps ? "steps" : "generation";
+  const { points, levels, decimals } = curve, x = points.map((p) => p[0]);
+  const unit = curve.in_steps ? "steps" : "generation";
   const ys = [...points.flatMap((p) => [p[1], p[2], p[3]]), ...levels.map((l) => l[1])].filter((y) => y !== null);
-  const least = Math.min(...ys), most = Math.max(...ys), margin = 0.06 * (most - least) || 50;
+  const least = Math.min(...ys), most = Math.max(...ys);
+  const margin = 0.06 * (most - least) || (curve.payoff ? 1 : 50);
+  const written = (value) => (curve.payoff ? signed(value, decimals) : value.toFixed(0));
   return (width) => {
     const right = width > 560 ? 118 : 14;
     const frame = new Frame(width, {
@@ -85,8 +88,8 @@ export function ratingChart(curve) {
       name: "Rating over training", xName: unit,
     });
     let last = -Infinity;
-    for (const [name, elo] of [...levels].sort((a, b) => b[1] - a[1])) {
-      const y = frame.py(elo), text = Math.max(y + 4, last + 12);
+    for (const [name, rating] of [...levels].sort((a, b) => b[1] - a[1])) {
+      const y = frame.py(rating), text = Math.max(y + 4, last + 12);
       frame.root.append(svg("line", { class: "level", x1: frame.left, x2: width - right, y1: y, y2: y }));
       frame.root.append(right > 20
         ? svg("text", { class: "axis", x: width - right + 6, y: text }, name)
@@ -101,16 +104,17 @@ export function ratingChart(curve) {
     }
     frame.root.append(svg("path", { class: "line hue-0", d: frame.path(points.map((p) => p[1])) }));
     const radius = points.length > 80 ? 1.6 : 2.8;
-    for (const [at, elo] of points) {
-      frame.root.append(svg("circle", { class: "dot hue-0", cx: frame.px(at), cy: frame.py(elo), r: radius }));
+    for (const [at, rating] of points) {
+      frame.root.append(svg("circle", { class: "dot hue-0", cx: frame.px(at), cy: frame.py(rating), r: radius }));
     }
     if (!points.length) return frame.root;
     return frame.listen((i) => {
-      const [at, elo, low, high, name] = points[i];
+      const [at, rating, low, high, name] = points[i];
       const ends = low === null
-        ? (high === null ? "no bound" : `${high.toFixed(0)} or less`)
-        : high === null ? `${low.toFixed(0)} or more` : `${low.toFixed(0)} to ${high.toFixed(0)}`;
-      return [name, `${elo.toFixed(0)} Elo${curve.band ? `, 95%: ${ends}` : ""}`, `${at.toLocaleString("en")} ${unit}`];
+        ? (high === null ? "no bound" : `${written(high)} or less`)
+        : high === null ? `${written(low)} or more` : `${written(low)} to ${written(high)}`;
+      const text = `${written(rating)} ${curve.unit}${curve.band ? `, 95%: ${ends}` : ""}`;
+      return [name, text, `${at.toLocaleString("en")} ${unit}`];
     });
   };
 }

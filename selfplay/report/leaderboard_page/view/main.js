@@ -1,6 +1,6 @@
 // What is on the page, put together.
 
-import { follow, html } from "./svg.js";
+import { follow, html, signed } from "./svg.js";
 import { legend, lineChart, ratingChart, stackChart } from "./charts.js";
 import { PairMap } from "./maps.js";
 import { Table } from "./table.js";
@@ -14,16 +14,22 @@ function figure(parent, caption, draw, ...more) {
 }
 
 function showMaps(maps) {
+  const { payoff, shared, spread, decimals } = maps, written = (value) => signed(value, decimals);
+  // one standard deviation of a game's payoff is as dark as it gets
+  const shade = payoff ? (score) => score / spread : (score) => 2 * score - 1;
   new PairMap(
-    document.getElementById("scores"), maps, ({ score }) => 2 * score - 1, ({ score }) => (100 * score).toFixed(0),
+    document.getElementById("scores"), maps, ({ score }) => (shared ? 0.5 : shade(score)),
+    ({ score }) => (payoff ? written(score) : (100 * score).toFixed(0)),
   );
-  const signed = (value) => `${value > 0 ? "+" : value < 0 ? "−" : ""}${Math.abs(value)}`;
   new PairMap(
-    document.getElementById("residuals"), maps, ({ score, expected }) => 3 * (score - expected),
-    ({ score, expected }) => signed(Math.round(100 * (score - expected))),
+    document.getElementById("residuals"), maps,
+    ({ score, expected }) => 3 * (payoff ? (score - expected) / (2 * spread) : score - expected),
+    ({ score, expected }) => (payoff ? written(score - expected) : signed(100 * (score - expected), 0)),
   );
-  document.getElementById("map-note").textContent =
-    "In percent of the points, a draw is half a win. Blue: more than half, or more than expected; orange: less. " +
+  const what = !payoff
+    ? "In percent of the points, a draw is half a win. Blue: more than half, or more than expected; orange: less. "
+    : `In ${maps.unit}. Blue: ${shared ? "more than expected" : "more than 0, or more than expected"}; orange: less. `;
+  document.getElementById("map-note").textContent = what +
     "A pair with few games is mostly chance: the standard errors say how much. " +
     (maps.left_out
       ? `The maps show ${maps.players.length} players: the top of the table, the scripted ones, people, the start ` +

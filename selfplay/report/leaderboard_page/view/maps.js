@@ -1,6 +1,6 @@
 // Two square maps over the same players: what was scored, and how far that is from what the ratings expect.
 
-import { follow, svg } from "./svg.js";
+import { follow, signed, svg } from "./svg.js";
 
 export class PairMap {
   // ``shade`` gives a cell's place between -1 and 1 on the diverging scale, ``text`` what it shows where there is room.
@@ -9,12 +9,17 @@ export class PairMap {
     for (const [i, j, score, games, seeds, expected, z] of data.pairs) {
       this.cells.set(i * data.players.length + j, { i, j, score, games, seeds, expected, z });
       this.cells.set(j * data.players.length + i, {
-        i: j, j: i, score: 1 - score, games, seeds, expected: 1 - expected, z: -z,
+        i: j, j: i, score: this.other(score), games, seeds, expected: this.other(expected), z: data.shared ? z : -z,
       });
     }
     follow(place, (width) => this.draw(width));
     for (const kind of ["pointermove", "pointerdown"]) place.addEventListener(kind, (event) => this.point(event));
     place.addEventListener("pointerleave", () => this.mark(null));
+  }
+
+  // The same result of the other player.
+  other(result) {
+    return this.data.shared ? result : this.data.payoff ? -result : 1 - result;
   }
 
   draw(width) {
@@ -64,12 +69,15 @@ export class PairMap {
     const key = event.target.dataset?.cell;
     this.mark(key === undefined ? null : event.target);
     if (key === undefined) return;
-    const { i, j, score, games, seeds, expected, z } = this.cells.get(Number(key)), { players } = this.data;
-    const percent = (share) => `${(100 * share).toFixed(0)}%`, off = 100 * (score - expected);
+    const { i, j, score, games, seeds, expected, z } = this.cells.get(Number(key));
+    const { players, payoff, shared, unit, decimals } = this.data;
+    const written = (result) => (payoff ? signed(result, decimals) : `${(100 * result).toFixed(0)}%`);
+    const off = payoff ? signed(score - expected, decimals) : `${signed(100 * (score - expected), 0)} points`;
     document.getElementById("detail").textContent =
-      `${players[i]} against ${players[j]}: ${percent(score)} of the points in ${counted(games, "game")} on ` +
-      `${counted(seeds, "seed")}; the ratings expect ${percent(expected)} ` +
-      `(${off >= 0 ? "+" : "−"}${Math.abs(off).toFixed(0)} points, ${Math.abs(z).toFixed(1)} standard errors).`;
+      `${players[i]} ${shared ? "with" : "against"} ${players[j]}: ` +
+      `${written(score)} ${payoff ? unit : "of the points"} in ${counted(games, "game")} ` +
+      `on ${counted(seeds, "seed")}; the ratings expect ${written(expected)} ` +
+      `(${off}, ${Math.abs(z).toFixed(1)} standard errors).`;
   }
 
   mark(box) {

@@ -32,6 +32,12 @@ export function short(value) {
   return size >= 100 ? value.toFixed(0) : String(+value.toPrecision(3));
 }
 
+// A number with its sign, if it is not 0 as written.
+export function signed(value, decimals) {
+  const text = Math.abs(value).toFixed(decimals);
+  return +text === 0 ? text : `${value > 0 ? "+" : "−"}${text}`;
+}
+
 // Draws again whenever the place of the drawing changes its width.
 export function follow(place, draw) {
   let width = 0;
