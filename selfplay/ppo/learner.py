@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from selfplay.checkpoint import PolicyMeta
+from selfplay.checkpoint import PolicyMeta, group
 from selfplay.league.modes import MAIN
 from selfplay.learner.ppo import PPO, PPOSettings
 from selfplay.policy.network import build_network
-from selfplay.policy.policy import frozen_copy, parameters_of
+from selfplay.policy.policy import frozen_copy, parameters_of, set_parameters
 from selfplay.ppo.batch import make_batch
 from selfplay.rollout.buffers import Workspace
 from selfplay.run.learner_state import Arrays, check_finite, learner_arrays, restore_learner
@@ -52,6 +52,9 @@ class Learner:
             PPOSettings(**{name: value for name, value in ppo.model_dump(include=names).items() if value is not None}),
             threads=threads,
         )
+        self._teacher_every = ppo.teacher_every if role == MAIN else 0
+        self.teacher = self.snapshot() if self._teacher_every else None
+        """A copy of the policy, made every ``teacher_every`` iterations; None if the teacher does not move."""
 
     def update(
         self,
@@ -71,7 +74,10 @@ class Learner:
             self._ppo.forget_gradients()
         self._ppo.scale(1.0 - 0.9 * done if self._anneal else 1.0)
         batch = make_batch(rollouts, ppo.gamma, ppo.gae_lambda, self._ppo.device, self._workspace)
-        return self._ppo.update(batch, self._generator, stop, critic_only=age < burn_in)
+        metrics = self._ppo.update(batch, self._generator, stop, critic_only=age < burn_in)
+        if self._teacher_every and (age + 1) % self._teacher_every == 0:
+            self.teacher = self.snapshot()
+        return metrics
 
     @property
     def network(self) -> ActorCritic:
@@ -81,10 +87,16 @@ class Learner:
         return frozen_copy(self._ppo.network)
 
     def arrays(self) -> Arrays:
-        return learner_arrays(self._ppo, self._generator)
+        teacher = {} if self.teacher is None else parameters_of(self.teacher)
+        return learner_arrays(self._ppo, self._generator) | {
+            f"teacher/{name}": array for name, array in teacher.items()
+        }
 
     def restore(self, arrays: Arrays) -> None:
         restore_learner(self._ppo, self._generator, arrays)
+        if self.teacher is not None:
+            self.teacher = self.snapshot()
+            set_parameters(self.teacher, group(arrays, "teacher"))
 
     def begin(self, network: ActorCritic) -> None:
         """Load the weights of another network and reset the optimizer."""
