@@ -125,6 +125,11 @@ class PPOConfig(Group):
         description="Iterations after which a copy of the policy becomes the teacher, at first the initial policy; "
         "0: the teacher stays the policy of --pretrained",
     )
+    average: Annotated[float, Field(ge=0, lt=1)] = Field(
+        0.0,
+        description="Decay per iteration of an exponential moving average of the weights, which generations then have; "
+        "0: they have the weights as they are",
+    )
     critic_burn_in: Natural | None = Field(
         None,
         description="First iterations that train only the critic; by default 20, a quarter of the run "

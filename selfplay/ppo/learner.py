@@ -55,6 +55,8 @@ class Learner:
         self._teacher_every = ppo.teacher_every if role == MAIN else 0
         self.teacher = self.snapshot() if self._teacher_every else None
         """A copy of the policy, made every ``teacher_every`` iterations; None if the teacher does not move."""
+        self._average_decay = ppo.average if role == MAIN else 0.0
+        self._average = self.snapshot() if self._average_decay else None
 
     def update(
         self,
@@ -77,6 +79,9 @@ class Learner:
         metrics = self._ppo.update(batch, self._generator, stop, critic_only=age < burn_in)
         if self._teacher_every and (age + 1) % self._teacher_every == 0:
             self.teacher = self.snapshot()
+        if self._average is not None:
+            # until the decay is reached it is the plain mean, so that the first weights soon have no part in it
+            _move(self._average, self._ppo.network, max(1 - self._average_decay, 1 / (age + 1)))
         return metrics
 
     @property
@@ -87,23 +92,26 @@ class Learner:
         return frozen_copy(self._ppo.network)
 
     def arrays(self) -> Arrays:
-        teacher = {} if self.teacher is None else parameters_of(self.teacher)
-        return learner_arrays(self._ppo, self._generator) | {
-            f"teacher/{name}": array for name, array in teacher.items()
-        }
+        arrays = learner_arrays(self._ppo, self._generator)
+        for prefix, network in (("teacher", self.teacher), ("average", self._average)):
+            if network is not None:
+                arrays |= {f"{prefix}/{name}": array for name, array in parameters_of(network).items()}
+        return arrays
 
     def restore(self, arrays: Arrays) -> None:
         restore_learner(self._ppo, self._generator, arrays)
         if self.teacher is not None:
             self.teacher = self.snapshot()
             set_parameters(self.teacher, group(arrays, "teacher"))
+        if self._average is not None:
+            set_parameters(self._average, group(arrays, "average"))
 
     def begin(self, network: ActorCritic) -> None:
         """Load the weights of another network and reset the optimizer."""
         self._ppo.begin(network.state_dict())
 
     def policy(self, name: str, iteration: int, total_steps: int, parent: str | None) -> tuple[PolicyMeta, Arrays]:
-        """Metadata and weights of the current policy; LearnerError if a weight is not finite."""
+        """Metadata and weights of the current policy, or of its average; LearnerError if a weight is not finite."""
         check_finite(self._ppo.network)
         session = self._session
         game = session.config.game
@@ -120,7 +128,14 @@ class Learner:
             created=datetime.now(UTC),
             config=session.config.model_dump(mode="json"),
         )
-        return meta, parameters_of(self._ppo.network)
+        return meta, parameters_of(self._ppo.network if self._average is None else self._average)
 
     def close(self) -> None:
         self._ppo.close()
+
+
+@torch.no_grad()
+def _move(network: ActorCritic, towards: ActorCritic, share: float) -> None:
+    """Move the weights of a network by a share of their distance from those of another one."""
+    for weight, other in zip(network.parameters(), towards.parameters(), strict=True):
+        weight.lerp_(other, share)
