@@ -120,30 +120,16 @@ class PPOConfig(Group):
     teacher_kl_reverse: Annotated[float, Field(ge=0)] | None = Field(
         None, description="Weight of KL(policy, teacher); by default 0"
     )
-    teacher_every: Natural = Field(
-        0,
-        description="Iterations after which a copy of the policy becomes the teacher, at first the initial policy; "
-        "0: the teacher stays the policy of --pretrained",
-    )
     average: Annotated[float, Field(ge=0, lt=1)] = Field(
         0.0,
-        description="Decay per iteration of an exponential moving average of the weights, which generations then have; "
-        "0: they have the weights as they are",
+        description="Decay per iteration of an exponential moving average of the weights, which generations then have, "
+        "and which is the teacher; 0: no average",
     )
     critic_burn_in: Natural | None = Field(
         None,
         description="First iterations that train only the critic; by default 20, a quarter of the run "
         "at most, where --pretrained was made by imitation, else 0",
     )
-
-    @model_validator(mode="after")
-    def _agree(self) -> PPOConfig:
-        if self.teacher_every and not (self.teacher_kl or self.teacher_kl_reverse):
-            raise ValueError(
-                "--set ppo.teacher_every needs --teacher-kl or --set ppo.teacher_kl_reverse above 0: "
-                "without a weight a teacher has no effect"
-            )
-        return self
 
 
 class LeagueConfig(Group):

@@ -52,11 +52,9 @@ class Learner:
             PPOSettings(**{name: value for name, value in ppo.model_dump(include=names).items() if value is not None}),
             threads=threads,
         )
-        self._teacher_every = ppo.teacher_every if role == MAIN else 0
-        self.teacher = self.snapshot() if self._teacher_every else None
-        """A copy of the policy, made every ``teacher_every`` iterations; None if the teacher does not move."""
-        self._average_decay = ppo.average if role == MAIN else 0.0
-        self._average = self.snapshot() if self._average_decay else None
+        self._decay = ppo.average if role == MAIN else 0.0
+        self.average = self.snapshot() if self._decay else None
+        """Exponential moving average of the weights, a new network after each update; None if there is none."""
 
     def update(
         self,
@@ -77,11 +75,9 @@ class Learner:
         self._ppo.scale(1.0 - 0.9 * done if self._anneal else 1.0)
         batch = make_batch(rollouts, ppo.gamma, ppo.gae_lambda, self._ppo.device, self._workspace)
         metrics = self._ppo.update(batch, self._generator, stop, critic_only=age < burn_in)
-        if self._teacher_every and (age + 1) % self._teacher_every == 0:
-            self.teacher = self.snapshot()
-        if self._average is not None:
-            # until the decay is reached it is the plain mean, so that the first weights soon have no part in it
-            _move(self._average, self._ppo.network, max(1 - self._average_decay, 1 / (age + 1)))
+        if self.average is not None:
+            # at first the plain mean, so that the initial weights have no part in it
+            self.average = _between(self.average, self._ppo.network, max(1 - self._decay, 1 / (age + 1)))
         return metrics
 
     @property
@@ -92,19 +88,15 @@ class Learner:
         return frozen_copy(self._ppo.network)
 
     def arrays(self) -> Arrays:
+        average = {} if self.average is None else parameters_of(self.average)
         arrays = learner_arrays(self._ppo, self._generator)
-        for prefix, network in (("teacher", self.teacher), ("average", self._average)):
-            if network is not None:
-                arrays |= {f"{prefix}/{name}": array for name, array in parameters_of(network).items()}
-        return arrays
+        return arrays | {f"average/{name}": array for name, array in average.items()}
 
     def restore(self, arrays: Arrays) -> None:
         restore_learner(self._ppo, self._generator, arrays)
-        if self.teacher is not None:
-            self.teacher = self.snapshot()
-            set_parameters(self.teacher, group(arrays, "teacher"))
-        if self._average is not None:
-            set_parameters(self._average, group(arrays, "average"))
+        if self.average is not None:
+            self.average = self.snapshot()
+            set_parameters(self.average, group(arrays, "average"))
 
     def begin(self, network: ActorCritic) -> None:
         """Load the weights of another network and reset the optimizer."""
@@ -128,14 +120,16 @@ class Learner:
             created=datetime.now(UTC),
             config=session.config.model_dump(mode="json"),
         )
-        return meta, parameters_of(self._ppo.network if self._average is None else self._average)
+        return meta, parameters_of(self._ppo.network if self.average is None else self.average)
 
     def close(self) -> None:
         self._ppo.close()
 
 
 @torch.no_grad()
-def _move(network: ActorCritic, towards: ActorCritic, share: float) -> None:
-    """Move the weights of a network by a share of their distance from those of another one."""
-    for weight, other in zip(network.parameters(), towards.parameters(), strict=True):
+def _between(start: ActorCritic, end: ActorCritic, share: float) -> ActorCritic:
+    """A new network whose weights lie between those of two others, at this share of the way."""
+    network = frozen_copy(start)
+    for weight, other in zip(network.parameters(), end.parameters(), strict=True):
         weight.lerp_(other, share)
+    return network

@@ -115,9 +115,10 @@ class Population(Learners):
             frozen[name] = policy.network
 
     async def load_teacher(self) -> None:
-        """Take the learner's copy of the policy, or load the policy that the run began with, if there is one."""
-        if self._session.config.ppo.teacher_every:
-            self.teacher = self.agents[MAIN].learner.teacher
+        """Take the average of the learner's weights, or load the policy that the run began with, if there is one."""
+        ppo = self._session.config.ppo
+        if ppo.average:
+            self.teacher = self.agents[MAIN].learner.average if ppo.teacher_kl or ppo.teacher_kl_reverse else None
         elif self.teacher is None and self._session.config.run.pretrained is not None:
             policy = await self.worker.submit(load_policy, self.archive.path(START), self._session.device)
             self.teacher = policy.network
