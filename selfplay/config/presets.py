@@ -26,7 +26,7 @@ PPO: Final[Presets] = {
     # For zero-sum games of hidden information: regularized towards a slow average, which is also what is saved. See
     # docs/trainer/equilibrium.md. The value loss of payoffs of several chips would outweigh the policy's.
     "equilibrium": {
-        "run": {"timesteps": 6_000_000, "num_games": 256, "save_interval": 20},
+        "run": {"timesteps": 4_000_000, "num_games": 256, "save_interval": 10},
         "net": {"hidden": (128, 128), "activation": "relu"},
         "ppo": {
             "rollout_length": 32,
@@ -39,7 +39,7 @@ PPO: Final[Presets] = {
             "value_clip": 100.0,
             "value_coefficient": 0.01,
             "teacher_kl_reverse": 0.3,
-            "average": 0.99,
+            "average": 0.995,
         },
         "league": {"mode": "latest"},
     },
