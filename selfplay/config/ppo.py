@@ -131,6 +131,11 @@ class PPOConfig(Group):
     teacher_kl_reverse: Annotated[float, Field(ge=0)] | None = Field(
         None, description="Weight of KL(policy, teacher); by default 0"
     )
+    average: Annotated[float, Field(ge=0, lt=1)] = Field(
+        0.0,
+        description="Decay per iteration of an exponential moving average of the weights, which generations then have, "
+        "and which is the teacher; 0: no average",
+    )
     critic_burn_in: Natural | None = Field(
         None,
         description="First iterations that train only the critic; by default 20, a quarter of the run "

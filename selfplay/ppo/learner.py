@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from selfplay.checkpoint import PolicyMeta
+from selfplay.checkpoint import PolicyMeta, group
 from selfplay.league.modes import MAIN
 from selfplay.learner.ppo import PPO, PPOSettings
 from selfplay.policy.network import build_network
-from selfplay.policy.policy import frozen_copy, parameters_of
+from selfplay.policy.policy import frozen_copy, parameters_of, set_parameters
 from selfplay.ppo.batch import make_batch
 from selfplay.rollout.buffers import Workspace
 from selfplay.run.learner_state import Arrays, check_finite, learner_arrays, restore_learner
@@ -52,6 +52,9 @@ class Learner:
             PPOSettings(**{name: value for name, value in ppo.model_dump(include=names).items() if value is not None}),
             threads=threads,
         )
+        self._decay = ppo.average if role == MAIN else 0.0
+        self.average = self.snapshot() if self._decay else None
+        """Exponential moving average of the weights, a new network after each update; None if there is none."""
 
     def update(
         self,
@@ -71,7 +74,11 @@ class Learner:
             self._ppo.forget_gradients()
         self._ppo.scale(1.0 - 0.9 * done if self._anneal else 1.0)
         batch = make_batch(rollouts, ppo.gamma, ppo.gae_lambda, self._ppo.device, self._workspace)
-        return self._ppo.update(batch, self._generator, stop, critic_only=age < burn_in)
+        metrics = self._ppo.update(batch, self._generator, stop, critic_only=age < burn_in)
+        if self.average is not None:
+            # at first the plain mean, so that the initial weights have no part in it
+            self.average = _between(self.average, self._ppo.network, max(1 - self._decay, 1 / (age + 1)))
+        return metrics
 
     @property
     def network(self) -> ActorCritic:
@@ -81,17 +88,22 @@ class Learner:
         return frozen_copy(self._ppo.network)
 
     def arrays(self) -> Arrays:
-        return learner_arrays(self._ppo, self._generator)
+        average = {} if self.average is None else parameters_of(self.average)
+        arrays = learner_arrays(self._ppo, self._generator)
+        return arrays | {f"average/{name}": array for name, array in average.items()}
 
     def restore(self, arrays: Arrays) -> None:
         restore_learner(self._ppo, self._generator, arrays)
+        if self.average is not None:
+            self.average = self.snapshot()
+            set_parameters(self.average, group(arrays, "average"))
 
     def begin(self, network: ActorCritic) -> None:
         """Load the weights of another network and reset the optimizer."""
         self._ppo.begin(network.state_dict())
 
     def policy(self, name: str, iteration: int, total_steps: int, parent: str | None) -> tuple[PolicyMeta, Arrays]:
-        """Metadata and weights of the current policy; LearnerError if a weight is not finite."""
+        """Metadata and weights of the current policy, or of its average; LearnerError if a weight is not finite."""
         check_finite(self._ppo.network)
         session = self._session
         game = session.config.game
@@ -108,7 +120,16 @@ class Learner:
             created=datetime.now(UTC),
             config=session.config.model_dump(mode="json"),
         )
-        return meta, parameters_of(self._ppo.network)
+        return meta, parameters_of(self._ppo.network if self.average is None else self.average)
 
     def close(self) -> None:
         self._ppo.close()
+
+
+@torch.no_grad()
+def _between(start: ActorCritic, end: ActorCritic, share: float) -> ActorCritic:
+    """A new network whose weights lie between those of two others, at this share of the way."""
+    network = frozen_copy(start)
+    for weight, other in zip(network.parameters(), end.parameters(), strict=True):
+        weight.lerp_(other, share)
+    return network

@@ -46,7 +46,7 @@ class Population(Learners):
     def __init__(self, session: Session, progress: Progress, feed: Feed, queue: WorkQueue[GameBlock]) -> None:
         self.agents: dict[str, Agent] = {}
         self.archive = Archive(session.run, session.config.league.population)
-        self.teacher: ActorCritic | None = None  # the policy that the main agent started from; exploiters are free
+        self.teacher: ActorCritic | None = None  # of the main agent; exploiters are free
         self.unplayable: frozenset[str] = frozenset()  # runners whose games of the checkpoint lack an opponent
         self._session = session
         self._progress = progress
@@ -115,8 +115,11 @@ class Population(Learners):
             frozen[name] = policy.network
 
     async def load_teacher(self) -> None:
-        """Load the policy that the run began with, of which it has a copy; there is none in a run from scratch."""
-        if self.teacher is None and self._session.config.run.pretrained is not None:
+        """Take the average of the learner's weights, or load the policy that the run began with, if there is one."""
+        ppo = self._session.config.ppo
+        if ppo.average:
+            self.teacher = self.agents[MAIN].learner.average if ppo.teacher_kl or ppo.teacher_kl_reverse else None
+        elif self.teacher is None and self._session.config.run.pretrained is not None:
             policy = await self.worker.submit(load_policy, self.archive.path(START), self._session.device)
             self.teacher = policy.network
 

@@ -65,8 +65,9 @@ def with_pretrained(
         config = _imitation_or_scratch(config, explicit, notice)
     path = config.run.pretrained
     if path is None:
+        moving = {"teacher_kl", "teacher_kl_reverse"} if config.ppo.average else set()
         for name in BESIDE_A_TEACHER:
-            if f"ppo.{name}" in explicit:
+            if f"ppo.{name}" in explicit and name not in moving:
                 raise ConfigError(f"{flag_of(OPTIONS, f'ppo.{name}')} needs a policy to start from: --pretrained PATH")
         return config
     if REST in explicit:
