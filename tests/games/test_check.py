@@ -27,6 +27,7 @@ OPTIONS = {
     "rps": [{}],
     "pennies": [{}],
     "kuhn": [{}],
+    "leduc": [{}],
     "mixup": [{}],
 }
 ALIKE = {"rps", "pennies", "mixup"}  # no chance in them: games of different seeds are the same

@@ -12,6 +12,7 @@ from scripts.studies.games import parts
 from scripts.studies.pages import table
 from selfplay.games.registry import find_game
 from selfplay.games.solved.kuhn import CARDS, Kuhn
+from selfplay.games.solved.leduc import NAMES, Leduc, betting
 from selfplay.games.solved.matrix import MATCHING_PENNIES, ROCK_PAPER_SCISSORS
 from selfplay.games.solved.mixup import MixUp
 
@@ -20,7 +21,12 @@ if TYPE_CHECKING:
 
 Facts = Mapping[str, str]
 """What can be said of a state from the view of a seat."""
-PLAYERS: Final = {"random": "each legal action equally likely", "equilibrium": "plays the equilibrium above"}
+PLAYERS: Final = {
+    "random": "each legal action equally likely",
+    "equilibrium": "plays the equilibrium above",
+    "caller": "plays `call`",
+    "raiser": "plays `raise`, or `call` if that is not legal",
+}
 
 
 def _of_seat(_: object, seat: int) -> Facts:
@@ -33,6 +39,14 @@ def _of_kuhn(state: Any, seat: int) -> Facts:  # noqa: ANN401
     return {"own card": CARDS[state.cards[seat]], "moves": moves, "seat": str(seat)}
 
 
+def _of_leduc(state: Any, seat: int) -> Facts:  # noqa: ANN401
+    now = betting(state.moves)
+    facts = {"seat": str(seat), "own card": CARDS[state.cards[seat] // 2]}
+    facts["open card"] = CARDS[state.cards[2] // 2] if now.round else "none"
+    places = ((r, place, move) for r, done in enumerate(state.moves) for place, move in enumerate(done))
+    return facts | {f"move {place + 1} of round {r + 1}": NAMES[move] for r, place, move in places}
+
+
 def _of_mixup(state: Any, seat: int) -> Facts:  # noqa: ANN401
     mine, other = state.points[seat], state.points[1 - seat]
     return {"own points": str(mine), "the other's points": str(other), "exchanges left": str(state.left)}
@@ -42,6 +56,7 @@ GAMES: Final[dict[str, tuple[Rules[Any], Callable[[Any, int], Facts]]]] = {
     "rps": (ROCK_PAPER_SCISSORS, _of_seat),
     "pennies": (MATCHING_PENNIES, _of_seat),
     "kuhn": (Kuhn(), _of_kuhn),
+    "leduc": (Leduc(), _of_leduc),
     "mixup": (MixUp(), _of_mixup),
 }
 

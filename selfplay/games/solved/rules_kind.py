@@ -24,6 +24,7 @@ def kind_of_rules(
     *,
     version: int = 1,
     unit: str = "points",
+    objective: Objective | None = None,
 ) -> GameKind:
     """The description of a game that is written down whole.
 
@@ -33,6 +34,7 @@ def kind_of_rules(
         players: Scripted players beside a random one.
         version: Of the observations.
         unit: What payoffs are counted in, plural, if they are not of one size only.
+        objective: What players are judged by; None: what the payoffs show, for which all states are enumerated.
 
     Raises:
         GameError: the game is too large for a table.
@@ -49,7 +51,7 @@ def kind_of_rules(
         rated=RatedGame({player: ScriptedPlayer("known-1") for player in players}, {"game": name, "players": 1}),
         table=table,
         single=lambda render=True: single(),
-        declared=_objective(table(), unit),
+        declared=_objective(table(), unit) if objective is None else objective,
     )
 
 

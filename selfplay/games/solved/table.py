@@ -85,13 +85,13 @@ def uniform(rules: Rules[State]) -> Player:
     return play
 
 
-def always(rules: Rules[State], action: str) -> Player:
-    """Plays an action where it is legal, else the first legal one."""
-    wanted = rules.actions.index(action)
+def always(rules: Rules[State], *actions: str) -> Player:
+    """Plays the first of these actions that is legal, else the first legal one."""
+    wanted = [rules.actions.index(action) for action in actions]
 
     def play(state: State, seat: int) -> Sequence[float]:
         legal = _legal(rules, state, seat)
-        chosen = wanted if wanted in legal else legal[0]
+        chosen = next((action for action in wanted if action in legal), legal[0])
         return [float(action == chosen) for action in range(len(rules.actions))]
 
     return play

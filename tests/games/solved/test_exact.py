@@ -46,7 +46,9 @@ def kuhn_equilibrium(alpha):
     return tree.strategy(shares)[None]
 
 
-@pytest.mark.parametrize(("name", "value"), [("kuhn", 11 / 12), ("rps", 2 / 3), ("pennies", 0.0), ("mixup", 5 / 9)])
+@pytest.mark.parametrize(
+    ("name", "value"), [("kuhn", 11 / 12), ("leduc", 4.747222), ("rps", 2 / 3), ("pennies", 0.0), ("mixup", 5 / 9)]
+)
 def test_uniform_play(name, value):
     assert nash_conv(find_tree(name), uniform(name), ONE) == pytest.approx(value, abs=1e-6)
 

@@ -73,6 +73,7 @@ def test_before_the_end_only_the_card_of_the_seat_to_act_is_shown():
     [
         ("pennies", "  heads      1     -1"),
         ("rps", "      rock         0        -1         2"),
+        ("leduc", "seat 0 has the jack; moves: none; pot: 1 and 1"),
         ("mixup", "points: seat 0 4, seat 1 4; exchanges left: 2"),
     ],
 )
