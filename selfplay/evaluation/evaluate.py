@@ -109,17 +109,17 @@ class Evaluation:
     def _shared(self, paid: Paid) -> str:
         """The mean payoff of the pair."""
         mean, error = self.reward or 0.0, self.reward_error or 0.0
-        return f"{mean:.3f} {paid.unit} a game (95% interval {mean - error:.3f} to {mean + error:.3f})"
+        return f"{mean:z.3f} {paid.unit} a game (95% interval {mean - error:z.3f} to {mean + error:z.3f})"
 
     def lead(self, a: str, b: str) -> str | None:
         """The lead of A in words, with both payoffs if the game is not zero-sum; None if the outcome counts."""
         if (paid := self.paid) is None:
             return None
-        found = f"{paid.lead:+.3f} {paid.unit} a game (95% interval {paid.lead_low:+.3f} to {paid.lead_high:+.3f})"
+        found = f"{paid.lead:+z.3f} {paid.unit} a game (95% interval {paid.lead_low:+z.3f} to {paid.lead_high:+z.3f})"
         mean = self.reward or 0.0
         if abs(mean + paid.reward_b) <= EQUAL:
             return found
-        return f"{found}, half the difference of {mean:+.3f} for {a} and {paid.reward_b:+.3f} for {b}"
+        return f"{found}, half the difference of {mean:+z.3f} for {a} and {paid.reward_b:+z.3f} for {b}"
 
     def _gap(self) -> str:
         """The difference in Elo."""

@@ -44,7 +44,7 @@ class ExactFigures:
 
     def __str__(self) -> str:
         """In words, for people."""
-        takes = ", ".join(f"{value:+.3f} against {player}" for player, value in self.against.items())
+        takes = ", ".join(f"{value:+z.3f} against {player}" for player, value in self.against.items())
         without = "".join(f" Without {player}: {why}." for player, why in self.left_out.items())
         return (
             f"Exactly, from all {self.nodes:,} states: NashConv {self.nash_conv:.3f} {self.unit} (a best reply gains "
@@ -75,11 +75,14 @@ class RunFigures:
     players: tuple[str, ...]  # the newest generation, the first one, and scripted players
     payoffs: tuple[tuple[float, ...], ...]  # mean payoff of the row's player against the column's, from both seats
     left_out: Mapping[str, str]
+    shared: bool = False  # both seats are always paid alike: Nash averaging recommends nothing
 
     @property
     def nash_convs(self) -> dict[str, float]:
         """NashConv of the generations, of the mixtures of them, and of random play."""
-        mixed = {"average": self.mixtures.average, "recommended": self.mixtures.recommended}
+        mixed = {"average": self.mixtures.average}
+        if not self.shared:
+            mixed["recommended"] = self.mixtures.recommended
         return {**self.generations, **mixed, "random": self.uniform}
 
 
@@ -148,6 +151,7 @@ def run_figures(game: str, policies: Mapping[str, Asked], limits: Limits = AT_ON
         players=tuple(ends),
         payoffs=tuple(map(tuple, won.tolist())),
         left_out=tree.left_out,
+        shared=find_game(game).objective.kind == "shared",
     )
 
 

@@ -23,7 +23,7 @@ EQUAL: Final = 1e-9  # tolerance below which two payoffs are equal
 EPISODES: Final = 64  # of random play that show the payoffs of a game that declares no objective
 STEPS: Final = 100  # of them at most
 GAMES: Final = 4  # side by side
-SECONDS: Final = 10.0  # at most, beside the last step
+SECONDS: Final = 2.0  # at most, beside the last step
 
 
 @dataclass(frozen=True, slots=True)
