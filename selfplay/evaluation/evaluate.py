@@ -200,6 +200,8 @@ def evaluate(
         rewards = _rewards(ordered["reward_payoff"], points, seeds, guessed=guessed)
         if objective.by_payoff:
             paid, sure, test = _paid(ordered["reward_payoff"][:counted], seeds, objective, bounds)
+            own = payoff_interval(ordered["reward_payoff"][:counted, 0], seeds)  # equal payoffs have an error, too
+            rewards["reward_error"] = own.high - own.mean
     needed = test.pairs_needed if counted == games else None
     elo = [elo_of_score(each) if paid is None else None for each in (share.score, share.low, share.high)]
     return Evaluation(

@@ -70,7 +70,7 @@ class OpenSpielGame(Game):
         self.players = self.engines = engines_of(kind.short_name, self.game.get_parameters())
 
     @property
-    def game(self) -> Any:  # noqa: ANN401
+    def game(self) -> Any:
         """The ``pyspiel.Game``."""
         return self._loaded.game
 
