@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from selfplay.evaluation.named_players import check_games
-from selfplay.games.objective import EQUAL, Kind, Objective, PaidByScore
+from selfplay.games.objective import EQUAL, Kind, Objective, PaidByScore, decimals
 from selfplay.league.payoffs import leads_of, payoff_interval, sprt_of_payoffs
 from selfplay.league.ratings import elo_of_score
 from selfplay.league.rewards import BY_WINS
@@ -109,17 +109,20 @@ class Evaluation:
     def _shared(self, paid: Paid) -> str:
         """The mean payoff of the pair."""
         mean, error = self.reward or 0.0, self.reward_error or 0.0
-        return f"{mean:z.3f} {paid.unit} a game (95% interval {mean - error:z.3f} to {mean + error:z.3f})"
+        form = f"z.{decimals(mean - error, mean + error)}f"
+        return f"{mean:{form}} {paid.unit} a game (95% interval {mean - error:{form}} to {mean + error:{form}})"
 
     def lead(self, a: str, b: str) -> str | None:
         """The lead of A in words, with both payoffs if the game is not zero-sum; None if the outcome counts."""
         if (paid := self.paid) is None:
             return None
-        found = f"{paid.lead:+z.3f} {paid.unit} a game (95% interval {paid.lead_low:+z.3f} to {paid.lead_high:+z.3f})"
+        form = f"+z.{decimals(paid.lead_low, paid.lead_high)}f"
+        low, high = f"{paid.lead_low:{form}}", f"{paid.lead_high:{form}}"
+        found = f"{paid.lead:{form}} {paid.unit} a game (95% interval {low} to {high})"
         mean = self.reward or 0.0
         if abs(mean + paid.reward_b) <= EQUAL:
             return found
-        return f"{found}, half the difference of {mean:+z.3f} for {a} and {paid.reward_b:+z.3f} for {b}"
+        return f"{found}, half the difference of {mean:{form}} for {a} and {paid.reward_b:{form}} for {b}"
 
     def _gap(self) -> str:
         """The difference in Elo."""

@@ -82,6 +82,12 @@ class Objective:
 OUTCOME: Final = Objective("outcome")
 
 
+def decimals(*payoffs: float) -> int:
+    """Of these payoffs as text: three, or as many as show two digits of the largest."""
+    largest = max(map(abs, payoffs), default=0.0)
+    return 3 if largest <= EQUAL else max(3, 1 - math.floor(math.log10(largest)))
+
+
 def declared(
     game: str,
     objective: str | None = None,
