@@ -18,9 +18,10 @@ from selfplay.commands.time_limit import SECONDS, TimeIsUp, TimeLimit
 from selfplay.config.ppo import Config
 from selfplay.config.program import Invocation
 from selfplay.games.check import check_game, random_step
-from selfplay.games.errors import ActionError, ContractError, GameError
+from selfplay.games.errors import ActionError, ContractError, EnumerationError, GameError
 from selfplay.games.objective import EQUAL, PaidByScore
 from selfplay.games.registry import find_game, make_game
+from selfplay.games.solved.enumeration import EPISODES, Limits, find_tree
 from selfplay.games.vector import SyncVectorGame
 from selfplay.league.rewards import BY_WINS
 
@@ -41,6 +42,7 @@ SLOW: Final = 0.02  # seconds of a step of all games; slower ones are measured w
 FEW: Final = (8, 2)
 QUICK: Final = 400.0  # steps per second from which the play that shows the objective takes about a second
 TRAINING: Final = 20.0  # seconds of play that a slow game is trained with
+COUNTING: Final = 5.0  # seconds at most in which states are counted
 PASSES: Final = 12  # how often the check of the contract plays its steps
 CHECKED: Final = 3  # games in it
 METHODS: Final = {"step": "step", "observe_all": "observe", "legal_all": "legal", "to_act": "to_act"}
@@ -55,6 +57,7 @@ class GameReport:
     broken: list[str] = field(default_factory=list)  # promises, with the place
     kept: bool = False  # the whole contract was checked and is kept
     notes: list[str] = field(default_factory=list)  # hints for the author
+    exact: str | None = None  # whether it is small enough for exact figures, in words; None: it was not tried
     episode_length: float | None = None  # mean of random play
     steps_per_s: float = 0.0  # of the block alone
     shares: dict[str, float] = field(default_factory=dict)  # of its time, by what takes it
@@ -89,6 +92,9 @@ def examine(name: str, limit: TimeLimit | None = None) -> GameReport:
         _check_players(games, found, min(steps, STEPS), limit)
     games.close()
     found.kept &= not found.broken
+    if kind.single is not None and kind.repeats and not found.broken:
+        with limit.part("Counting its states", 0.2):
+            found.exact = _exact(found, min(COUNTING, limit.left()))
     if not found.broken:
         with limit.part("Training", 1.0):
             _train(name, found, limit)
@@ -121,6 +127,18 @@ def _check_contract(name: str, found: GameReport, steps: int, limit: TimeLimit) 
         found.broken.append(str(error))
     except ActionError as error:  # of random actions that were legal when the same games were played before
         found.broken.append(f"games of the same seeds go different ways: {error}")
+
+
+def _exact(found: GameReport, seconds: float) -> str | None:
+    """Whether a game has exact figures, as far as these seconds show, in words; None of one that is too slow."""
+    name = found.game
+    if found.episode_length is None or EPISODES * found.episode_length > seconds * found.steps_per_s:
+        return None
+    try:
+        nodes = find_tree(name, Limits(seconds=seconds)).nodes
+        return f"yes, {nodes:,} state{'' if nodes == 1 else 's'}"
+    except EnumerationError as error:
+        return f"no, {str(error).removeprefix(f'{name}: ')}"
 
 
 def _cut(single: MakeSingle, longest: int) -> Game:
@@ -208,6 +226,8 @@ def _check_objective(objective: Objective, payoffs: PaidByScore, found: GameRepo
         found.notes.append("cooperative: both seats get equal rewards, and no player is the stronger one")
     if advice := objective.advice():
         found.notes.append(f"{advice[0].lower()}{advice[1:]}")
+    elif objective.kind == "reward":
+        found.notes.append(str(objective))
     elif objective.measured and payoffs.differ:  # the short play that other commands go by did not show it
         found.notes.append(f"ratings, evaluate and exploit: {BY_WINS}")
 

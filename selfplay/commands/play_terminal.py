@@ -59,9 +59,8 @@ def play_in_terminal(game: str, opponent: Contender, read: Read, write: Write, *
             result = "won" if mine > others else "lost" if mine < others else "drew"
             results[result] += 1
             total += mine
-            write(
-                f"You {result}. Rewards: {mine:g} for you, {others:g} for {name}. {_score(results, total, objective)}"
-            )
+            ended = "The game is over" if objective.kind == "shared" else f"You {result}"
+            write(f"{ended}. Rewards: {mine:g} for you, {others:g} for {name}. {_score(results, total, objective)}")
             if read("Again? [Y/n] ").strip().casefold() in ("n", "no", "quit"):
                 break
             seat = 1 - seat
@@ -76,6 +75,8 @@ def _seat(game: Game, seat: int) -> str:
 
 
 def _score(results: Counter[str], total: float, objective: Objective) -> str:
+    if objective.kind == "shared":
+        return f"Together: {total:g} {objective.unit} in {results.total()} games."
     paid = f", {total:+g} {objective.unit}" if objective.by_payoff else ""
     return f"Score: {results['won']} won, {results['lost']} lost, {results['drew']} drawn{paid}."
 

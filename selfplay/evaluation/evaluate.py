@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from selfplay.evaluation.named_players import check_games
-from selfplay.games.objective import EQUAL, Kind, Objective, PaidByScore
+from selfplay.games.objective import EQUAL, Kind, Objective, PaidByScore, decimals
 from selfplay.league.payoffs import leads_of, payoff_interval, sprt_of_payoffs
 from selfplay.league.ratings import elo_of_score
 from selfplay.league.rewards import BY_WINS
@@ -109,17 +109,20 @@ class Evaluation:
     def _shared(self, paid: Paid) -> str:
         """The mean payoff of the pair."""
         mean, error = self.reward or 0.0, self.reward_error or 0.0
-        return f"{mean:.3f} {paid.unit} a game (95% interval {mean - error:.3f} to {mean + error:.3f})"
+        form = f"z.{decimals(mean - error, mean + error)}f"
+        return f"{mean:{form}} {paid.unit} a game (95% interval {mean - error:{form}} to {mean + error:{form}})"
 
     def lead(self, a: str, b: str) -> str | None:
         """The lead of A in words, with both payoffs if the game is not zero-sum; None if the outcome counts."""
         if (paid := self.paid) is None:
             return None
-        found = f"{paid.lead:+.3f} {paid.unit} a game (95% interval {paid.lead_low:+.3f} to {paid.lead_high:+.3f})"
+        form = f"+z.{decimals(paid.lead_low, paid.lead_high)}f"
+        low, high = f"{paid.lead_low:{form}}", f"{paid.lead_high:{form}}"
+        found = f"{paid.lead:{form}} {paid.unit} a game (95% interval {low} to {high})"
         mean = self.reward or 0.0
         if abs(mean + paid.reward_b) <= EQUAL:
             return found
-        return f"{found}, half the difference of {mean:+.3f} for {a} and {paid.reward_b:+.3f} for {b}"
+        return f"{found}, half the difference of {mean:{form}} for {a} and {paid.reward_b:{form}} for {b}"
 
     def _gap(self) -> str:
         """The difference in Elo."""
@@ -200,6 +203,8 @@ def evaluate(
         rewards = _rewards(ordered["reward_payoff"], points, seeds, guessed=guessed)
         if objective.by_payoff:
             paid, sure, test = _paid(ordered["reward_payoff"][:counted], seeds, objective, bounds)
+            own = payoff_interval(ordered["reward_payoff"][:counted, 0], seeds)  # equal payoffs have an error, too
+            rewards["reward_error"] = own.high - own.mean
     needed = test.pairs_needed if counted == games else None
     elo = [elo_of_score(each) if paid is None else None for each in (share.score, share.low, share.high)]
     return Evaluation(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from selfplay.games.objective import decimals
 from selfplay.games.registry import find_game
 from selfplay.games.solved.enumeration import Limits, find_tree
 from selfplay.games.solved.exact import nash_conv, payoffs
@@ -44,11 +45,13 @@ class ExactFigures:
 
     def __str__(self) -> str:
         """In words, for people."""
-        takes = ", ".join(f"{value:+.3f} against {player}" for player, value in self.against.items())
+        form = f"+z.{decimals(*self.against.values())}f"
+        takes = ", ".join(f"{value:{form}} against {player}" for player, value in self.against.items())
         without = "".join(f" Without {player}: {why}." for player, why in self.left_out.items())
+        form = f"z.{decimals(self.nash_conv, self.reply)}f"
         return (
-            f"Exactly, from all {self.nodes:,} states: NashConv {self.nash_conv:.3f} {self.unit} (a best reply gains "
-            f"{self.reply:.3f} {self.unit} a game). Mean payoff: {takes}.{without}"
+            f"Exactly, from all {self.nodes:,} states: NashConv {self.nash_conv:{form}} {self.unit} (a best reply "
+            f"gains {self.reply:{form}} {self.unit} a game). Mean payoff: {takes}.{without}"
         )
 
 
@@ -75,11 +78,14 @@ class RunFigures:
     players: tuple[str, ...]  # the newest generation, the first one, and scripted players
     payoffs: tuple[tuple[float, ...], ...]  # mean payoff of the row's player against the column's, from both seats
     left_out: Mapping[str, str]
+    shared: bool = False  # both seats are always paid alike: Nash averaging recommends nothing
 
     @property
     def nash_convs(self) -> dict[str, float]:
         """NashConv of the generations, of the mixtures of them, and of random play."""
-        mixed = {"average": self.mixtures.average, "recommended": self.mixtures.recommended}
+        mixed = {"average": self.mixtures.average}
+        if not self.shared:
+            mixed["recommended"] = self.mixtures.recommended
         return {**self.generations, **mixed, "random": self.uniform}
 
 
@@ -148,6 +154,7 @@ def run_figures(game: str, policies: Mapping[str, Asked], limits: Limits = AT_ON
         players=tuple(ends),
         payoffs=tuple(map(tuple, won.tolist())),
         left_out=tree.left_out,
+        shared=find_game(game).objective.kind == "shared",
     )
 
 

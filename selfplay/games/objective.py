@@ -23,7 +23,7 @@ EQUAL: Final = 1e-9  # tolerance below which two payoffs are equal
 EPISODES: Final = 64  # of random play that show the payoffs of a game that declares no objective
 STEPS: Final = 100  # of them at most
 GAMES: Final = 4  # side by side
-SECONDS: Final = 10.0  # at most, beside the last step
+SECONDS: Final = 2.0  # at most, beside the last step
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,12 @@ class Objective:
 
 
 OUTCOME: Final = Objective("outcome")
+
+
+def decimals(*payoffs: float) -> int:
+    """Of these payoffs as text: three, or as many as show two digits of the largest."""
+    largest = max(map(abs, payoffs), default=0.0)
+    return 3 if largest <= EQUAL else max(3, 1 - math.floor(math.log10(largest)))
 
 
 def declared(

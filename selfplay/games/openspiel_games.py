@@ -22,6 +22,29 @@ if TYPE_CHECKING:
     from selfplay.games.kind import GameKind
 
 
+class _Loaded:
+    """What all copies of a game share: it has no state of the play.
+
+    ``copy.deepcopy`` and ``state_key`` take an object that is reduced to a name for the same object, without a look
+    into it. Parts of pyspiel cannot be pickled, or only as slowly as a game is loaded.
+    """
+
+    __slots__ = ("game", "kind", "seen")
+
+    def __init__(self, spelled: str) -> None:
+        from open_spiel.python.observation import make_observation
+
+        pyspiel = library()
+        self.game = load(spelled)
+        self.kind = self.game.get_type()
+        remembers = self.kind.provides_information_state_tensor
+        with openspiel_errors(spelled):
+            self.seen = make_observation(self.game, pyspiel.IIGObservationType(perfect_recall=remembers))
+
+    def __reduce__(self) -> str:
+        return str(self.game)
+
+
 class OpenSpielGame(Game):
     """A game of OpenSpiel. Its seats are the players of OpenSpiel, in their order.
 
@@ -29,29 +52,27 @@ class OpenSpielGame(Game):
     1, 0 for the first seat or 0, 1 for the second. Chance nodes are drawn with a generator of the episode's seed.
 
     Attributes:
-        game: The ``pyspiel.Game``.
         state: The ``pyspiel.State``, for scripted players.
         engines: Programs of others that play the game, which are its scripted players.
     """
 
     def __init__(self, spelled: str) -> None:
         """Load the game that OpenSpiel calls ``spelled``; GameError as of ``load``."""
-        from open_spiel.python.observation import make_observation
-
-        pyspiel = library()
-        self.game = load(spelled)
-        self._type = kind = self.game.get_type()
-        remembers = kind.provides_information_state_tensor
-        with openspiel_errors(spelled):
-            self._seen = make_observation(self.game, pyspiel.IIGObservationType(perfect_recall=remembers))
+        self._loaded = loaded = _Loaded(spelled)
+        kind = loaded.kind
         self.num_actions = self.game.num_distinct_actions()
-        self.obs_width = self._seen.tensor.size + len(BOTH)
+        self.obs_width = loaded.seen.tensor.size + len(BOTH)
         self.max_steps = self.game.max_game_length()
-        self.objective = _objective(self.game, pyspiel)
+        self.objective = _objective(self.game, library())
         if self.objective != "outcome":
             self.payoff_range = (self.game.min_utility(), self.game.max_utility())
         self.payoff_unit = "chips" if "poker" in kind.short_name else "points"
         self.players = self.engines = engines_of(kind.short_name, self.game.get_parameters())
+
+    @property
+    def game(self) -> Any:
+        """The ``pyspiel.Game``."""
+        return self._loaded.game
 
     def reset(self, seed: int) -> None:
         self._rng = np.random.default_rng(seed)
@@ -77,8 +98,8 @@ class OpenSpielGame(Game):
         rows[:, seat - len(BOTH)] = 1
         for row, game in zip(rows, games, strict=True):
             if not game.state.is_terminal():  # many games show nothing then
-                self._seen.set_from(game.state, seat)
-                row[: -len(BOTH)] = self._seen.tensor
+                self._loaded.seen.set_from(game.state, seat)
+                row[: -len(BOTH)] = self._loaded.seen.tensor
         return rows
 
     def legal_all(self, games: Sequence[OpenSpielGame], seat: int) -> Bool:
@@ -103,12 +124,12 @@ class OpenSpielGame(Game):
 
     def render(self) -> str:
         """The state; where it has secrets, what the seat that is to act knows of it."""
-        open_to_all = self._type.information != library().GameType.Information.IMPERFECT_INFORMATION
+        open_to_all = self._loaded.kind.information != library().GameType.Information.IMPERFECT_INFORMATION
         if open_to_all or self.state.is_terminal():
             return str(self.state)
         if self.state.is_simultaneous_node():
             raise NotImplementedError
-        known = self._type.provides_information_state_string
+        known = self._loaded.kind.provides_information_state_string
         return str((self.state.information_state_string if known else self.state.observation_string)())
 
     def action_name(self, action: int) -> str:

@@ -159,7 +159,9 @@ def _cells(row: LeaderboardRow, board: Leaderboard) -> tuple[str, ...]:
 
 
 def _won(row: LeaderboardRow, scale: Scale) -> str:
-    return f", won {row.wins} of {row.games}" if row.met and not scale.shared else ""
+    if scale.by_payoff:
+        return f" {scale.unit}"
+    return f", won {row.wins} of {row.games}" if row.met else ""
 
 
 def _mark(row: LeaderboardRow, board: Leaderboard) -> str:
@@ -196,6 +198,11 @@ def progress(board: Leaderboard) -> str:
     if gain is None:
         return ""
     return f"{board.newest} is {board.scale.gap(gain.rating, gain.ends)} from {START}"
+
+
+def better(board: Leaderboard) -> str:
+    """What a player with more payoff is: players that share it do not beat each other."""
+    return "better" if board.scale.shared else "stronger"
 
 
 def reference(board: Leaderboard) -> str:
@@ -306,7 +313,7 @@ def _notes(board: Leaderboard, show_all: bool) -> list[str]:
     if board.scale.by_payoff:
         notes.append(played_for(board))
     if board.progress is not None and board.method == "batch":
-        notes.append(f"progress: {progress(board)}; stronger with likelihood {board.progress.superiority:.1%}")
+        notes.append(f"progress: {progress(board)}; {better(board)} with likelihood {board.progress.superiority:.1%}")
     if board.method == "batch" and (text := beats(board)):
         notes.append(text)
     notes += _fit(board)
@@ -317,7 +324,7 @@ def _notes(board: Leaderboard, show_all: bool) -> list[str]:
     stronger = () if show_all else board.stronger()
     if stronger:
         names = ", ".join(f"{row.name} ({row.rating:{board.scale.form}}{_won(row, board.scale)})" for row in stronger)
-        notes.append(f"stronger than every generation: {names}; --all lists them too")
+        notes.append(f"{better(board)} than every generation: {names}; --all lists them too")
     if hidden := len(board.rows) - len(_shown(board, show_all)) - len(stronger):
         notes.append(f"{hidden} more {'player' if hidden == 1 else 'players'}: --all")
     notes += [f"Left out: {count} games {reason}." for reason, count in board.left_out.items()]

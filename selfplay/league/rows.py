@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from selfplay.games.objective import EQUAL
 from selfplay.league.nash import nash_weights
+from selfplay.league.payoffs import payoff_interval
 from selfplay.league.ratings import Bound, bounded, open_ends
 from selfplay.league.records import generation_number, ladder_key, person_name
 from selfplay.league.statistics import mean_error
@@ -160,7 +161,8 @@ def _payoffs(games: GameTable) -> dict[str, tuple[float, float]]:
     for player in np.unique(games.seats).tolist():
         rows, seat = np.nonzero(games.seats == player)
         mine = games.payoffs[rows, seat]
-        found[games.players[player]] = float(mine.mean()), mean_error(mine, games.pairs[rows])
+        own = payoff_interval(mine, games.pairs[rows])  # a few equal payoffs have an error, too
+        found[games.players[player]] = own.mean, own.high - own.mean
     return found
 
 

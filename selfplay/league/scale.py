@@ -128,12 +128,12 @@ class Scale(BaseModel, frozen=True, extra="forbid"):
     @property
     def form(self) -> str:
         """Format of a rating."""
-        return f"+.{self.decimals}f" if self.by_payoff else ".0f"
+        return f"+z.{self.decimals}f" if self.by_payoff else ".0f"
 
     @property
     def gap_form(self) -> str:
         """Format of a difference of ratings."""
-        return f"+.{self.decimals}f"
+        return self.form if self.by_payoff else "+.0f"
 
     @property
     def decimals(self) -> int:

@@ -26,7 +26,7 @@ from selfplay.errors import ConfigError, LeagueError
 from selfplay.league.anchors import ratings_of
 from selfplay.league.payoffs import payoff_interval
 from selfplay.league.records import ANCHOR, OUTSIDE, START, check_player, generation_number, ladder_key
-from selfplay.league.statistics import mean_error, score_interval
+from selfplay.league.statistics import score_interval
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
@@ -297,8 +297,7 @@ def scores_against(games: GameTable, scripted: Sequence[str]) -> dict[str, tuple
     """
     newest = max((n for name in games.players if (n := generation_number(name)) is not None), default=0)
     found = {name: results(games, name, newest / 2) for name in reversed(scripted)}
-    shared = _shared_interval if games.objective.kind == "shared" else _payoff_interval
-    interval = _score_interval if games.leads is None else shared
+    interval = _score_interval if games.leads is None else _payoff_interval
     return {name: (len(each[0]), *interval(*each)) for name, each in found.items() if len(each[0]) >= GAMES_PER_RESULT}
 
 
@@ -310,8 +309,3 @@ def _score_interval(scores: Floats, pairs: Ints) -> tuple[float, float, float]:
 def _payoff_interval(payoffs: Floats, pairs: Ints) -> tuple[float, float, float]:
     found = payoff_interval(payoffs, pairs)
     return found.mean, found.low, found.high
-
-
-def _shared_interval(payoffs: Floats, pairs: Ints) -> tuple[float, float, float]:
-    mean, error = float(payoffs.mean()), mean_error(payoffs, pairs)
-    return mean, mean - error, mean + error

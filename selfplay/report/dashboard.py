@@ -276,7 +276,7 @@ def _opponents(recent: Recent) -> Listing:
     latest = list(recent.win_rate.items())[-OPPONENTS:]
     if not recent.payoff:
         return Listing(("Win rate",), tuple((name, f"{share:.0%}") for name, share in reversed(latest)))
-    rows = [(name, f"{share:.0%}", f"{recent.payoff[name]:+.2f}") for name, share in reversed(latest)]
+    rows = [(name, f"{share:.0%}", f"{recent.payoff[name]:+z.2f}") for name, share in reversed(latest)]
     return Listing(("Opponents", "wins", "payoff"), tuple(rows))
 
 

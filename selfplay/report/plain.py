@@ -210,7 +210,7 @@ def details_line(recent: Recent, time: TimeShares, columns: Columns) -> str:
     if recent.win_rate:
         parts.append(f"wins: {', '.join(f'{name} {share:.0%}' for name, share in sorted(recent.win_rate.items()))}")
     if recent.payoff:
-        parts.append(f"payoffs: {', '.join(f'{name} {paid:+.2f}' for name, paid in sorted(recent.payoff.items()))}")
+        parts.append(f"payoffs: {', '.join(f'{name} {paid:+z.2f}' for name, paid in sorted(recent.payoff.items()))}")
     for kind, pace in sorted(recent.pace.items()):
         rates = (f"{rate.form.format(pace[rate.name])} {rate.label}" for rate in columns.rates)
         parts.append(f"{kind} games: {', '.join(rates)}")

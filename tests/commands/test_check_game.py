@@ -1,6 +1,7 @@
 import json
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from selfplay.commands import check_game
@@ -18,6 +19,7 @@ from tests.games.games import Duel
 def short(monkeypatch):
     monkeypatch.setattr("selfplay.commands.check_game.STEPS", 20)
     monkeypatch.setattr("selfplay.commands.check_game.ROLLOUT", 8)
+    monkeypatch.setattr("selfplay.commands.check_game.COUNTING", 0.2)
 
 
 def check(monkeypatch, capsys, *arguments):
@@ -83,7 +85,8 @@ def test_a_built_in_game_can_be_checked():
     found = examine("kuhn")
     assert found.broken == []
     assert found.shares == {}
-    assert found.notes == []
+    assert found.notes == ["played for chips, -2 to 2: the mean payoff counts"]
+    assert found.exact == "yes, 24 states"
 
 
 class Stakes(Game):
@@ -141,6 +144,14 @@ class Late(Stakes):
         return rewards if over else (0.0, 0.0), over, False
 
 
+class Tossed(Stakes):
+    """The lead is drawn from all numbers."""
+
+    def step(self, actions):
+        lead = float(np.random.default_rng(self.seed).normal())
+        return (lead, -lead), True, False
+
+
 SEEN = "payoffs of -2 to 2 in random play"
 
 
@@ -149,9 +160,13 @@ SEEN = "payoffs of -2 to 2 in random play"
     [
         (Stakes, [], [f"played for points ({SEEN}): ratings and evaluations use the mean payoff. "]),
         (Common, [], [f"cooperative: both seats always get equal rewards ({SEEN}), and evaluations"]),
-        (Narrow, ["payoff_range is (-1, 1), but random play was paid -2 to 2"], []),
+        (
+            Narrow,
+            ["payoff_range is (-1, 1), but random play was paid -2 to 2"],
+            ["played for points, -1 to 1: the mean payoff counts"],
+        ),
         (NotShared, ["objective is 'shared', but the payoffs of the seats differ"], []),
-        (Declared, [], []),
+        (Declared, [], ["played for chips, -2 to 2: the mean payoff counts"]),
         (Wins, [], []),
         (Late, [], [f"ratings, evaluate and exploit: {BY_WINS}"]),
         (Team, [], ["cooperative: both seats get equal rewards, and no player is the stronger one"]),
@@ -164,6 +179,22 @@ def test_what_a_game_is_played_for_is_noted_and_checked(monkeypatch, game, broke
     assert found.broken == broken
     assert len(found.notes) == len(notes)
     assert all(note.startswith(start) for note, start in zip(found.notes, notes, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("game", "exact"),
+    [
+        (Stakes, "yes, 1 state\n"),
+        (Late, "no, too large to be solved exactly: more than "),
+        (Tossed, "no, it cannot be enumerated: normal() of NumPy's generator has no list of outcomes"),
+        (NotShared, None),
+    ],
+)
+def test_whether_a_game_has_exact_figures_is_said(monkeypatch, capsys, game, exact):
+    monkeypatch.setattr(check_game, "_train", lambda *_: None)
+    shown = check(monkeypatch, capsys, f"{__name__}:{game.__name__}")[1].out
+    assert ("exact figures: " in shown) == (exact is not None)
+    assert exact is None or f"  exact figures: {exact}" in shown
 
 
 def test_no_such_game(monkeypatch, capsys):

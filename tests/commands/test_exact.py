@@ -13,9 +13,12 @@ from selfplay.errors import ConfigError
 from selfplay.evaluation.exact import exact_figures, run_figures, spread
 from selfplay.games import plugins
 from selfplay.games.errors import EnumerationError
+from selfplay.games.kind import GameKind
+from selfplay.games.objective import Objective
 from selfplay.games.registry import find_game
 from selfplay.games.solved.enumeration import Limits
 from selfplay.policy.policy import load_policy
+from selfplay.report.leaderboard_page.exact import exact_section
 from tests.ppo.test_solved_games import ITERATION, RATED, train
 
 LEDUC = "tests.support.leduc:Leduc"
@@ -73,6 +76,14 @@ def test_figures_of_a_run_have_its_mixtures_and_all_pairs():
     payoffs = np.array(found.payoffs)
     np.testing.assert_allclose(payoffs, -payoffs.T, atol=1e-12)
     assert payoffs[1, 2] == pytest.approx(1.8993055555555554)
+
+
+def test_nash_averaging_recommends_nothing_of_a_shared_reward(monkeypatch):
+    monkeypatch.setattr(GameKind, "objective", Objective("shared"))
+    found = run_figures(LEDUC, {"gen_0": Fixed(2, 1), "gen_2": Fixed(1)})
+    assert [*found.nash_convs] == ["gen_0", "gen_2", "average", "random"]
+    assert "recommended" not in "\n".join(selfcheck.lines(found))
+    assert "ecommended" not in exact_section(found.unit, found.nodes, found.nash_convs, found.players, found.payoffs)
 
 
 def test_exploit_says_the_exact_figures_and_trains_nobody(run, said, monkeypatch):

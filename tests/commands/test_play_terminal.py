@@ -188,6 +188,11 @@ def test_what_was_paid_so_far_is_told_where_it_counts():
     assert any(paid)
 
 
+def test_of_a_shared_reward_nobody_has_won():
+    lines = played(Together(), "slow", "two", "two", "n", objective=Objective("shared", unit="points"))
+    assert lines[-2] == "The game is over. Rewards: 3 for you, 0 for slow. Together: 3 points in 1 games."
+
+
 def test_the_end_of_the_input_ends_it_anywhere():
     for won, answers in enumerate(([], ["two", "two"])):
         assert played(Together(), "slow", *answers)[-1] == f"\nScore: {won} won, 0 lost, 0 drawn."

@@ -271,6 +271,13 @@ def test_of_general_payoffs_both_are_told(pays):
     assert "half the difference of +2.500 for a and +1.000 for b, likelihood" in result.verdict("a", "b")
 
 
+@pytest.mark.parametrize("kind", ["shared", "reward"])
+def test_equal_payoffs_do_not_have_an_interval_without_width(pays, kind):
+    few, many = (pays(Objective(kind), (3.0, 3.0), games=games) for games in (4, 400))
+    assert few.reward == many.reward == 3.0
+    assert few.reward_error > 1.0 > 0.1 > many.reward_error > 0.0
+
+
 def test_of_a_shared_payoff_nobody_is_stronger(pays):
     result = pays(Objective("shared", unit="points"), (3.0, 3.0), (4.0, 4.0))
     low, high = 3.5 - result.reward_error, 3.5 + result.reward_error

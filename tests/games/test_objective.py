@@ -50,6 +50,14 @@ def test_random_play_shows_it(game, kind):
     assert find_game(game).objective.measured
 
 
+@pytest.mark.parametrize(
+    ("payoffs", "shown"),
+    [((), 3), ((0.0,), 3), ((1e-12,), 3), ((123.4, 1e-6), 3), ((-0.012,), 3), ((0.0012, 0.0), 4), ((1e-6,), 7)],
+)
+def test_small_payoffs_have_more_decimals(payoffs, shown):
+    assert module.decimals(*payoffs) == shown
+
+
 def test_a_slow_game_is_not_waited_for(monkeypatch):
     games = make_game("rps", num_games=4)
     clock = iter((0.0, module.SECONDS))

@@ -1,5 +1,6 @@
 """Games of OpenSpiel: names, what a seat sees and may do, chance, rewards, and what judges the players."""
 
+import copy
 import re
 import sys
 
@@ -15,6 +16,9 @@ from selfplay.games.errors import GameError
 from selfplay.games.openspiel_games import OpenSpielGame
 from selfplay.games.openspiel_names import canonical
 from selfplay.games.registry import find_game, shares_policies
+from selfplay.games.solved.enumeration import enumerate_game
+from selfplay.games.solved.exact import nash_conv
+from selfplay.games.solved.state_key import state_key
 
 pyspiel = pytest.importorskip("pyspiel", reason="needs OpenSpiel, which is not installed")
 
@@ -228,6 +232,29 @@ def test_the_objective_is_that_of_the_payoffs(name, objective, payoffs, unit):
     assert (game.objective, game.payoff_range, game.payoff_unit) == (objective, payoffs, unit)
     kind = find(name)
     assert kind.objective.kind == objective
+
+
+@pytest.mark.parametrize(
+    "name", ["kuhn_poker", "liars_dice(dice_sides=2)", "goofspiel(imp_info=True,num_cards=3)", "matrix_mp"]
+)
+def test_exact_figures_are_those_of_openspiel(name):
+    kind, spiel = find(name), pyspiel.load_game(name)
+    if spiel.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
+        spiel = pyspiel.convert_to_turn_based(spiel)
+    tree = enumerate_game(lambda: kind.single(False))
+    uniform = nash_conv(tree, tree.players["random"][None], np.ones(1))
+    assert uniform == pytest.approx(pyspiel.nash_conv(spiel, pyspiel.UniformRandomPolicy(spiel)))
+
+
+def test_a_copy_of_a_game_goes_on_alone():
+    game = OpenSpielGame("leduc_poker")
+    game.reset(0)
+    twin = copy.deepcopy(game)
+    assert state_key(twin) == state_key(game)
+    assert twin.game is game.game
+    twin.step([1, 1])
+    assert len(game.state.history()) + 1 == len(twin.state.history())
+    assert state_key(twin) != state_key(game)
 
 
 def test_a_person_sees_what_their_seat_knows():

@@ -177,6 +177,8 @@ def test_with_a_shared_reward_there_is_no_mixture_no_winner_and_no_first_seat():
     assert not study.board.warnings
     text = to_text(study.board)
     assert "no player can beat the other" in text
+    assert "; better with likelihood " in text
+    assert "stronger" not in text
     assert [name.strip() for name in text.splitlines()[1].strip("|").split("|")] == [
         "Rank", "Policy", "Rating", "95% interval", "Mean payoff", "Games"
     ]  # fmt: skip
@@ -226,6 +228,20 @@ def test_the_leaderboard_of_payoffs_says_what_it_counts():
     assert float(cells[0]["payoff"]) == board.rows[0].payoff
 
 
+def test_players_above_all_generations_are_named_with_their_rating():
+    board = build(GameTable.of(hands([("gen_1", "raiser", -3.0)] * 40 + [("gen_1", "random", 1.0)] * 40)))
+    above = next(row for row in board.rows if row.policy == "raiser")
+    assert f"stronger than every generation: raiser ({above.rating:{board.scale.form}} chips a game); --all" in to_text(
+        board
+    )
+
+
+def test_equal_payoffs_in_a_few_games_have_an_error():
+    rows = {row.policy: row for row in build(GameTable.of(hands([("gen_1", "random", 1.0)] * 2))).rows}
+    assert rows["gen_1"].payoff == 1.0
+    assert rows["gen_1"].payoff_error > 0.5
+
+
 def test_sequential_elo_is_refused_where_payoffs_count():
     with pytest.raises(LeagueError, match="valid: batch"):
         analyse(GameTable.of(hands(RAISER)), "sequential")
@@ -241,6 +257,7 @@ def test_games_that_all_pay_nothing_are_even():
 def test_payoffs_are_written_to_the_precision_of_a_game(spread, shown):
     scale = Scale(objective="reward", unit="chips a game", origin=0.0, step=spread / 2.0)
     assert f"{0.012345:{scale.form}}" == shown
+    assert f"{-1e-9:{scale.form}}" == f"{0.0:{scale.form}}" == f"{-1e-9:{scale.gap_form}}"
 
 
 def test_pairs_that_play_for_different_stakes_are_no_misfit():

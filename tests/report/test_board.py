@@ -137,6 +137,7 @@ def test_the_page_of_payoffs_has_their_unit():
     for words in ("random = 0", "played for chips: ratings and payoffs are chips a game", "least squares on payoffs"):
         assert parsed.text.count(words) == 1, words
     assert " Elo" not in parsed.text
+    assert "% draws" not in parsed.text
     heads = [a["title"] for name, a in parsed.elements if name == "th" and a.get("scope") == "col" and a["title"]]
     assert "chips a game, see below; of its own games, with its 95% interval" in heads
     rows = {row.policy: row for row in study.board.rows}

@@ -83,6 +83,8 @@ def test_a_game_is_judged_by_what_it_is_played_for(monkeypatch, capsys):
     poker = capsys.readouterr().out.splitlines()
     assert poker[0] == "random against random: 20 games of kuhn, played for chips, -2 to 2: the mean payoff counts"
     assert " chips a game (95% interval " in poker[-1]
+    assert poker[-2].endswith(" lost, 0 drawn, for information: payoffs count")
+    assert not [line for line in poker if "score" in line]
     assert call(monkeypatch, *flags, "selfplay.examples.tic_tac_toe:TicTacToe") == 0
     board = capsys.readouterr().out.splitlines()
     assert board[0] == "random against random: 20 games of selfplay.examples.tic_tac_toe:TicTacToe"
@@ -93,10 +95,14 @@ def test_a_game_is_judged_by_what_it_is_played_for(monkeypatch, capsys):
 def test_partners_are_shown_with_themselves_too(monkeypatch, capsys):
     flags = ("--games", 20, "--game-type", "tests.scripts.test_evaluate:Meet")
     assert call(monkeypatch, "zero", "one", *flags) == 0
-    *_, apart, zeros, ones = capsys.readouterr().out.splitlines()
+    told = capsys.readouterr().out
+    assert not {"score", "won"} & {*told.split()}
+    *_, apart, zeros, ones = told.splitlines()
     assert apart.startswith("  zero with one: 0.000 points a game (95% interval 0.000 to 0.000); both get it")
     assert zeros.startswith("  zero with zero: 1.000 points a game ")
     assert ones.startswith("  one with one: 1.000 points a game ")
+    assert call(monkeypatch, "zero", "zero", *flags) == 0
+    assert capsys.readouterr().out.count("zero with zero: ") == 1
     assert call(monkeypatch, "zero", "one", *flags, "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["reward"], found["a_with_itself"], found["b_with_itself"]) == (0.0, 1.0, 1.0)

@@ -56,6 +56,8 @@ def main(options: argparse.Namespace) -> int:
         print(f"  broken: {text}")
     if found.kept:
         print("  the contract is kept: seeds, blocks, snapshots, masks and refused actions, bit for bit")
+    if found.exact is not None:
+        print(f"  exact figures: {found.exact}")
     for text in found.notes:
         print(f"  note: {text}")
     if found.episode_length is not None:

@@ -109,7 +109,7 @@ def main(options: argparse.Namespace) -> None:
     what = f", {rules.conditions}" if str(rules.conditions) else f" of {game}"
     what += "" if result.paid is None else f", {rules.objective}"
     print(f"{options.a} against {options.b}: {result.games} games{what}")
-    for line in (*_shares(result, rules), *verdicts):
+    for line in (*_shares(result, rules), *dict.fromkeys(verdicts)):
         print(f"  {line}")
 
 
@@ -118,6 +118,10 @@ def _shares(result: Evaluation, rules: Rules) -> Iterator[str]:
     first, *lines = (*rules.conditions.words(result.figures), "")
     if repeats := result.repeats():
         yield repeats
-    yield f"score {result.score:.1%} (95% interval {result.low:.1%} to {result.high:.1%})"
-    yield f"{result.wins} won, {result.losses} lost, {result.draws} drawn{first and f'; {first}'}"
+    outcomes = f"{result.wins} won, {result.losses} lost, {result.draws} drawn"
+    if result.paid is None:
+        yield f"score {result.score:.1%} (95% interval {result.low:.1%} to {result.high:.1%})"
+        yield f"{outcomes}{first and f'; {first}'}"
+    elif result.paid.objective == "reward":
+        yield f"{outcomes}, for information: payoffs count"
     yield from filter(None, (result.rewards(), *lines))

@@ -113,17 +113,17 @@ def lines(found: RunFigures) -> list[str]:
     chosen = [
         f"{name} {weight:.1%}" for name, weight in zip(found.generations, mixed.weights, strict=True) if weight > 5e-3
     ]
+    recommended = "" if found.shared else f" recommended: the weights of Nash averaging:\n  {', '.join(chosen)}"
     heads = "".join(name.rjust(width + 2) for name in found.players)
     return [
         f"NashConv of {found.game} in {found.unit}, exactly, from all {found.nodes:,} states:",
         *(f"  {name:<{width}}  {value:8.4f}" for name, value in found.nash_convs.items()),
-        "average: each generation of the second half alike often. recommended: the weights of Nash averaging:",
-        f"  {', '.join(chosen)}",
+        f"average: each generation of the second half alike often.{recommended}",
         "",
         f"Mean {found.unit} of the row's player against the column's, both seats alike often:",
         f"  {'':<{width}}{heads}",
         *(
-            f"  {name:<{width}}{''.join(f'{value:+.4f}'.rjust(width + 2) for value in row)}"
+            f"  {name:<{width}}{''.join(f'{value:+z.4f}'.rjust(width + 2) for value in row)}"
             for name, row in zip(found.players, found.payoffs, strict=True)
         ),
         *(f"Without {name}: {why}" for name, why in found.left_out.items()),

@@ -10,13 +10,14 @@ def exact_section(
     unit: str, nodes: int, nash_conv: Mapping[str, float], players: Sequence[str], payoffs: Sequence[Sequence[float]]
 ) -> str:
     """A section on NashConv, by generation and mixture, and on mean payoffs of the row's player."""
-    matrix = [(player, [f"{value:+.4f}" for value in row]) for player, row in zip(players, payoffs, strict=True)]
+    matrix = [(player, [f"{value:+z.4f}" for value in row]) for player, row in zip(players, payoffs, strict=True)]
+    recommended = " Recommended: drawn by Nash averaging." if "recommended" in nash_conv else ""
     return (
         f'<section id="exact"><h2>Exactly</h2>'
         f'<p class="quiet">From all {nodes:,} states of the game, in {escape(unit)}: nothing here is estimated.</p>'
         f"<h3>NashConv</h3>{_table(['Player', 'NashConv'], [(k, [f'{v:.4f}']) for k, v in nash_conv.items()])}"
         '<p class="quiet">What best replies gain over the player itself, summed over both seats; 0 in an equilibrium. '
-        "Average: a generation of the second half is drawn for each game. Recommended: drawn by Nash averaging.</p>"
+        f"Average: a generation of the second half is drawn for each game.{recommended}</p>"
         f"<h3>Mean payoff</h3>{_table(['Player', *players], matrix)}"
         "<p class=\"quiet\">Of the row's player against the column's, with each seat alike often.</p></section>"
     )

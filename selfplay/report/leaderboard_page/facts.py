@@ -13,6 +13,7 @@ from selfplay.league.render import (
     PEOPLE,
     agreement,
     beats,
+    better,
     method,
     played_for,
     plays_with_itself,
@@ -47,7 +48,7 @@ def headline(board: Leaderboard) -> str:
     """The progress of the newest generation, and players that it beats."""
     found = []
     if board.method == "batch" and board.progress is not None:
-        found.append(f"{progress(board)}, stronger with likelihood {percent(board.progress.superiority)}.")
+        found.append(f"{progress(board)}, {better(board)} with likelihood {percent(board.progress.superiority)}.")
     if board.method == "batch" and (text := beats(board)):
         found.append(f"{text}.")
     return " ".join(found)
@@ -59,7 +60,7 @@ def about_ratings(board: Leaderboard) -> Pairs:
     pairs = [
         ("Method", method(board)),
         ("Scale", reference(board)),
-        ("Games that count", f"{board.games:,}; {board.draw_share:.0%} draws"),
+        ("Games that count", f"{board.games:,}{'' if board.scale.by_payoff else f'; {board.draw_share:.0%} draws'}"),
     ]
     if board.scale.by_payoff:
         pairs.append(("Objective", played_for(board)))

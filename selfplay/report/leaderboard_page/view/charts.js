@@ -87,6 +87,7 @@ export function ratingChart(curve) {
       x: x.length ? x : [0], low: least - margin, high: most + margin, height: width > 560 ? 340 : 260, right,
       name: "Rating over training", xName: unit,
     });
+    if (curve.payoff) frame.root.append(svg("text", { class: "axis", x: frame.left, y: 10 }, curve.unit));
     let last = -Infinity;
     for (const [name, rating] of [...levels].sort((a, b) => b[1] - a[1])) {
       const y = frame.py(rating), text = Math.max(y + 4, last + 12);

@@ -15,6 +15,7 @@ function figure(parent, caption, draw, ...more) {
 
 function showMaps(maps) {
   const { payoff, shared, spread, decimals } = maps, written = (value) => signed(value, decimals);
+  if (shared) document.querySelector("#pairs h2").textContent = "Results of pairs";
   // one standard deviation of a game's payoff is as dark as it gets
   const shade = payoff ? (score) => score / spread : (score) => 2 * score - 1;
   new PairMap(
