@@ -41,7 +41,7 @@ def test_flags_of_words_are_none_of_fights():
 
 
 def test_an_unknown_game_lists_all(capsys):
-    with pytest.raises(ConfigError, match=r"did you mean matching\? \(valid: mock, .*kuhn_text, matching, "):
+    with pytest.raises(ConfigError, match=r"did you mean matching\? \(valid: mock, .*kuhn_text, leduc, matching, "):
         fights.parse(["--game-type", "matchin"])
 
 

@@ -6,9 +6,8 @@ import pytest
 from selfplay.checkpoint import RunDir, group, list_generations, load_latest_learner
 from selfplay.cli.ppo import parse
 from selfplay.commands.exploit import _config
-from selfplay.commands.selfcheck import known_table, strategy
 from selfplay.errors import ConfigError
-from selfplay.games.solved.exact import nash_conv
+from selfplay.evaluation.exact import exact_figures
 from selfplay.policy.policy import load_policy
 from tests.run.runs import ITERATION, MATRIX, assert_equal_runs, rows, train
 
@@ -67,6 +66,4 @@ def test_the_preset_comes_near_the_equilibrium_of_kuhn_poker(tmp_path):
     preset = ("--game-type", "kuhn", "--preset", "equilibrium", "--set", "ppo.average=0.8", "--runners", 1)
     assert parse(["--preset", "equilibrium"]).config.ppo.teacher_kl_reverse > 0
     folder = run(tmp_path / "kuhn", 400, *preset, "--set", "run.threads=1", size=())
-    table = known_table("kuhn")
-    found = nash_conv(table, strategy(table, load_policy(folder))[None], np.ones(1))
-    assert found < 0.5  # 0.92 at random
+    assert exact_figures("kuhn", load_policy(folder)).nash_conv < 0.5  # 0.92 at random

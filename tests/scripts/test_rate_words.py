@@ -31,7 +31,7 @@ def test_a_run_of_words_is_rated_and_shown_in_every_form(spoken, tmp_path):
     done = run("rate", spoken, "--budget", 40, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "40 comparisons played" in done.stdout
-    assert "the higher reward wins" in done.stdout
+    assert "played for" in done.stdout
     shown = run("leaderboard", spoken, cwd=tmp_path)
     assert "Mean reward of the row's player" in shown.stdout
     assert "reward_with_random" in run("leaderboard", spoken, "--csv", cwd=tmp_path).stdout
@@ -45,4 +45,4 @@ def test_a_run_of_words_is_rated_and_shown_in_every_form(spoken, tmp_path):
 def test_its_scripted_players_are_measured(spoken, tmp_path):
     done = run("rate", spoken, "--calibrate", "--games", 40, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert json.loads((spoken / "anchors.json").read_text())["rating"]["random"] == 1500.0
+    assert json.loads((spoken / "anchors.json").read_text())["rating"]["random"] == 0.0
