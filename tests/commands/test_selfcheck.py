@@ -23,7 +23,8 @@ def test_every_case_is_of_a_known_game_and_a_valid_configuration():
         Config.model_validate({**case.settings, "game": {"type": game}})
 
 
-def test_a_short_run_is_trained_judged_and_gone(tmp_path, monkeypatch):
+def test_a_short_run_is_trained_judged_and_gone(tmp_path, tmp_path_factory, monkeypatch):
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path_factory.mktemp("inductor")))  # made at first use
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     found = check("kuhn", short(CASES["kuhn"], 2.0), 3)
     assert (found.game, found.seed, found.generations) == ("kuhn", 3, 2)
