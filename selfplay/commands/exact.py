@@ -17,11 +17,11 @@ from selfplay.evaluation.exact import (
     exact_figures,
     run_figures,
     spread,
-    tree_for,
 )
 from selfplay.games.errors import GameError
 from selfplay.games.kind import GameKind
 from selfplay.games.registry import find_kind
+from selfplay.games.solved.enumeration import find_tree
 from selfplay.policy.played_game import game_of
 from selfplay.policy.policy import Policy, load_policy
 from selfplay.report.leaderboard_page.exact import exact_section, without
@@ -39,7 +39,7 @@ def figures_of_policy(folder: Path) -> ExactFigures:
     """
     policy = load_policy(resolve_policy(folder))
     game = game_of(policy.meta)
-    tree_for(game)
+    find_tree(game, AT_ONCE)
     check_memoryless({policy.meta.id: policy})
     return exact_figures(game, policy)
 
@@ -50,7 +50,7 @@ def figures_of_run(run: RunDir, limits: Limits = AT_ONCE) -> RunFigures:
     if not generations:
         raise ConfigError(f"{run.path} has no generation to judge")
     game = game_of_run(run)
-    tree = tree_for(game, limits)
+    tree = find_tree(game, limits)
     most = max(2, MOST_CELLS // (2 * len(tree.parent)))
     policies = {each.id: load_policy(each.path) for each in spread(generations, most)}
     check_memoryless(policies)

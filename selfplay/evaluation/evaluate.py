@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from selfplay.league.sprt import SprtBounds, SprtResult, sprt
 from selfplay.league.statistics import mean_error, score_interval
 from selfplay.runner.match import Contender, MatchResult, Rules, play, stats_of
 from selfplay.seeding import derive
+
+if TYPE_CHECKING:
+    from selfplay.games.rated import Conditions
 
 BLOCK = 100  # games side by side
 REWARDS = ("reward", "reward_error", "by_wins")  # fields that only games with a sum of rewards have
@@ -189,22 +192,16 @@ def evaluate(
     players = {"A": a, "B": b}
     results, repeats = _played(matchups, players, rules, each, progress)
     counted = each if repeats and games >= 2 * each else games
-    flipped = np.array([(0, 1) if matchup.players[0] == "A" else (1, 0) for matchup in matchups])  # seats of A and B
-    ordered = np.take_along_axis(stats_of(results), flipped, 1)
-    scores = np.array([result.score[seats[0]] for result, seats in zip(results, flipped.tolist(), strict=True)])
-    points = rules.conditions.scores(ordered, scores)
+    ordered, points = _of_a(results, rules.conditions)
     seeds = np.array([matchup.seed for matchup in matchups])[:counted]
-    bounds = bounds or SprtBounds()
-    objective, share = rules.objective, score_interval(points[:counted], seeds)
-    test, sure, paid = sprt(points[:counted], seeds, bounds), share.superiority, None
-    rewards: dict[str, Any] = dict.fromkeys(REWARDS)
-    if "reward_payoff" in (ordered.dtype.names or ()):
-        guessed = objective.measured and not objective.by_payoff
-        rewards = _rewards(ordered["reward_payoff"], points, seeds, guessed=guessed)
-        if objective.by_payoff:
-            paid, sure, test = _paid(ordered["reward_payoff"][:counted], seeds, objective, bounds)
-            own = payoff_interval(ordered["reward_payoff"][:counted, 0], seeds)  # equal payoffs have an error, too
-            rewards["reward_error"] = own.high - own.mean
+    bounds, objective = bounds or SprtBounds(), rules.objective
+    share, paid = score_interval(points[:counted], seeds), None
+    payoffs = ordered["reward_payoff"] if "reward_payoff" in (ordered.dtype.names or ()) else None
+    rewards = dict.fromkeys(REWARDS) if payoffs is None else _rewards(payoffs, points, seeds, objective)
+    if payoffs is not None and objective.by_payoff:
+        paid, sure, test = _paid(payoffs[:counted], seeds, objective, bounds)
+    else:
+        sure, test = share.superiority, sprt(points[:counted], seeds, bounds)
     needed = test.pairs_needed if counted == games else None
     elo = [elo_of_score(each) if paid is None else None for each in (share.score, share.low, share.high)]
     return Evaluation(
@@ -232,21 +229,31 @@ def evaluate(
     )
 
 
-def _rewards(
-    payoffs: NDArray[np.float64], points: NDArray[np.float64], seeds: NDArray[np.uint64], *, guessed: bool
-) -> dict[str, Any]:
-    """The ``REWARDS`` of A, from the payoffs of A and B [G, 2] and the scores of A [G]; ``seeds`` of those counted.
+def _of_a(results: Sequence[MatchResult], conditions: Conditions) -> tuple[NDArray[np.void], NDArray[np.float64]]:
+    """Counters of A and B [G, 2], and scores of A [G]."""
+    seats = np.array([(0, 1) if each.matchup.players[0] == "A" else (1, 0) for each in results])
+    ordered = np.take_along_axis(stats_of(results), seats, 1)
+    scores = np.array([each.score[seat] for each, seat in zip(results, seats[:, 0].tolist(), strict=True)])
+    return ordered, conditions.scores(ordered, scores)
 
-    ``guessed``: that only the outcome counts was not declared, but shown by random play.
-    """
+
+def _rewards(
+    payoffs: NDArray[np.float64], points: NDArray[np.float64], seeds: NDArray[np.uint64], objective: Objective
+) -> dict[str, Any]:
+    """The ``REWARDS`` of A, from the payoffs of A and B [G, 2] and the scores of A [G]; ``seeds`` of those counted."""
     by_score = PaidByScore()
     for (mine, others), score in zip(payoffs.tolist(), points.tolist(), strict=True):
         by_score.add_game(score, (mine, others))
     mine = payoffs[: len(seeds), 0]
+    if objective.by_payoff:  # equal payoffs have an error, too
+        own = payoff_interval(mine, seeds)
+        error = own.high - own.mean
+    else:
+        error = mean_error(mine, seeds)
     return {
         "reward": float(mine.mean()),
-        "reward_error": mean_error(mine, seeds),
-        "by_wins": by_score.differ and guessed,
+        "reward_error": error,
+        "by_wins": by_score.differ and objective.measured and not objective.by_payoff,
     }
 
 

@@ -40,7 +40,7 @@ class ExactFigures:
     nodes: int  # of the game
     nash_conv: float
     reply: float  # what a best reply gains a game, on average over the seats: half of NashConv
-    against: Mapping[str, float]  # mean payoff against each scripted player, from both seats alike often
+    against: Mapping[str, float]  # mean payoff against each scripted player, from both seats equally often
     left_out: Mapping[str, str]  # scripted players whose chances are not known, and why
 
     def __str__(self) -> str:
@@ -89,11 +89,6 @@ class RunFigures:
         return {**self.generations, **mixed, "random": self.uniform}
 
 
-def tree_for(game: str, limits: Limits = AT_ONCE) -> GameTree:
-    """The tree of a game, see ``find_tree``."""
-    return find_tree(game, limits)
-
-
 def unit_of(game: str) -> str:
     """What payoffs of a game are counted in; of one that is played to win a win is 1 point, a loss -1."""
     return find_game(game).objective.unit
@@ -107,14 +102,14 @@ def strategy(tree: GameTree, policy: Asked) -> Floats:
 
 
 def head_to_head(tree: GameTree, strategies: Floats) -> Floats:
-    """[K, K] mean payoff of strategy k against strategy l, with each seat alike often."""
+    """[K, K] mean payoff of strategy k against strategy l, with each seat equally often."""
     won = payoffs(tree, strategies)
     return np.asarray((won[:, :, 0] + won[:, :, 1].T) / 2)
 
 
 def exact_figures(game: str, policy: Asked, limits: Limits = AT_ONCE) -> ExactFigures:
     """Figures of a policy; EnumerationError if the game cannot be written down whole, or only after these limits."""
-    tree = tree_for(game, limits)
+    tree = find_tree(game, limits)
     own = strategy(tree, policy)[None]
     found = nash_conv(tree, own, np.ones(1))
     won = head_to_head(tree, np.concatenate([own, *(each[None] for each in tree.players.values())]))[0, 1:]
@@ -137,7 +132,7 @@ def mixtures(tree: GameTree, strategies: Floats) -> Mixtures:
 
 def run_figures(game: str, policies: Mapping[str, Asked], limits: Limits = AT_ONCE) -> RunFigures:
     """Figures of the generations of a run, given from old to new; errors as of ``exact_figures``."""
-    tree = tree_for(game, limits)
+    tree = find_tree(game, limits)
     strategies = np.stack([strategy(tree, policy) for policy in policies.values()])
     names = [*policies]
     ends = {names[-1]: strategies[-1], names[0]: strategies[0], **tree.players}

@@ -106,3 +106,21 @@ class Game(ABC):
 
     def close(self) -> None:  # noqa: B027 most games have no resources
         """Release all resources."""
+
+
+class BlockObserved(Game):
+    """A game that observes N games at once, which is faster than one after the other."""
+
+    def observe(self, seat: int) -> NDArray[Any]:
+        row: NDArray[Any] = self.observe_all([self], seat)[0]
+        return row
+
+    def legal(self, seat: int) -> NDArray[Any]:
+        row: NDArray[Any] = self.legal_all([self], seat)[0]
+        return row
+
+    @abstractmethod
+    def observe_all(self, games: Sequence[Any], seat: int) -> NDArray[Any]: ...
+
+    @abstractmethod
+    def legal_all(self, games: Sequence[Any], seat: int) -> NDArray[Any]: ...

@@ -74,8 +74,8 @@ class Objective:
             return "played to win: wins, draws and losses count"
         shared = " that both players share" if self.kind == "shared" else ""
         known = self.low is not None and self.high is not None
-        bounds = f", {self.low:g} to {self.high:g} in the games seen" if known and self.measured else ""
-        bounds = f", {self.low:g} to {self.high:g}" if known and not self.measured else bounds
+        seen = " in the games seen" if self.measured else ""
+        bounds = f", {self.low:g} to {self.high:g}{seen}" if known else ""
         return f"played for {self.unit}{shared}{bounds}: the mean payoff counts"
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from selfplay.games.engines import engines_of
 from selfplay.games.errors import error_context
-from selfplay.games.game import BOTH, Action, Game
+from selfplay.games.game import BOTH, Action, BlockObserved
 from selfplay.games.openspiel_names import library, load, openspiel_errors
 from selfplay.games.plain import described
 from selfplay.games.plugins import OPENSPIEL
@@ -45,7 +45,7 @@ class _Loaded:
         return str(self.game)
 
 
-class OpenSpielGame(Game):
+class OpenSpielGame(BlockObserved):
     """A game of OpenSpiel. Its seats are the players of OpenSpiel, in their order.
 
     A seat sees its information state, or its observation in a game that has no tensor of information states, and then
@@ -84,14 +84,6 @@ class OpenSpielGame(Game):
         if self.state.is_simultaneous_node():
             return [seat for seat in BOTH if self.state.legal_actions(seat)]
         return (self.state.current_player(),)
-
-    def observe(self, seat: int) -> F32:
-        row: F32 = self.observe_all([self], seat)[0]
-        return row
-
-    def legal(self, seat: int) -> Bool:
-        row: Bool = self.legal_all([self], seat)[0]
-        return row
 
     def observe_all(self, games: Sequence[OpenSpielGame], seat: int) -> F32:
         rows = np.zeros((len(games), self.obs_width), np.float32)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from selfplay.distribution import install_command
 from selfplay.games.errors import GameError, UnknownNameError
-from selfplay.games.game import BOTH, Action, Game
+from selfplay.games.game import BOTH, Action, BlockObserved, Game
 from selfplay.games.objective import given_by
 from selfplay.games.pettingzoo_steps import (
     AEC_RESET,
@@ -45,7 +45,7 @@ RENDER_MODES: Final = ("ansi", "rgb_array")  # of PettingZoo; ``human`` opens wi
 SEEDS: Final = (1 << 31) - 1  # largest seed that every generator accepts
 
 
-class _PettingZooGame(Game):
+class _PettingZooGame(BlockObserved):
     """Common base of the two kinds of environments.
 
     Attributes:
@@ -90,14 +90,6 @@ class _PettingZooGame(Game):
 
     def to_act(self) -> Sequence[int]:
         return self._acting
-
-    def observe(self, seat: int) -> F32:
-        row: F32 = self.observe_all([self], seat)[0]
-        return row
-
-    def legal(self, seat: int) -> Bool:
-        row: Bool = self.legal_all([self], seat)[0]
-        return row
 
     def observe_all(self, games: Sequence[_PettingZooGame], seat: int) -> F32:
         key, space = self._sees[seat]

@@ -24,14 +24,14 @@ def nash_weights(ratings: Ratings) -> Floats:
     """[n] weights of the players; they sum to one. People, and players without games, have weight 0.
 
     With a shared reward no player beats another, and all weights are 0. The results of pairs with few games are shrunk
-    towards what the ratings expect. The equilibrium is found by
-    predictive regret matching+ with linearly weighted averages (Farina et al. 2021).
+    towards what the ratings expect. The equilibrium is found by predictive regret matching+ with linearly weighted
+    averages (Farina et al. 2021).
     """
-    payoff = (ratings.points + SHRINK * ratings.expected) / (ratings.met + SHRINK) - 0.5
-    payoff = payoff - payoff.T
-    weights = np.zeros(len(payoff))
+    weights = np.zeros(len(ratings.players))
     if ratings.scale.shared:
         return weights
+    payoff = (ratings.points + SHRINK * ratings.expected) / (ratings.met + SHRINK) - 0.5
+    payoff = payoff - payoff.T
     chosen = ~ratings.people & ((ratings.games > 0) | ~ratings.games.any())
     played = np.flatnonzero(chosen)
     weights[played] = equilibrium(payoff[np.ix_(played, played)])

@@ -110,7 +110,7 @@ def test_exploiters_are_trained_if_they_are_asked_for_or_the_game_is_too_large(r
     def too_large(*_):
         raise EnumerationError("too large to be solved exactly")
 
-    monkeypatch.setattr("selfplay.commands.exact.tree_for", too_large)
+    monkeypatch.setattr("selfplay.commands.exact.find_tree", too_large)
     told = said(exploit, run, "--game-type", LEDUC, code=2)
     assert told.out == ""
     assert told.err.startswith("No exact figures: too large to be solved exactly. Exploiters are trained instead.\n")

@@ -118,9 +118,9 @@ def lines(found: RunFigures) -> list[str]:
     return [
         f"NashConv of {found.game} in {found.unit}, exactly, from all {found.nodes:,} states:",
         *(f"  {name:<{width}}  {value:8.4f}" for name, value in found.nash_convs.items()),
-        f"average: each generation of the second half alike often.{recommended}",
+        f"average: each generation of the second half equally often.{recommended}",
         "",
-        f"Mean {found.unit} of the row's player against the column's, both seats alike often:",
+        f"Mean {found.unit} of the row's player against the column's, both seats equally often:",
         f"  {'':<{width}}{heads}",
         *(
             f"  {name:<{width}}{''.join(f'{value:+z.4f}'.rjust(width + 2) for value in row)}"

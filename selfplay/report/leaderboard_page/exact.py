@@ -19,7 +19,7 @@ def exact_section(
         '<p class="quiet">What best replies gain over the player itself, summed over both seats; 0 in an equilibrium. '
         f"Average: a generation of the second half is drawn for each game.{recommended}</p>"
         f"<h3>Mean payoff</h3>{_table(['Player', *players], matrix)}"
-        "<p class=\"quiet\">Of the row's player against the column's, with each seat alike often.</p></section>"
+        "<p class=\"quiet\">Of the row's player against the column's, with each seat equally often.</p></section>"
     )
 
 
