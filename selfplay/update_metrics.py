@@ -31,6 +31,7 @@ class UpdateMetrics(BaseModel, frozen=True, extra="forbid"):
     critic_only: bool = False  # the policy was not trained
     teacher_kl: PerDecision = 0.0  # KL(teacher, policy), 0 without a teacher
     teacher_kl_reverse: PerDecision = 0.0  # KL(policy, teacher)
+    uniform_kl: PerDecision = 0.0  # KL(uniform, policy), 0 without a weight
 
     def losses(self) -> dict[str, float]:
         """The figures by tag, as metrics.jsonl and TensorBoard have them."""

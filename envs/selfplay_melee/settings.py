@@ -141,7 +141,7 @@ PRESETS: Final[Presets] = {
             "learning_rate": 1e-3,
             "entropy_coefficient": 5e-3,
             "entropy_floor": 0.5,
-            "anneal": True,
+            "anneal": "all",
         },
         "reward": {"stalling": 1.0, "self_destruct": 10.0, "lingering": 1.0},
         # A policy that meets only itself follows a player that falls off the stage, and falls with it. Without recent

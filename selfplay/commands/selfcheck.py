@@ -77,8 +77,8 @@ def _case(band: float, iterations: int, **ppo: Any) -> Case:  # noqa: ANN401
 
 
 CASES: Final[Mapping[str, Case]] = {
-    "rps": _case(0.06, 200, learning_rate=3e-3, anneal=True),
-    "pennies": _case(0.06, 200, learning_rate=3e-3, anneal=True),
+    "rps": _case(0.06, 200, learning_rate=3e-3, anneal="all"),
+    "pennies": _case(0.06, 200, learning_rate=3e-3, anneal="all"),
     "kuhn": _case(0.05, 500, learning_rate=1e-3, entropy_coefficient=0.05),
     "mixup": _case(0.15, 400, learning_rate=1e-3),
 }

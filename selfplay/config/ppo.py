@@ -104,9 +104,10 @@ class PPOConfig(Group):
     epochs: Positive = Field(4, description="Passes over the steps of an iteration")
     clip: Annotated[float, Field(gt=0, lt=1)] = Field(0.2, description="Clip range of the probability ratio")
     learning_rate: Annotated[float, Field(gt=0, le=1)] = Field(3e-4, description="Learning rate of Adam")
-    anneal: bool = Field(
-        False,
-        description="Lower learning rate, entropy bonus and the pull of the teacher linearly to a tenth over the run",
+    anneal: Literal["no", "rate", "all"] = Field(
+        "no",
+        description="Lower linearly to a tenth over the run: the learning rate (`rate`), or with `all` the entropy "
+        "bonus and the weights of KL divergences, too",
     )
     gamma: Annotated[float, Field(ge=0, le=1)] = Field(0.99, description="Discount per step")
     gae_lambda: Fraction = Field(0.95, description="Lambda of the advantages (GAE)")
@@ -130,6 +131,10 @@ class PPOConfig(Group):
     )
     teacher_kl_reverse: Annotated[float, Field(ge=0)] | None = Field(
         None, description="Weight of KL(policy, teacher); by default 0"
+    )
+    uniform_kl: Annotated[float, Field(ge=0)] = Field(
+        0.0,
+        description="Weight of KL(uniform, policy), by which the policy keeps playing every legal action",
     )
     average: Annotated[float, Field(ge=0, lt=1)] = Field(
         0.0,

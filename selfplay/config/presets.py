@@ -23,23 +23,25 @@ PPO: Final[Presets] = {
         },
         "league": {"mode": "simple_mix", "current": 0.6, "recent": 0.2, "scripted": 0.0, "any_past": 0.2},
     },
-    # For zero-sum games of hidden information: regularized towards a slow average, which is also what is saved. See
-    # docs/trainer/equilibrium.md. The value loss of payoffs of several chips would outweigh the policy's.
+    # For zero-sum games of hidden information: regularized towards a slow average, which is also what is saved, and
+    # kept from giving up actions. See docs/trainer/equilibrium.md. The value loss of payoffs of several chips would
+    # outweigh the policy's.
     "equilibrium": {
-        "run": {"timesteps": 4_000_000, "num_games": 256, "save_interval": 10},
+        "run": {"timesteps": 14_000_000, "num_games": 256, "save_interval": 30},
         "net": {"hidden": (128, 128), "activation": "relu"},
         "ppo": {
             "rollout_length": 32,
             "batch_size": 1024,
             "epochs": 2,
-            "learning_rate": 1e-3,
-            "anneal": True,
-            "entropy_coefficient": 0.1,
+            "learning_rate": 2e-3,
+            "anneal": "rate",
+            "entropy_coefficient": 0.05,
             "gamma": 1.0,
             "value_clip": 100.0,
             "value_coefficient": 0.01,
-            "teacher_kl_reverse": 0.3,
-            "average": 0.995,
+            "teacher_kl_reverse": 0.2,
+            "uniform_kl": 0.015,
+            "average": 0.99,
         },
         "league": {"mode": "latest"},
     },

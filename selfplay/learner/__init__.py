@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from selfplay.learner.ppo import PPO as PPO
     from selfplay.learner.ppo import PPOSettings as PPOSettings
     from selfplay.learner.ppo import loss_gradient as loss_gradient
+    from selfplay.learner.ppo import reference_terms as reference_terms
     from selfplay.learner.ppo import surrogate_terms as surrogate_terms
-    from selfplay.learner.ppo import teacher_terms as teacher_terms
     from selfplay.learner.sampling import Sampling as Sampling
     from selfplay.policy.heads import Heads as Heads
 
@@ -29,7 +29,7 @@ _HOMES = {
     "Sampling": "selfplay.learner.sampling",
     "group_advantages": "selfplay.learner.advantages",
     **dict.fromkeys(
-        ("PPO", "PPOSettings", "loss_gradient", "surrogate_terms", "teacher_terms"), "selfplay.learner.ppo"
+        ("PPO", "PPOSettings", "loss_gradient", "reference_terms", "surrogate_terms"), "selfplay.learner.ppo"
     ),
     **dict.fromkeys(
         ("clipped_loss", "entropy_of", "k3", "token_logprobs", "truncated_importance"), "selfplay.learner.grpo_loss"

@@ -1,11 +1,11 @@
 """Proximal policy optimization (Schulman et al. 2017, https://arxiv.org/abs/1707.06347), clipped variant.
 
-``surrogate_terms`` and ``teacher_terms`` define the loss:
+``surrogate_terms`` and ``reference_terms`` define the loss:
 
     ratio = pi(a|s) / pi_old(a|s)
     policy = -min(ratio A, clip(ratio, 1-c, 1+c) A)
     value  = 1/2 max((V - R)^2, (V_old + clip(V - V_old, -v, v) - R)^2)
-    loss   = policy + c_v value - c_e entropy + c_t KL(teacher, pi) + c_r KL(pi, teacher)
+    loss   = policy + c_v value - c_e entropy + c_t KL(teacher, pi) + c_r KL(pi, teacher) + c_u KL(uniform, pi)
 
 with A the advantage, normalized over all decisions of a batch, and R the value's target. On the CPU the gradient of the
 terms comes from their compiled translation (``ppo_kernel``).
@@ -19,7 +19,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import torch
 from torch import Tensor
@@ -28,7 +28,7 @@ from selfplay.learner import dense
 from selfplay.learner.dense import Dense
 from selfplay.learner.optimizers import State, StepSums
 from selfplay.learner.parallel_step import ParallelStep
-from selfplay.learner.ppo_kernel import add_teacher_gradient, compiled_gradient
+from selfplay.learner.ppo_kernel import add_reference_gradient, compiled_gradient
 from selfplay.policy.heads import divergence, logprob_entropy, masked
 from selfplay.rollout.buffers import Workspace
 from selfplay.update_metrics import PER_DECISION, UpdateMetrics
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 Number = TypeVar("Number", float, Tensor)
 Terms = dict[str, Tensor]  # sums over decisions by the names in ``PER_DECISION``
+REGULARIZERS: Final = ("entropy_coefficient", "teacher_kl", "teacher_kl_reverse", "uniform_kl")
 _Before = tuple[dict[str, Tensor], State]
 
 
@@ -60,6 +61,7 @@ class PPOSettings:
     step_kl: float = 0.0  # an update with a larger mean KL is undone; 0 = never
     teacher_kl: float = 0.0  # weight of KL(teacher, policy)
     teacher_kl_reverse: float = 0.0  # weight of KL(policy, teacher)
+    uniform_kl: float = 0.0  # weight of KL(uniform, policy)
 
     def entropy_weight(self, entropy: float) -> float:
         """Weight of the entropy bonus where the policy has this entropy: none at the floor, all of it 10% below.
@@ -78,6 +80,7 @@ class PPOSettings:
             "entropy": -self.entropy_coefficient,
             "teacher_kl": self.teacher_kl,
             "teacher_kl_reverse": self.teacher_kl_reverse,
+            "uniform_kl": self.uniform_kl,
         }
         weighted: list[Number] = [weights[name] * term for name, term in terms.items() if name in weights]
         return sum(weighted[1:], weighted[0])
@@ -104,15 +107,27 @@ def surrogate_terms(heads: Heads, out: Tensor, batch: Batch, settings: PPOSettin
     }
 
 
-def teacher_terms(heads: Heads, out: Tensor, batch: Batch, settings: PPOSettings) -> Terms:
-    """Both KL divergences between the policy and its teacher; arguments as in ``surrogate_terms``."""
-    del settings
-    assert batch.teacher is not None
-    logits, teacher = out[:, :-1], masked(batch.teacher, batch.legal)
+def reference_terms(heads: Heads, out: Tensor, batch: Batch, settings: PPOSettings) -> Terms:
+    """KL divergences between the policy and its references; arguments as in ``surrogate_terms``."""
     return {
-        "teacher_kl": divergence(heads, teacher, logits).sum(),
-        "teacher_kl_reverse": divergence(heads, logits, teacher).sum(),
+        name: divergence(heads, *pair).sum()
+        for (forward, reverse), reference in _references(out, batch, settings).items()
+        for name, pair in ((forward, (reference, out[:, :-1])), (reverse, (out[:, :-1], reference)))
+        if name
     }
+
+
+def _references(out: Tensor, batch: Batch, settings: PPOSettings) -> dict[tuple[str, str], Tensor]:
+    """Logits [N, L] of what the policy is pulled to, by the names of KL(reference, policy) and KL(policy, reference).
+
+    The second one of uniform play is the entropy, less a constant.
+    """
+    found: dict[tuple[str, str], Tensor] = {}
+    if batch.teacher is not None:
+        found["teacher_kl", "teacher_kl_reverse"] = masked(batch.teacher, batch.legal)
+    if settings.uniform_kl:
+        found["uniform_kl", ""] = masked(torch.zeros_like(out[:, :-1]), batch.legal)
+    return found
 
 
 def loss_gradient(
@@ -127,13 +142,13 @@ def loss_gradient(
         out = torch.cat([masked(out[:, :-1], batch.legal), out[:, -1:]], 1)
     if heads.compiled_for(out):
         grad, terms = compiled_gradient(heads, out, batch, settings, workspace)
-        if batch.teacher is not None:
-            terms |= add_teacher_gradient(heads, out, masked(batch.teacher, batch.legal), settings, grad)
+        for names, reference in _references(out, batch, settings).items():
+            terms |= add_reference_gradient(heads, out, reference, names, settings, grad)
     else:
         grad, terms = _differentiated(surrogate_terms, heads, out, batch, settings)
-        if batch.teacher is not None:
-            more, teacher = _differentiated(teacher_terms, heads, out, batch, settings)
-            grad, terms = grad.add_(more), terms | teacher
+        if batch.teacher is not None or settings.uniform_kl:
+            more, divergences = _differentiated(reference_terms, heads, out, batch, settings)
+            grad, terms = grad.add_(more), terms | divergences
     if critic_only:
         grad[:, :-1] = 0.0
     zero = out.new_zeros(())
@@ -185,9 +200,9 @@ class PPO:
         """Reset the optimizer state: with the step count of a policy at rest, its first steps would be too large."""
         self.optimizer.state.clear()
 
-    def scale(self, factor: float) -> None:
-        """Set learning rate, entropy bonus and the pull of the teacher to this share of their settings."""
-        names = ("learning_rate", "entropy_coefficient", "teacher_kl", "teacher_kl_reverse")
+    def scale(self, factor: float, *, rate_only: bool = False) -> None:
+        """Set the learning rate, and without ``rate_only`` entropy bonus and KL weights, to this share of theirs."""
+        names = ["learning_rate", *(() if rate_only else REGULARIZERS)]
         self.settings = replace(self._full, **{name: getattr(self._full, name) * factor for name in names})
         self.optimizer.learning_rate = self.settings.learning_rate
 

@@ -62,18 +62,19 @@ def compiled_gradient(
     return torch.from_numpy(grad), dict(zip(names, torch.from_numpy(sums).float(), strict=True))
 
 
-def add_teacher_gradient(
-    heads: Heads, out: Tensor, teacher: Tensor, settings: PPOSettings, grad: Tensor
+def add_reference_gradient(
+    heads: Heads, out: Tensor, reference: Tensor, names: tuple[str, str], settings: PPOSettings, grad: Tensor
 ) -> dict[str, Tensor]:
-    """Add the gradient of the weighted ``ppo.teacher_terms`` to ``grad`` [N, L + 1]; these terms.
+    """Add the gradient of weighted ``ppo.reference_terms`` to ``grad`` [N, L + 1]; these terms.
 
-    The outputs [N, L + 1] are on the CPU in single precision; ``teacher`` are the teacher's logits [N, L].
+    The outputs [N, L + 1] are on the CPU in single precision; ``names`` are of the two divergences from and to the
+    ``reference`` logits [N, L], empty for what is no term.
     """
-    weights = (settings.teacher_kl, settings.teacher_kl_reverse)
+    forward, reverse = (float(getattr(settings, name)) if name else 0.0 for name in names)
     sums = compiled_heads.add_divergences(
-        heads.layout, out.numpy()[:, :-1], teacher.numpy(), weights, grad.numpy()[:, :-1]
+        heads.layout, out.numpy()[:, :-1], reference.numpy(), (forward, reverse), grad.numpy()[:, :-1]
     )
-    return dict(zip(("teacher_kl", "teacher_kl_reverse"), torch.from_numpy(sums).float(), strict=True))
+    return {name: total for name, total in zip(names, torch.from_numpy(sums).float(), strict=True) if name}
 
 
 @compiled_heads.kernel

@@ -72,7 +72,7 @@ class Learner:
         burn_in = ppo.critic_burn_in or 0
         if burn_in and age == burn_in:
             self._ppo.forget_gradients()
-        self._ppo.scale(1.0 - 0.9 * done if self._anneal else 1.0)
+        self._ppo.scale(1.0 if self._anneal == "no" else 1.0 - 0.9 * done, rate_only=self._anneal == "rate")
         batch = make_batch(rollouts, ppo.gamma, ppo.gae_lambda, self._ppo.device, self._workspace)
         metrics = self._ppo.update(batch, self._generator, stop, critic_only=age < burn_in)
         if self.average is not None:

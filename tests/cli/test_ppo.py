@@ -65,7 +65,7 @@ def test_the_guides_defaults():
         ("--timesteps=1,000,000", "run.timesteps", 1_000_000),
         ("--hidden=64", "net.hidden", (64,)),
         ("--no-track-elo", "league.track_elo", False),
-        ("--set=ppo.anneal=true", "ppo.anneal", True),
+        ("--set=ppo.anneal=all", "ppo.anneal", "all"),
         ("--timesteps=1.5M", "run.timesteps", 1_500_000),
         ("--num-games=1k", "run.num_games", 1000),
         ("--pretrained=5M", "run.pretrained", "5M"),

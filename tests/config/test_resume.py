@@ -80,8 +80,8 @@ def test_what_makes_a_run_what_it_is_may_not_change():
 
 
 def test_settings_without_a_flag_are_named_as_they_are_typed():
-    with pytest.raises(ConfigError, match=r"--set ppo\.anneal is true, but .* false;"):
-        resumed(state_of(), "--set", "ppo.anneal=true")
+    with pytest.raises(ConfigError, match=r"--set ppo\.anneal is .*rate.*, but .*no"):
+        resumed(state_of(), "--set", "ppo.anneal=rate")
 
 
 def test_a_setting_of_another_game_is_refused():

@@ -143,11 +143,11 @@ def test_what_is_compiled_is_the_plain_loss_with_its_gradient(rows, taught, monk
     settings = SETTINGS
     if taught:
         batch = replace(batch, teacher=2 * number(rows, heads.logits))
-        settings = replace(SETTINGS, teacher_kl=0.7, teacher_kl_reverse=0.4)
+        settings = replace(SETTINGS, teacher_kl=0.7, teacher_kl_reverse=0.4, uniform_kl=0.3)
     compiled = loss_gradient(heads, out, batch, settings, Workspace())
     monkeypatch.setattr(Heads, "compiled_for", lambda *_: False)
     plain = loss_gradient(heads, out, batch, settings, Workspace())
-    assert bool(plain[1][5] > 0) == taught
+    assert bool(plain[1][5] > 0) == bool(plain[1][7] > 0) == taught
     torch.testing.assert_close(compiled[0], plain[0], rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(compiled[1], plain[1], rtol=1e-4, atol=1e-4)
     outside = float(plain[1][4]) / rows

@@ -210,13 +210,14 @@ def test_a_policy_stays_at_the_entropy_floor():
     assert results[1.5] > 1.2 > results[0.0]
 
 
-def test_the_pull_of_the_teacher_is_annealed():
-    net = network()
-    with ppo(net, learning_rate=1e-2, entropy_coefficient=0.1, teacher_kl=0.4, teacher_kl_reverse=0.2) as learner:
-        learner.scale(0.5)
+@pytest.mark.parametrize(("rate_only", "left"), [(False, 0.5), (True, 1.0)])
+def test_regularizers_are_annealed_unless_the_rate_alone_is(rate_only, left):
+    weights = {"entropy_coefficient": 0.1, "teacher_kl": 0.4, "teacher_kl_reverse": 0.2, "uniform_kl": 0.02}
+    with ppo(network(), learning_rate=1e-2, **weights) as learner:
+        learner.scale(0.5, rate_only=rate_only)
         scaled = learner.settings
-    assert (scaled.learning_rate, scaled.entropy_coefficient) == (0.005, 0.05)
-    assert (scaled.teacher_kl, scaled.teacher_kl_reverse) == (0.2, 0.1)
+    assert scaled.learning_rate == 0.005
+    assert {name: getattr(scaled, name) for name in weights} == {name: left * w for name, w in weights.items()}
 
 
 def test_the_value_learns_its_target():

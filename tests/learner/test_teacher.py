@@ -53,8 +53,8 @@ def test_the_terms_of_the_loss_and_what_is_told_of_them(name):
     assert settings.loss(told) - PPOSettings().loss(told) == pytest.approx(0.5 * float(expected.detach()), rel=1e-5)
 
 
-@pytest.mark.parametrize("name", ["teacher_kl", "teacher_kl_reverse"])
-def test_a_strong_term_brings_the_policy_to_its_teacher(name):
+@pytest.mark.parametrize("name", ["teacher_kl", "teacher_kl_reverse", "uniform_kl"])
+def test_a_strong_term_brings_the_policy_to_its_reference(name):
     net, teacher = network(0), network(1, spread=5.0)
     batch = beside(net, teacher)
     settings = {name: 10.0, "learning_rate": 0.01, "epochs": 30, "batch_size": 200}

@@ -15,7 +15,7 @@ GAMES: Final[dict[str, str]] = {
 """What OpenSpiel calls each game."""
 
 OURS: Final = "selfplay-"
-PRESETS: Final = ("board",)  # of ``selfplay train`` that are measured
+PRESETS: Final = ("board", "equilibrium")  # of ``selfplay train`` that are measured
 METHODS: Final = ("cfr", "ppo", "nfsp", "rnad", *(f"{OURS}{preset}" for preset in PRESETS))
 MARKS: Final = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
 """Shares of the processor time at which policies are measured."""

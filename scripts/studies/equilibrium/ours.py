@@ -29,8 +29,10 @@ if TYPE_CHECKING:
 
 POLL_S: Final = 0.1
 STOP_S: Final = 120.0  # for the last save
-STOPPED: Final = 128 + signal.SIGTERM  # exit code of a training that was ended
+STOPPED: Final = 128 + signal.SIGTERM  # exit code of a training that was ended before its last step
 ENDLESS: Final = 2_000_000_000  # steps; the processor time ends the training
+TRIAL_S: Final = 30.0  # processor time of a training that shows how many steps fit
+SHARE: Final = 0.95  # of the steps that fit, so that a learning rate that falls over the run reaches its end
 SETTINGS: Final[dict[str, Any]] = {"run.threads": 1, "run.runners": 1}
 
 Saved = tuple[float, Path]
@@ -38,18 +40,32 @@ Saved = tuple[float, Path]
 
 
 def train(tree: Tree, preset: str, seed: int, meter: Meter) -> None:
-    """Train until the time is up, then measure the newest generation of each mark.
+    """Train for as many steps as fit into the time, then measure the newest generation of each mark.
+
+    A short training before it, which does not count, says how many fit: settings that fall over a run need its length.
 
     Raises:
-        SelfPlayError: the training ended by itself.
+        SelfPlayError: the training failed.
     """
     name = f"openspiel:{tree.spiel}"
     selfplay.allow(name)
     with tempfile.TemporaryDirectory() as folder:
-        saved = _trained(arguments(name, preset, seed), Path(folder), meter.budget_s)
+        often = [*arguments(name, preset, seed), "--save-interval", "5"]
+        tried = _trained(often, Path(folder) / "trial", TRIAL_S)
+        steps = _fitting(tried, meter.budget_s)
+        saved = _trained(arguments(name, preset, seed, steps), Path(folder) / "run", meter.budget_s)
         for seconds, path in dict.fromkeys(newest(saved, mark * meter.budget_s) for mark in MARKS):
             policy = selfplay.load_policy(path)
             meter.add(policy.meta.total_steps, partial(_table, policy, tree), at_s=seconds)
+
+
+def _fitting(tried: Sequence[Saved], budget_s: float) -> int:
+    """How many steps a training makes in a time, by the first and the last generation of another one."""
+    (begun_s, first), (end_s, last) = tried[0], tried[-1]
+    done = selfplay.load_policy(last).meta.total_steps - selfplay.load_policy(first).meta.total_steps
+    if not done:
+        raise SelfPlayError(f"selfplay train: only one generation in {TRIAL_S:g} s")
+    return round(SHARE * done / (end_s - begun_s) * (budget_s - begun_s))
 
 
 def _table(policy: Policy, tree: Tree) -> F64:
@@ -61,9 +77,9 @@ def seen(tree: Tree) -> NDArray[np.float32]:
     return np.concatenate([tree.tensors, np.eye(2, dtype=np.float32)[tree.seats]], axis=1)
 
 
-def arguments(name: str, preset: str, seed: int) -> list[str]:
+def arguments(name: str, preset: str, seed: int, steps: int = ENDLESS) -> list[str]:
     """Of ``selfplay train``, without the folder of the run."""
-    words = ["--preset", preset, "--game-type", name, "--seed", str(seed), "--timesteps", str(ENDLESS)]
+    words = ["--preset", preset, "--game-type", name, "--seed", str(seed), "--timesteps", str(steps)]
     for setting, value in SETTINGS.items():
         words += ["--set", f"{setting}={value}"]
     return [*words, "--no-track-elo"]
@@ -76,6 +92,7 @@ def newest(saved: Sequence[Saved], seconds: float) -> Saved:
 
 def _trained(words: Sequence[str], folder: Path, budget_s: float) -> list[Saved]:
     """Run a training for a processor time; its generations in their order."""
+    folder.mkdir()
     run, log = folder / "run", folder / "log"
     with log.open("wb") as out:
         child = subprocess.Popen(
@@ -91,7 +108,7 @@ def _trained(words: Sequence[str], folder: Path, budget_s: float) -> list[Saved]
         except subprocess.TimeoutExpired:
             child.kill()
             child.wait()
-    if child.returncode != STOPPED or not saved:
+    if child.returncode not in (0, STOPPED) or not saved:
         lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         raise SelfPlayError(f"selfplay train: error, exit code {child.returncode}: {lines[-1] if lines else ''}")
     return saved
@@ -99,7 +116,10 @@ def _trained(words: Sequence[str], folder: Path, budget_s: float) -> list[Saved]
 
 def _generations(child: subprocess.Popen[bytes], run: Path, budget_s: float) -> Iterator[Saved]:
     found: set[Path] = set()
-    while child.poll() is None and (seconds := processor_seconds(child.pid)) < budget_s:
+    seconds, ended = 0.0, False
+    while not ended and seconds < budget_s:
+        ended = child.poll() is not None
+        seconds = seconds if ended else processor_seconds(child.pid)
         for path in sorted({*run.glob("generations/gen_*")} - found, key=lambda path: path.stat().st_mtime):
             found.add(path)
             yield seconds, path

@@ -52,7 +52,7 @@ def test_only_missing_cells_are_measured(tmp_path, started, monkeypatch, capsys)
 
 def test_the_plan_starts_nothing(tmp_path, started, monkeypatch, capsys):
     assert run(tmp_path, "--plan", "--jobs", "2", "--minutes", "4", monkeypatch=monkeypatch) == 0
-    assert "75 cells, 75 to measure: 300 processor minutes, about 150 minutes" in capsys.readouterr().out
+    assert "90 cells, 90 to measure: 360 processor minutes, about 180 minutes" in capsys.readouterr().out
     assert started == []
 
 
