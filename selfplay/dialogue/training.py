@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import torch
 
-from selfplay.checkpoint.store import fill_folder
 from selfplay.dialogue.actors import Actors
 from selfplay.dialogue.faulty import faulty
 from selfplay.dialogue.instances import grouped, scored
 from selfplay.dialogue.learning import DialogueLearner
 from selfplay.dialogue.link import DialogueGames, PublishedWeights
-from selfplay.dialogue.players import SERVED, writer_of
+from selfplay.dialogue.players import writer_of
 from selfplay.dialogue.rating import FrozenPlayers, play_dialogues
 from selfplay.dialogue.report.health import DialogueHealth
 from selfplay.dialogue.reports import dialogue_summary, iteration_report
 from selfplay.dialogue.runner import NOT_FINITE, DialogueCollector, Lost, Played
+from selfplay.dialogue.serving import ReplyServer
 from selfplay.errors import RunnerError, ServerError
 from selfplay.policy.policy import parameters_of
 from selfplay.run.progress import Progress, chaos_of
@@ -72,7 +72,7 @@ class DialogueTraining(Training[list[Played], "GRPOStatistics"]):
             park,
             self._open_games,
             None if self._actors is None else self._actors.opening,
-            services=() if session.server is None else (session.server.spec(),),
+            services=(session.server.spec(),) if isinstance(session.server, ReplyServer) else (),
         )
         super().__init__(session, feed, stop, progress, learner, runners, _rating(session))
 
@@ -81,6 +81,11 @@ class DialogueTraining(Training[list[Played], "GRPOStatistics"]):
         return self.session.config.iterations
 
     async def collect(self) -> list[Played] | None:
+        server = self.session.server
+        if server is not None and server.is_behind:
+            await self._publish()
+            if self.failure is not None:
+                return None
         if self._weights is not None:
             moving = await self.worker.submit(partial(parameters_of, self.session.model.module, trainable=True))
             await self.worker.submit(self._weights.publish, moving)
@@ -117,7 +122,7 @@ class DialogueTraining(Training[list[Played], "GRPOStatistics"]):
         return played
 
     async def update(self, collected: list[Played], disk: DiskWatch) -> GRPOStatistics:
-        """Learn, then send new weights to a server that this run started."""
+        """Learn, then send new weights to the server."""
         update = await self.worker.submit(self._update, collected)
         with disk.tolerate(WEIGHTS):
             await self._publish()
@@ -139,11 +144,17 @@ class DialogueTraining(Training[list[Played], "GRPOStatistics"]):
         return learner.update(groups, self._learner.generator, self.stopped_short)
 
     async def _publish(self) -> None:
+        """Send the current weights to the server of the run; the run ends if it refuses them."""
         server = self.session.server
-        if server is not None:
-            folder = self.run.path / SERVED
-            await self.worker.submit(fill_folder, folder, self.session.model.save_merged, True)
-            await server.reload(folder)
+        if server is None or self.stop.is_set():
+            return
+        weights = await self.worker.submit(server.folder.write, self.session.model)
+        try:
+            await server.reload(weights)
+        except ServerError as error:
+            self.failure = None if self.stop.is_set() else error
+        else:
+            await self.worker.submit(server.folder.keep_only, weights)
 
     def count(self, collected: list[Played]) -> int:
         self.progress.games += len(collected)

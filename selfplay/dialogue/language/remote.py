@@ -17,6 +17,7 @@ import httpx
 
 from selfplay.dialogue.language.conversation import NO_ROOM, Conversation, Reply, Writer
 from selfplay.dialogue.language.endpoint import Endpoint, RequestError, client_options, post
+from selfplay.dialogue.language.updates import load
 from selfplay.dialogue.language.wire import TOKEN_BYTES, InvalidResponse, PromptMessages
 from selfplay.errors import RunnerError, ServerError
 from selfplay.seeding import derive
@@ -174,7 +175,16 @@ class RemoteWriter(Writer):
         url = await self._url()
         prompt = PromptMessages(conversation.ids, self._chat.messages(conversation.said))
         limit = TOKEN_BYTES * self._sampling.max_new_tokens + _ID_BYTES * len(conversation.ids) + _OTHER_BYTES
-        answer = await post(self._client, url + wire.path, wire.body(prompt, self._sampling, self._chat), limit)
+        weights = self._endpoint.serving()
+        adapter = None if weights is None else weights.name
+        body = wire.body(prompt, self._sampling, self._chat, adapter)
+        try:
+            answer = await post(self._client, url + wire.path, body, limit)
+        except RequestError as error:
+            if weights is None or adapter is None or adapter not in str(error):
+                raise
+            await load(self._client, url, wire.routes, weights)  # the server was started anew, without it
+            raise RequestError(str(error)) from error  # to be retried
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._reader, wire.read, answer, self._sampling, self._chat)
 

@@ -529,7 +529,7 @@ def test_somebody_else_there_is_one_line(model):
 
     with Other() as stub:
         stub.kind = SGLANG
-        stub.folder = None  # a model_path of nothing is one still
+        stub.weights.folder = None  # a model_path of nothing is one still
         assert type(find_endpoint(stub.url, model.chat, 5.0).wire) is SGLang
         stub.kind = VLLM
         stub.limit = float("nan")  # that is no JSON
