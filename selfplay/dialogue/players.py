@@ -103,8 +103,12 @@ def reopen(
     return load_model(where, device, rows=model.rows, lora=lora, bf16=model.bf16, plays=plays)
 
 
-def server_of(config: DialogueConfig, model: LanguageModel, folder: Path, run: Path) -> ReplyServer | None:
+def server_of(
+    config: DialogueConfig, model: LanguageModel, folder: Path, run: Path, *, follows: bool = True
+) -> ReplyServer | None:
     """The server to start, if any: with the model's folder, or with the base of its adapter.
+
+    ``follows``: it will get other weights.
 
     Raises:
         ConfigError: its program is not installed, or its arguments or the rank of the adapter are invalid.
@@ -122,10 +126,10 @@ def server_of(config: DialogueConfig, model: LanguageModel, folder: Path, run: P
     routes, serving, rank = program.wire.routes, ServingFolder((run / SERVED).absolute()), rank_of(model)
     if rank:
         folder, arguments = Path(model.module.name_or_path), [*routes.flags(rank), *arguments]
-    weights = serving.write(model) if rank or routes.fixed else Weights(folder)
+    weights = serving.write(model) if rank or (follows and routes.fixed) else Weights(folder)
     return ReplyServer(
         program, folder, weights, serving, run / SERVER_LOG, server.start_timeout, arguments,
-        routes.variables(adapter=rank > 0),
+        routes.variables(adapter=rank > 0) if rank or follows else {},
     )  # fmt: skip
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 _COUNTS: Final = frozenset({"rows", "groups", "singletons", "zero_variance", "tokens"})  # have fields of their own
-_RATIO: Final = frozenset({"drift", "importance"})  # to the sampler, whose log-probabilities they need
+_RATIO: Final = frozenset({"drift", "importance", "sampler_kl"})  # to the sampler, whose log-probabilities they need
 
 
 def iteration_report(
@@ -71,6 +71,7 @@ def iteration_report(
         restarts=progress.restarts,
         tasks=progress.tasks,
         shared=session.entry.shared_reward,
+        frozen=session.endpoint is not None and session.server is None,
         timesteps=run.timesteps,
         limit_s=run.max_minutes * 60 if run.max_minutes else None,
         rating=rating,

@@ -53,6 +53,18 @@ def test_a_model_that_only_a_server_can_write_with_is_trained_by_scoring(flags, 
     assert not (tmp_path / "local").exists()
 
 
+def test_a_frozen_server_whose_model_is_left_behind_is_a_finding(kuhn_start, guess, tmp_path):
+    options = (FROZEN, "--games", 160, "--kl", 0, "--learning-rate", 3e-2)
+    with Stub(SGLANG, guess) as stub:
+        code, shown = run(tmp_path / "run", kuhn_start, "--server-url", stub.url, *options)
+    assert code == 0
+    assert losses(tmp_path / "run", "sampler_kl")[-1] > 0.1
+    findings = json.loads((tmp_path / "run" / "summary.json").read_text())["health"]
+    (text,) = [finding["text"] for finding in findings if finding["name"] == "other_weights"]
+    assert "leave out --server-frozen" in text
+    assert f"Health: {text}" in shown
+
+
 def test_where_a_server_gives_no_probabilities_the_model_scores_and_the_run_says_so(kuhn_start, guess, tmp_path):
     with Stub(TEXT, guess, logprobs=False) as stub:
         code, shown = run(tmp_path / "run", kuhn_start, "--server-url", stub.url, FROZEN, "--games", 32, "--kl", 0)
@@ -62,6 +74,7 @@ def test_where_a_server_gives_no_probabilities_the_model_scores_and_the_run_says
     rows = (tmp_path / "run" / "metrics.jsonl").read_text()
     assert "losses/kl" in rows
     assert "losses/drift" not in rows
+    assert "losses/sampler_kl" not in rows
     assert "losses/importance" not in rows
 
 
@@ -158,17 +171,7 @@ def test_a_server_that_takes_no_weights_leaves_no_run_and_says_what_to_set(
 @pytest.mark.parametrize("rank", [0, 2])
 def test_an_adapter_that_is_refused_before_the_first_game_ends_the_run(rank, kuhn_start, guess, tmp_path):
     with Stub(VLLM, guess, rank=rank) as stub, pytest.raises(ServerError, match=FLAGS) as refused:
-        run(
-            tmp_path / "run",
-            kuhn_start,
-            "--server-url",
-            stub.url,
-            *LORA,
-            "--games",
-            32,
-            "--set",
-            "server.start_timeout=0.1",
-        )
+        run(tmp_path / "run", kuhn_start, "--server-url", stub.url, *LORA, "--games", 32)
     assert "max_lora_rank 2" in str(refused.value) or "LoRA is not enabled" in str(refused.value)
     assert refused.value.exit_code == 1
     assert len(stub.bodies) == 0

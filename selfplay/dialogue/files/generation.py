@@ -87,7 +87,7 @@ def _play_with_writer(
     if settings.server is None:
         return play(settings, counts, model, notice)
     config = settings.config.model_copy(update={"server": settings.server})
-    server = server_of(config, model, Path(where), folder)
+    server = server_of(config, model, Path(where), folder, follows=False)
     endpoint = endpoint_of(config, model.chat, server)
     assert endpoint is not None
     if endpoint.context is not None:

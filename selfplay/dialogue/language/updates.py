@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from selfplay.dialogue.language.wire import Json
 
 _NOBODY: Final = "selfplay-none"  # name of no adapter, to find out whether a server has the route
+_RETRYABLE: Final = (408, 425, 429, 502, 503, 504)  # of a server that starts or is busy; 500 is a refusal of vLLM
 _LOADED: Final = re.compile("already (been )?loaded")
 
 
@@ -69,7 +70,7 @@ async def _post(client: httpx.AsyncClient, base: str, path: str, body: Json) -> 
     if code in (httpx.codes.NOT_FOUND, httpx.codes.METHOD_NOT_ALLOWED) and not answer.keys() & {"error", "message"}:
         raise NoRouteError(f"HTTP {code} for {path}", retryable=False)
     if code != httpx.codes.OK:
-        raise RequestError(f"HTTP {code} for {path}: {_why(answer) or shown(data)}", retryable=code >= 500)
+        raise RequestError(f"HTTP {code} for {path}: {_why(answer) or shown(data)}", retryable=code in _RETRYABLE)
     if answer.get("success") is False:  # SGLang's, and vLLM's reset of a cache that is in use
         raise RequestError(f"{path}: {_why(answer) or shown(data)}")
 
