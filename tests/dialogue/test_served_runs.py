@@ -175,6 +175,14 @@ def test_a_server_that_takes_no_weights_leaves_no_run_and_says_what_to_set(
     assert not (tmp_path / "run").exists()
 
 
+def test_a_server_whose_routes_for_weights_need_another_key_leaves_no_run(kuhn_start, guess, tmp_path):
+    with Stub(SGLANG, guess, rank=8) as stub:
+        stub.weights.locked = True
+        with pytest.raises(ConfigError, match=r"HTTP 401 for /unload_lora_adapter: Unauthorized"):
+            run(tmp_path / "run", kuhn_start, "--server-url", stub.url, *LORA, "--games", 32)
+    assert not (tmp_path / "run").exists()
+
+
 @pytest.mark.parametrize("rank", [0, 2])
 def test_an_adapter_that_is_refused_before_the_first_game_ends_the_run(rank, kuhn_start, guess, tmp_path):
     with Stub(VLLM, guess, rank=rank) as stub, pytest.raises(ServerError, match=FLAGS) as refused:

@@ -60,7 +60,7 @@ async def check_routes(client: httpx.AsyncClient, base: str, routes: WeightRoute
     except NoRouteError:
         raise
     except RequestError as error:  # there is no such adapter, or no folder was named
-        if "not enabled" in str(error):
+        if "not enabled" in str(error) or str(error).startswith(("HTTP 401", "HTTP 403")):
             raise
 
 

@@ -143,6 +143,7 @@ class _Weights:
 
     def __init__(self, folder, rank, routes):
         self.folder, self.rank, self.allowed = folder, rank, routes
+        self.locked = False  # to all but those who have another key
         self.adapters = {}
         self.calls = []
         self.size = self.size_of(folder)
@@ -152,6 +153,8 @@ class _Weights:
         answer = self.routes().get(path)
         if answer is None or not self.allowed:
             return None
+        if self.locked:
+            return {"error": "Unauthorized"}, 401
         self.calls.append((path, body))
         return answer(body)
 
