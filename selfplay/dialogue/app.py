@@ -10,11 +10,20 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 from selfplay.checkpoint import create_run
 from selfplay.config.options import listed
+from selfplay.dialogue.following import check_follows, rank_of
 from selfplay.dialogue.memory import check_dialogue_memory
-from selfplay.dialogue.players import check_opening, endpoint_of, open_model, reopen, sampling_of, server_of
+from selfplay.dialogue.players import (
+    check_opening,
+    endpoint_of,
+    open_model,
+    reopen,
+    sampling_of,
+    server_of,
+    url_server_of,
+)
+from selfplay.dialogue.programs import find_program
 from selfplay.dialogue.report.plain import DialogueDashboard, DialogueLines
 from selfplay.dialogue.rules import game_of, with_embedded_folder
-from selfplay.dialogue.serving import find_program
 from selfplay.dialogue.session import DialogueSession, runners
 from selfplay.dialogue.training import DialogueTraining
 from selfplay.errors import IncompatibleError
@@ -50,6 +59,7 @@ def resume(config: DialogueConfig, run: RunDir, state: LearnerState, preset: str
     if config.league.track_elo:
         check_ratings(run)
     model = reopen(config, str(newest), device)
+    _check_server(config, model)
     with cluster_for(config.run.host, config.run.ray_address, runners(config, device)) as cluster:
         return _start(config, run, device, (model, base), state, preset, stream, cluster)
 
@@ -63,13 +73,22 @@ def start(config: DialogueConfig, is_default: bool, preset: str | None, stream: 
     # Before the folder is made: a mistake leaves none.
     threads = config.run.threads or usable_cores()
     opened = open_model(config, device, threads, lines.notice, show_header=lines.header)
-    endpoint = endpoint_of(config, opened[0].chat)
-    if endpoint is not None and endpoint.context is not None:
-        check_opening(config, opened[0], endpoint.context)
+    _check_server(config, opened[0])
     with cluster_for(config.run.host, config.run.ray_address, runners(config, device)) as cluster:
         run = create_run(Path(config.run.checkpoint), is_default=is_default)
         with run.lock():
             return _start(config, run, device, opened, None, preset, stream, cluster)
+
+
+def _check_server(config: DialogueConfig, model: LanguageModel) -> None:
+    """Refuse a server of a URL with too short a context, or one that does not take the weights."""
+    endpoint = endpoint_of(config, model.chat)
+    if endpoint is None:
+        return
+    if endpoint.context is not None:
+        check_opening(config, model, endpoint.context)
+    if not config.server.frozen:
+        check_follows(endpoint, rank_of(model), config.server.timeout)
 
 
 def _start(
@@ -89,8 +108,10 @@ def _start(
     entry, rules = game_of(config)
     model, base = opened
     folder = Path(base) if resumed is None else run.generations / resumed.meta.generations[-1]
-    server = server_of(config, model, folder, run.path)
-    endpoint = endpoint_of(config, model.chat, server)
+    started = server_of(config, model, folder, run.path)
+    endpoint = endpoint_of(config, model.chat, started)
+    server = started if endpoint is None or started else url_server_of(config, model, endpoint, run.path)
+    endpoint = endpoint if server is None else server.endpoint
     session = DialogueSession(
         config, run, device, entry, rules, model, base, sampling_of(config), resumed, server, endpoint, cluster
     )

@@ -74,6 +74,7 @@ class GRPOStatistics:
     grad_norm: float = 0.0  # before clipping, mean over the steps
     drift: float = 0.0  # maximum |log-probability of learner - of sampler| before the first step
     importance: float = 1.0  # mean importance weight; 1 without correction
+    sampler_kl: float = 0.0  # KL(server that sampled, learner) before the first step, per token; 0 without a server
     steps: int = 0
     skipped: int = 0  # steps without a finite gradient, which change no weights
     rows: int = 0  # per epoch
@@ -207,15 +208,17 @@ class GRPOLearner:
         """
         if not self.settings.truncate or not rows:
             return rows
-        found, weights, drift = [], [], 0.0
+        found, weights, drift, apart, tokens = [], [], 0.0, 0.0, 0
         for row, score in zip(rows, self._scores(self._model, rows, self._sampling), strict=True):
             ours, theirs = torch.from_numpy(score), torch.from_numpy(row.logprob)
             known = ours > -torch.inf
             weight = truncated_importance(ours, theirs, self.settings.truncate).numpy()
-            drift = max(drift, float((ours - theirs).where(known, 0.0).abs().max()))
+            gaps = (theirs - ours).where(known, 0.0)
+            drift, apart, tokens = max(drift, float(gaps.abs().max())), apart + float(gaps.sum()), tokens + len(gaps)
             found.append(replace(row, logprob=torch.where(known, ours, theirs).numpy(), importance=weight))
             weights.append(weight)
         totals.drift, totals.importance = drift, float(np.concatenate(weights).mean())
+        totals.sampler_kl = apart / tokens
         return found
 
     def _scores(self, model: TokenModel, rows: Sequence[TrainingRow], sampling: Sampling) -> list[F32]:
@@ -240,6 +243,7 @@ class _Totals(StepSums):
 
     drift: float | None = None  # None: not measured yet
     importance: float = 1.0
+    sampler_kl: float = 0.0
 
     def statistics(self, **counts: int) -> GRPOStatistics:
         loss, *sums = self.sums.tolist()
@@ -252,6 +256,7 @@ class _Totals(StepSums):
             grad_norm=sum(map(float, self.norms)) / max(steps, 1),
             drift=self.drift or 0.0,
             importance=self.importance,
+            sampler_kl=self.sampler_kl,
             steps=steps + self.skipped,
             skipped=self.skipped,
         )

@@ -23,6 +23,7 @@ from selfplay.dialogue.instances import Instance
 from selfplay.dialogue.language.loading import load_model
 from selfplay.dialogue.language.writer import LocalWriter
 from selfplay.dialogue.runner import DialogueCollector, DialogueOrder, Lost, Played
+from selfplay.dialogue.tally import Tally
 from selfplay.errors import RunnerError
 from selfplay.games.snapshots import copied
 from selfplay.learner.sampling import Sampling
@@ -44,8 +45,8 @@ class DialogueGames(Resource, Protocol):
     def progress(self) -> int:
         """Grows while replies are being written."""
 
-    def collect(self, order: DialogueOrder) -> list[Result]:
-        """Play an order to its end. Blocks."""
+    def collect(self, order: DialogueOrder, tally: Tally | None = None) -> list[Result]:
+        """Play an order to its end, and count in ``tally``. Blocks."""
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -84,13 +85,15 @@ class DialogueClient(LinkClient):
         self._reach()
         self.link.call("open", self.document, self.files)
 
-    def collect(self, order: DialogueOrder) -> list[Result]:
+    def collect(self, order: DialogueOrder, tally: Tally | None = None) -> list[Result]:
         version = self.weights.version
         new = () if version == self._sent else (self.weights.arrays,)
         found = self.link.call("collect", asdict(order), *new)
         self._sent = version
-        while isinstance(found, int):
-            self.progress = found
+        while isinstance(found, dict):
+            self.progress = found.pop("progress")
+            for name, count in found.items() if tally is not None else ():
+                setattr(tally, name, count)
             found = self.link.call("more")
         return unpack_games(found)
 
@@ -102,6 +105,7 @@ class DialogueServer:
         self._collector: DialogueCollector | None = None
         self._module: Any = None
         self._playing: Future[list[Result]] = Future()
+        self._tally = Tally()
 
     @staticmethod
     def code() -> str:
@@ -131,7 +135,7 @@ class DialogueServer:
         self._module = model.module
         self._collector = DialogueCollector(entry, rules, LocalWriter(model, sampling))
 
-    def collect(self, order: Document, weights: Arrays | None = None) -> Packed | int:
+    def collect(self, order: Document, weights: Arrays | None = None) -> Packed | Document:
         """Play an order, first loading new ``weights`` if given; see ``more``."""
         if self._collector is None:
             raise RunnerError("dialogue games were requested before their model was loaded")
@@ -139,14 +143,15 @@ class DialogueServer:
             set_parameters(self._module, copied(weights))
         unpacked = DialogueOrder(tuple(order["indices"]), tuple(order["seeds"]), order["games_each"])
         thread = ThreadPoolExecutor(1, initializer=torch.set_num_threads, initargs=(1,))
-        self._playing = thread.submit(self._collector.collect, unpacked)
+        self._tally = Tally()
+        self._playing = thread.submit(self._collector.collect, unpacked, self._tally)
         thread.shutdown(wait=False)  # it ends with the order
         return self.more()
 
-    def more(self) -> Packed | int:
-        """The games of the order, or its progress so far if it goes on: call again."""
+    def more(self) -> Packed | Document:
+        """The games of the order, or its progress and counts so far if it goes on: call again."""
         if self._collector is not None and not wait([self._playing], EVERY_S).done:
-            return self._collector.progress
+            return {"progress": self._collector.progress, **asdict(self._tally)}
         return pack_games(self._playing.result())
 
 

@@ -8,15 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from selfplay.checkpoint.run_dir import CHECKPOINTS
-from selfplay.checkpoint.store import fill_folder
 from selfplay.dialogue.embedded import Recipe, embedded_model
+from selfplay.dialogue.following import ServingFolder, UrlServer, rank_of
 from selfplay.dialogue.language.endpoint import Endpoint, find_endpoint
 from selfplay.dialogue.language.loading import Lora, find, load_model
 from selfplay.dialogue.language.remote import RemoteWriter, RequestLimits
+from selfplay.dialogue.language.routes import Weights
 from selfplay.dialogue.language.writer import LocalWriter
 from selfplay.dialogue.models import is_model, read_model
+from selfplay.dialogue.programs import find_program, refuse_reserved
 from selfplay.dialogue.rules import game_of, is_embedded
-from selfplay.dialogue.serving import ReplyServer, find_program, refuse_reserved
+from selfplay.dialogue.serving import ReplyServer
 from selfplay.errors import ConfigError
 from selfplay.learner.sampling import Sampling
 
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
 EMBEDDED_REPLY: Final = 24  # default tokens per reply with the embedded model
 REPLY: Final = 512  # with other models
-SERVED: Final = "serving"  # in the folder of the run: the current weights, for a server
+SERVED: Final = "serving"  # in the folder of the run: weights for a server
 SERVER_LOG: Final = "server.log"  # output of a server, in the folder of the run
 
 
@@ -42,8 +44,12 @@ def open_model(
     threads: int,
     notice: Callable[[str], object],
     show_header: Callable[[Sequence[str]], object] = lambda _: None,
+    *,
+    plays: bool | None = None,
 ) -> tuple[LanguageModel, str]:
-    """The initial model and its name or folder; an embedded model is made if necessary. Blocks.
+    """The initial model and its name or folder; an embedded model is made if necessary. ``plays`` as of ``reopen``.
+
+    Blocks.
 
     Raises:
         ConfigError: the model does not exist, is not supported, or does not fit the game.
@@ -57,7 +63,7 @@ def open_model(
     else:
         where = config.model.name
         find(where)  # fails early
-    model = reopen(config, where, device, fresh=True)
+    model = reopen(config, where, device, fresh=True, plays=plays)
     check_opening(config, model, model.context)
     return model, where
 
@@ -76,8 +82,12 @@ def check_opening(config: DialogueConfig, model: LanguageModel, context: int) ->
         )
 
 
-def reopen(config: DialogueConfig, where: str, device: str, *, fresh: bool = False) -> LanguageModel:
+def reopen(
+    config: DialogueConfig, where: str, device: str, *, fresh: bool = False, plays: bool | None = None
+) -> LanguageModel:
     """Load a model of a run: the initial one, ``fresh``, or a generation, which has its adapter.
+
+    ``plays`` as of ``LanguageModel``; by default whether no server writes the replies, or generations are rated.
 
     Raises:
         ConfigError: the model does not exist or is not supported.
@@ -88,15 +98,21 @@ def reopen(config: DialogueConfig, where: str, device: str, *, fresh: bool = Fal
         read_model(path)
     model = config.model
     lora = Lora(model.lora_rank, model.lora_alpha, model.lora_targets) if fresh and model.lora_rank else None
-    return load_model(where, device, rows=model.rows, lora=lora, bf16=model.bf16)
+    if plays is None:
+        plays = not config.server.remote or config.league.track_elo
+    return load_model(where, device, rows=model.rows, lora=lora, bf16=model.bf16, plays=plays)
 
 
-def server_of(config: DialogueConfig, model: LanguageModel, folder: Path, run: Path) -> ReplyServer | None:
-    """The server to start, if any: with the model's folder, or with an adapter merged into a whole model.
+def server_of(
+    config: DialogueConfig, model: LanguageModel, folder: Path, run: Path, *, follows: bool = True
+) -> ReplyServer | None:
+    """The server to start, if any: with the model's folder, or with the base of its adapter.
+
+    ``follows``: it will get other weights.
 
     Raises:
-        ConfigError: its program is not installed, or its arguments are invalid.
-        CheckpointError: the whole model cannot be written.
+        ConfigError: its program is not installed, or its arguments or the rank of the adapter are invalid.
+        CheckpointError: the weights cannot be written.
     """
     server = config.server
     if server.program is None:
@@ -107,9 +123,23 @@ def server_of(config: DialogueConfig, model: LanguageModel, folder: Path, run: P
         raise ConfigError(f"--server-args {server.arguments}: {error}") from error
     refuse_reserved(arguments)
     program = find_program(server.program)
-    if model.adapter is not None:
-        folder = fill_folder(run / SERVED, model.save_merged, replace=True)
-    return ReplyServer(program, folder, run / SERVER_LOG, server.start_timeout, arguments)
+    routes, serving, rank = program.wire.routes, ServingFolder((run / SERVED).absolute()), rank_of(model)
+    if rank:
+        folder, arguments = Path(model.module.name_or_path), [*routes.flags(rank), *arguments]
+    weights = serving.write(model) if rank or (follows and routes.fixed) else Weights(folder)
+    return ReplyServer(
+        program, folder, weights, serving, run / SERVER_LOG, server.start_timeout, arguments,
+        routes.variables(adapter=rank > 0) if rank or follows else {},
+    )  # fmt: skip
+
+
+def url_server_of(config: DialogueConfig, model: LanguageModel, endpoint: Endpoint, run: Path) -> UrlServer | None:
+    """The server of a URL, if it is to get the weights of the run."""
+    server = config.server
+    if server.url is None or server.frozen:
+        return None
+    folder = ServingFolder((run / SERVED).absolute())
+    return UrlServer(endpoint, folder, rank_of(model), server.start_timeout, server.start_timeout)
 
 
 def endpoint_of(config: DialogueConfig, chat: Chat, server: ReplyServer | None = None) -> Endpoint | None:

@@ -10,7 +10,6 @@ from selfplay.config.programs import check_own_code
 from selfplay.config.resolve import check_host
 from selfplay.config.resume import saved_config, with_changes
 from selfplay.dialogue.settings import OPTIONS, DialogueConfig, refuse_single_games
-from selfplay.errors import ConfigError
 from selfplay.machine import check_device
 from selfplay.runner.chaos import check_plan
 
@@ -56,11 +55,6 @@ def resolve_dialogue(
     if resumed is not None:
         config = with_changes(saved_config(resumed, DialogueConfig), explicit, OPTIONS)
     check_device(config.run.device)
-    if config.server.url is not None and not config.server.frozen:
-        raise ConfigError(
-            "--server-url: its server never gets the trained weights, so the games stay those of its own model; "
-            "--server sglang or vllm starts one that gets them, and --server-frozen trains without that"
-        )
     check_host(config.run, explicit)
     if resumed is None:
         refuse_single_games(config.grpo.games_per_state, config.grpo.baseline)

@@ -17,6 +17,7 @@ from selfplay.dialogue.exact import exact_summary, legal_replies
 from selfplay.dialogue.models import is_model, read_model
 from selfplay.dialogue.players import reopen
 from selfplay.dialogue.report.plain import DialogueReport
+from selfplay.errors import ConfigError
 from selfplay.machine import processor, usable_cores
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 
 _COUNTS: Final = frozenset({"rows", "groups", "singletons", "zero_variance", "tokens"})  # have fields of their own
-_RATIO: Final = frozenset({"drift", "importance"})  # to the sampler, whose log-probabilities they need
+_RATIO: Final = frozenset({"drift", "importance", "sampler_kl"})  # to the sampler, whose log-probabilities they need
 
 
 def iteration_report(
@@ -70,6 +71,7 @@ def iteration_report(
         restarts=progress.restarts,
         tasks=progress.tasks,
         shared=session.entry.shared_reward,
+        frozen=session.endpoint is not None and session.server is None,
         timesteps=run.timesteps,
         limit_s=run.max_minutes * 60 if run.max_minutes else None,
         rating=rating,
@@ -78,7 +80,9 @@ def iteration_report(
 
 def dialogue_summary(session: DialogueSession, progress: Progress, feed: Feed) -> dict[str, Any]:
     """Fields of ``summary.json`` of dialogue games. Blocks while the last generation is evaluated."""
-    found = _evaluation(session, feed) if progress.finished and session.config.run.evaluation_states else {}
+    found = {}
+    if progress.finished and session.config.run.evaluation_states and _can_play(session, feed):
+        found = _evaluation(session, feed)
     if progress.finished and session.entry.exact is not None:
         found["nash_conv"] = _exact(session, session.entry.exact, progress.generations, feed)
     return {
@@ -98,6 +102,15 @@ def _pretraining(base: Path) -> dict[str, JsonValue] | None:
         return None
     config = read_model(base).config
     return {name: config[name] for name in ("seconds", "looks") if name in config} or None
+
+
+def _can_play(session: DialogueSession, feed: Feed) -> bool:
+    """Return False, with a notice, if only a server can write with the model."""
+    try:
+        return bool(session.model.parts)
+    except ConfigError as error:
+        feed.notice(f"No evaluation on held-out states: {error}")
+        return False
 
 
 def _evaluation(session: DialogueSession, feed: Feed) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from selfplay.dialogue.contract import (
     Turn,
 )
 from selfplay.dialogue.language.conversation import Conversation, Reply, Writer
+from selfplay.dialogue.tally import Tally
 from selfplay.errors import InjectedFaultError, describe
 from selfplay.seeding import derive
 
@@ -131,11 +132,15 @@ class _RunningGame:
         )  # fmt: skip
 
 
-def play_games(specs: Sequence[GameSpec], cancelled: Callable[[], bool] = lambda: False) -> list[Played | Lost]:
+def play_games(
+    specs: Sequence[GameSpec], cancelled: Callable[[], bool] = lambda: False, tally: Tally | None = None
+) -> list[Played | Lost]:
     """Play all games to their ends; results in their order. If cancelled, only of the games that have ended."""
     games = [_RunningGame(spec) for spec in specs]
     try:
         while not cancelled() and (running := [game for game in games if not game.over]):
+            if tally is not None:
+                tally.games = len(games) - len(running)
             by_player: dict[int, list[_RunningGame]] = {}
             for game in running:
                 by_player.setdefault(id(game.seat.player), []).append(game)
@@ -225,10 +230,11 @@ class DialogueCollector:
     def progress(self) -> int:
         return self.writer.progress
 
-    def collect(self, order: DialogueOrder) -> list[Played | Lost]:
+    def collect(self, order: DialogueOrder, tally: Tally | None = None) -> list[Played | Lost]:
         """Play an order to its end. Blocks."""
+        self.writer.tally = tally or Tally()
         games = game_specs(self.entry, self.rules, order, (self.writer, self.writer))
-        return play_games(games, lambda: self._cancelled)
+        return play_games(games, lambda: self._cancelled, self.writer.tally)
 
     def cancel(self) -> None:
         self._cancelled = True

@@ -14,6 +14,7 @@ from selfplay.seeding import derive
 if TYPE_CHECKING:
     from selfplay.checkpoint import LearnerState, RunDir
     from selfplay.dialogue.contract import DialogueEntry, Rules
+    from selfplay.dialogue.following import UrlServer
     from selfplay.dialogue.language.endpoint import Endpoint
     from selfplay.dialogue.language.model import LanguageModel
     from selfplay.dialogue.serving import ReplyServer
@@ -40,7 +41,7 @@ class DialogueSession:
     base: str  # name or folder of the initial model
     sampling: Sampling
     resumed: LearnerState | None = None
-    server: ReplyServer | None = None  # started by the run; gets new weights
+    server: ReplyServer | UrlServer | None = None  # gets new weights
     endpoint: Endpoint | None = None  # server that writes replies; None: the model itself
     cluster: Cluster | None = None  # plays the games; None: this process
 

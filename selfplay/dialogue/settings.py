@@ -89,7 +89,7 @@ class ServerConfig(Group):
     url: Annotated[str | None, Mark.STARTS_PROGRAM] = Field(
         None, description="Server that writes the replies; SGLang or OpenAI-compatible"
     )
-    frozen: Changeable[bool] = Field(False, description="Train although --server-url never gets the weights")
+    frozen: Changeable[bool] = Field(False, description="Never send the trained weights to --server-url")
     program: Annotated[Literal["sglang", "vllm"] | None, Mark.STARTS_PROGRAM] = Field(
         None, description="Start `sglang` or `vllm` to write the replies; with the model"
     )

@@ -5,7 +5,9 @@ Collection and updates alternate, so runners and learner share one model.
 
 from __future__ import annotations
 
+import asyncio
 import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
@@ -13,17 +15,19 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import torch
 
-from selfplay.checkpoint.store import fill_folder
 from selfplay.dialogue.actors import Actors
 from selfplay.dialogue.faulty import faulty
 from selfplay.dialogue.instances import grouped, scored
-from selfplay.dialogue.learning import DialogueLearner
+from selfplay.dialogue.learning import TRANSCRIPTS, DialogueLearner
 from selfplay.dialogue.link import DialogueGames, PublishedWeights
-from selfplay.dialogue.players import SERVED, writer_of
+from selfplay.dialogue.players import writer_of
 from selfplay.dialogue.rating import FrozenPlayers, play_dialogues
 from selfplay.dialogue.report.health import DialogueHealth
 from selfplay.dialogue.reports import dialogue_summary, iteration_report
 from selfplay.dialogue.runner import NOT_FINITE, DialogueCollector, Lost, Played
+from selfplay.dialogue.serving import ReplyServer
+from selfplay.dialogue.tally import EVERY_S, Tally, tell_progress
+from selfplay.dialogue.transcripts import keep_latest
 from selfplay.errors import RunnerError, ServerError
 from selfplay.policy.policy import parameters_of
 from selfplay.run.progress import Progress, chaos_of
@@ -31,6 +35,7 @@ from selfplay.run.rating_games import RatingBlock, RatingPlan
 from selfplay.run.training import PARK, PARK_ELSEWHERE, Runners, Training, patience
 from selfplay.runner.chaos import CountedFaults
 from selfplay.runner.work_queue import FIRST_TIMEOUT_S, Job, Limits, WorkQueue
+from selfplay.supervision.tasks import spawn
 
 if TYPE_CHECKING:
     from selfplay.dialogue.grpo import GRPOStatistics
@@ -64,6 +69,8 @@ class DialogueTraining(Training[list[Played], "GRPOStatistics"]):
         self._weights = None if cluster is None else PublishedWeights(cluster.put)
         self._actors = None if cluster is None or self._weights is None else Actors(session, cluster, self._weights)
         self._noticed_unknown = False
+        self._replies = 0  # of the last iteration
+        self._examples_at = 0.0  # when the games of an iteration are written next
         progress = Progress(chaos_of(session.config.run, session.resumed), DialogueHealth())
         self._learner = learner = DialogueLearner(session, progress)
         runners = Runners(
@@ -72,7 +79,7 @@ class DialogueTraining(Training[list[Played], "GRPOStatistics"]):
             park,
             self._open_games,
             None if self._actors is None else self._actors.opening,
-            services=() if session.server is None else (session.server.spec(),),
+            services=(session.server.spec(),) if isinstance(session.server, ReplyServer) else (),
         )
         super().__init__(session, feed, stop, progress, learner, runners, _rating(session))
 
@@ -81,15 +88,15 @@ class DialogueTraining(Training[list[Played], "GRPOStatistics"]):
         return self.session.config.iterations
 
     async def collect(self) -> list[Played] | None:
+        server = self.session.server
+        if server is not None and server.is_behind:
+            await self._publish()
+            if server.is_behind:  # it refused, or the run is to end
+                return None
         if self._weights is not None:
             moving = await self.worker.submit(partial(parameters_of, self.session.model.module, trainable=True))
             await self.worker.submit(self._weights.publish, moving)
-        chaos = self.progress.chaos
-        jobs = {
-            runner: Job(partial(_play, runner=runner, order=order, chaos=chaos), progress=attrgetter("progress"))
-            for runner, order in self.session.orders(self.progress.iteration).items()
-        }
-        results = await self.runners.queue.ask(jobs)
+        results = await self._play()
         failures = [found for found in results.values() if isinstance(found, ServerError)]
         if failures:
             self.failure = None if self.stop.is_set() else failures[0]
@@ -97,8 +104,29 @@ class DialogueTraining(Training[list[Played], "GRPOStatistics"]):
         self.tell_stragglers("its games")
         for runner, found in results.items():
             if any(isinstance(game, Lost) and NOT_FINITE in game.why for game in found):
-                chaos.noticed(runner, "nan")
+                self.progress.chaos.noticed(runner, "nan")
         return self._finished([game for runner in sorted(results) for game in results[runner]])
+
+    async def _play(self) -> dict[str, Any]:
+        """Play the orders of an iteration, and tell how far they are."""
+        progress, orders = self.progress, self.session.orders(self.progress.iteration)
+        tallies = {runner: Tally() for runner in orders}
+        jobs = {
+            runner: Job(
+                partial(_play, runner=runner, order=order, chaos=progress.chaos, tally=tallies[runner]),
+                progress=attrgetter("progress"),
+            )
+            for runner, order in orders.items()
+        }
+        games = sum(len(order.indices) * order.games_each for order in orders.values())
+        line = tell_progress(self.feed.playing, progress.iteration + 1, tallies.values(), games, self._replies)
+        telling = spawn(line, "progress of the games")
+        try:
+            results = await self.runners.queue.ask(jobs)
+        finally:
+            telling.cancel()
+        self._replies = sum(tally.replies for tally in tallies.values())
+        return results
 
     def _finished(self, games: Sequence[Played | Lost]) -> list[Played] | None:
         """The finished games; lost ones are counted."""
@@ -117,10 +145,16 @@ class DialogueTraining(Training[list[Played], "GRPOStatistics"]):
         return played
 
     async def update(self, collected: list[Played], disk: DiskWatch) -> GRPOStatistics:
-        """Learn, then send new weights to a server that this run started."""
+        """Learn, then send new weights to the server."""
         update = await self.worker.submit(self._update, collected)
         with disk.tolerate(WEIGHTS):
             await self._publish()
+        now = time.monotonic()
+        if now >= self._examples_at:  # each costs two flushes of the disk
+            self._examples_at = now + EVERY_S
+            iteration = self.progress.iteration + 1
+            with disk.tolerate(TRANSCRIPTS):
+                await self.worker.submit(keep_latest, self.run.path, collected, iteration, iteration)
         return update
 
     def _update(self, played: Sequence[Played]) -> GRPOStatistics:
@@ -139,11 +173,22 @@ class DialogueTraining(Training[list[Played], "GRPOStatistics"]):
         return learner.update(groups, self._learner.generator, self.stopped_short)
 
     async def _publish(self) -> None:
+        """Send the current weights to the server of the run; the run ends if it refuses them."""
         server = self.session.server
-        if server is not None:
-            folder = self.run.path / SERVED
-            await self.worker.submit(fill_folder, folder, self.session.model.save_merged, True)
-            await server.reload(folder)
+        if server is None or self.stop.is_set():
+            return
+        weights = await self.worker.submit(server.folder.write, self.session.model)
+        loading, stopping = spawn(server.reload(weights), "weights"), spawn(self.stop.wait(), "stop")
+        try:
+            await asyncio.wait([loading, stopping], return_when=asyncio.FIRST_COMPLETED)
+            if loading.done():
+                await loading
+                await self.worker.submit(server.folder.keep_only, weights)
+        except ServerError as error:
+            self.failure = None if self.stop.is_set() else error
+        finally:
+            loading.cancel()
+            stopping.cancel()
 
     def count(self, collected: list[Played]) -> int:
         self.progress.games += len(collected)
@@ -200,11 +245,12 @@ def _rating(session: DialogueSession) -> RatingPlan | None:
 
 
 def _play(
-    collector: DialogueGames, runner: str, order: DialogueOrder, chaos: Chaos
+    collector: DialogueGames, runner: str, order: DialogueOrder, chaos: Chaos, tally: Tally
 ) -> list[Played | Lost] | ServerError:
     """Play an order, in the runner's thread."""
+    tally.clear()  # of a runner before this one
     try:
-        games = collector.collect(order)
+        games = collector.collect(order, tally)
     except ServerError as error:  # not a crash of the runner; a restart would not help
         return error
     chaos.completed(runner)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from selfplay.checkpoint.store import write_file
 from selfplay.dialogue.report.transcripts import (
     FILE_NAME,
+    LATEST,
     LONGEST,
     TURNS,
     Kind,
@@ -29,7 +30,16 @@ if TYPE_CHECKING:
 def keep_transcripts(folder: Path, played: Sequence[Played], iteration: int, seed: int) -> None:
     """Add games of an iteration to the transcripts of a run; ``seed`` is of the random choice. Blocks."""
     chosen = kept(read_transcripts(folder), tuple(choose(played, iteration, seed)))
-    write_file(folder / FILE_NAME, "".join(f"{one.row()}\n" for one in chosen).encode())
+    write_file(folder / FILE_NAME, _lines(chosen))
+
+
+def keep_latest(folder: Path, played: Sequence[Played], iteration: int, seed: int) -> None:
+    """Replace the transcripts of the last iteration; arguments as of ``keep_transcripts``. Blocks."""
+    write_file(folder / LATEST, _lines(choose(played, iteration, seed)))
+
+
+def _lines(games: Iterable[Transcript]) -> bytes:
+    return "".join(f"{one.row()}\n" for one in games).encode()
 
 
 def choose(played: Sequence[Played], iteration: int, seed: int) -> list[Transcript]:

@@ -86,6 +86,7 @@ class LiveView:
     """Base of live views: header, notices and the end. ``clock`` is monotonic; ``now`` returns local time."""
 
     _report: Any = None  # the last one; set here, since the view draws at once
+    _playing: str = ""  # how far the current iteration is
     _trend: tuple[float, ...] = ()  # of the last iterations, for a sparkline
     _ratings: tuple[RatingReport, ...] = ()  # the last ones
 
@@ -105,7 +106,11 @@ class LiveView:
         self._above.start()
         self._live.start()
 
+    def playing(self, text: str) -> None:
+        self._playing = text
+
     def iteration(self, report: Any) -> None:  # noqa: ANN401
+        self._playing = ""
         self._time.add(report.phase_s)
         self.rated(report)
 
@@ -136,11 +141,12 @@ class LiveView:
         """The view in at most this number of lines; None: with everything."""
         report, since = self._report, self._clock() - self._reported_at
         if report is None:
-            return Panel(Text(f"First iteration: {duration(since)}"), title="Self-play")
+            return Panel(Text(self._playing or f"First iteration: {duration(since)}"), title="Self-play")
         progress, tables, warnings = self._parts(report, since)
         width = self._console.width - BORDER[0]
         parts = [
             progress,
+            *([Text(self._playing, no_wrap=True, overflow="ellipsis")] if self._playing else []),
             *_rating(self._ratings, report.elapsed_s + since, width),
             _phases(report.phase_s, self._time),
         ]

@@ -75,6 +75,9 @@ class PlainReporter:
     def notice(self, text: str) -> None:
         self._sink.write(f"{_stamp(self._clock())} {text}")
 
+    def playing(self, text: str) -> None:
+        self.notice(text)
+
     def iteration(self, report: IterationReport) -> None:
         """Write the iteration's two lines if they are due, and a line of progress at most every ``EVERY_S`` seconds."""
         self._recent.add(report)

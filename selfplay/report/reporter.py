@@ -36,6 +36,9 @@ class Reporter(Protocol):
     def notice(self, text: str) -> None:
         """Show one line about an event."""
 
+    def playing(self, text: str) -> None:
+        """Show how far the current iteration is; replaces what was shown before."""
+
     def iteration(self, report: Report) -> None: ...
 
     def rated(self, report: Report) -> None:
@@ -55,6 +58,9 @@ class Forwarding(ABC):
 
     def notice(self, text: str) -> None:
         self._forward("notice", text)
+
+    def playing(self, text: str) -> None:
+        self._forward("playing", text)
 
     def iteration(self, report: Report) -> None:
         self._forward("iteration", report)

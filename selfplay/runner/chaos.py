@@ -263,9 +263,9 @@ class CountedFaults:
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         return getattr(self._games, name)
 
-    def collect(self, order: object) -> Any:  # noqa: ANN401
+    def collect(self, order: object, *more: object) -> Any:  # noqa: ANN401
         fault = self._plan.draw(self._segments)
         self._segments += 1
         if fault is not None:
             self._on_fault(fault.kind)
-        return self._games.collect(order)
+        return self._games.collect(order, *more)

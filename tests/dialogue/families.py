@@ -68,6 +68,21 @@ def untaught(name: str, game: str, folder: Path) -> LanguageModel:
     return load_model(str(folder), rows="turn" if "turn" in flags else "conversation")
 
 
+def hybrid(game: str, folder: Path) -> Path:
+    """A folder of a random model that keeps more than keys and values: LFM2, of convolutions and attention."""
+    words = _tokenizer(game, CHATML, pad=True)
+    kinds = ["conv", "full_attention"]
+    config = hf.Lfm2Config(
+        **SIZES, layer_types=kinds, block_multiple_of=8, vocab_size=len(words), eos_token_id=words.eos_token_id,
+        pad_token_id=words.pad_token_id, bos_token_id=None,
+    )  # fmt: skip
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        hf.AutoModelForCausalLM.from_config(config).save_pretrained(folder)
+    words.save_pretrained(folder)
+    return folder
+
+
 def taught(name: str, folder: Path, steps: int = 60) -> LanguageModel:
     """A model that plays legal moves of Kuhn poker nearly always."""
     model = untaught(name, "kuhn_text", folder)

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from selfplay.dialogue import players, serving
+from selfplay.dialogue import players, programs
 from selfplay.dialogue.cli.flags import parse
 from selfplay.dialogue.language.loading import Lora, load_model
 from selfplay.dialogue.language.remote import RemoteWriter
@@ -62,7 +62,7 @@ def test_a_servers_url_is_asked_and_then_writes():
 
 
 def test_a_server_of_a_program_is_made_for_a_folder(monkeypatch, tmp_path):
-    monkeypatch.setattr(serving, "find_spec", lambda name: name)
+    monkeypatch.setattr(programs, "find_spec", lambda name: name)
     settings = config(program="sglang", arguments="--tp 2 --quantization 'a b'", start_timeout=9.0)
     server = server_of(settings, taught_model(), tmp_path / "model", tmp_path / "run")
     endpoint = endpoint_of(settings, None, server)
@@ -75,24 +75,40 @@ def test_a_server_of_a_program_is_made_for_a_folder(monkeypatch, tmp_path):
     assert writer._limits.absent_s == 9.0
 
 
-def test_a_program_is_given_an_adapter_as_a_whole_model(monkeypatch, tmp_path):
-    monkeypatch.setattr(serving, "find_spec", lambda name: name)
+def test_a_program_is_given_the_base_and_an_adapter_alone(monkeypatch, tmp_path):
+    monkeypatch.setattr(programs, "find_spec", lambda name: name)
     taught_model().save(tmp_path / "base")
     model = load_model(str(tmp_path / "base"), lora=Lora(2, 4))
     for name, parameter in model.module.named_parameters():
         if "lora_B" in name:
             parameter.data.normal_(0, 0.1)
     server = server_of(config(program="sglang"), model, tmp_path / "base", tmp_path / "run")
-    assert server._wanted.folder == tmp_path / "run" / players.SERVED
+    weights, serving = server._wanted.weights, tmp_path / "run" / players.SERVED
+    assert server._base == tmp_path / "base"
+    assert server._arguments == ("--enable-lora", "--max-lora-rank", "2", "--lora-target-modules", "all")
+    assert weights.folder == serving / weights.name
+    assert {file.name for file in weights.folder.glob("*.safetensors")} == {"adapter_model.safetensors"}
     ids, where = torch.tensor([[3, 7, 8, 9]]), torch.tensor([[False, True, True, True]])
-    whole = load_model(str(server._wanted.folder))
-    assert whole.adapter is None
-    torch.testing.assert_close(whole.logits(ids, where), model.logits(ids, where))
-    assert not torch.allclose(whole.logits(ids, where), taught_model().logits(ids, where), atol=1e-3)
+    torch.testing.assert_close(load_model(str(weights.folder)).logits(ids, where), model.logits(ids, where))
+    newer = server.folder.write(model)
+    assert newer.name != weights.name
+    server.folder.keep_only(newer)
+    assert [*serving.iterdir()] == [newer.folder]
+
+
+def test_vllm_is_started_on_the_folder_that_gets_the_weights(monkeypatch, tmp_path):
+    monkeypatch.setattr(programs.shutil, "which", lambda name, path=None: "/usr/bin/vllm")
+    model = taught_model()
+    server = server_of(config(program="vllm"), model, tmp_path / "base", tmp_path / "run")
+    weights = server._wanted.weights
+    assert weights.name is None
+    assert server.folder.write(model) == weights
+    assert load_model(str(weights.folder)).context == model.context
+    assert server._environment == {"VLLM_SERVER_DEV_MODE": "1"}
 
 
 def test_what_is_not_installed_or_no_command_line_is_one_line(monkeypatch, tmp_path):
-    monkeypatch.setattr(serving, "find_spec", lambda name: None)
+    monkeypatch.setattr(programs, "find_spec", lambda name: None)
     with pytest.raises(ConfigError, match="pip install 'sglang"):
         server_of(config(program="sglang"), None, tmp_path, tmp_path)
     with pytest.raises(ConfigError, match="--server-args '--a: No closing quotation"):

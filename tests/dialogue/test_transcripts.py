@@ -1,7 +1,7 @@
 from selfplay.dialogue.contract import GameOutcome, Turn
-from selfplay.dialogue.report.transcripts import LONGEST, TURNS, read_transcripts
+from selfplay.dialogue.report.transcripts import LATEST, LONGEST, TURNS, read_transcripts
 from selfplay.dialogue.runner import Played
-from selfplay.dialogue.transcripts import choose, keep_transcripts
+from selfplay.dialogue.transcripts import choose, keep_latest, keep_transcripts
 
 
 def played(number, rewards, turns=()):
@@ -43,6 +43,13 @@ def test_long_games_are_cut():
     assert one.left_out == 7
     assert len(one.turns[0].public) == LONGEST
     assert one.turns[0].public.endswith("…")
+
+
+def test_the_games_of_the_last_iteration_replace_those_before(tmp_path):
+    for iteration in (10, 11):
+        keep_latest(tmp_path, [played(i, (i, i)) for i in range(3)], iteration, 0)
+    assert [one.iteration for one in read_transcripts(tmp_path, LATEST)] == [11, 11, 11]
+    assert read_transcripts(tmp_path) == ()
 
 
 def test_the_file_holds_what_was_kept(tmp_path):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from selfplay.dialogue import serving
+from selfplay.dialogue import programs, serving
 from selfplay.errors import ConfigError
 from selfplay_melee.dolphin.install import is_free
 from tests.dialogue.language.stub_server import SGLANG, Stub
@@ -41,9 +41,9 @@ def test_ports_are_looked_for_on_loopback(monkeypatch):
 
 @pytest.mark.parametrize("name", ["sglang", "vllm"])
 def test_servers_that_are_started_listen_on_loopback(monkeypatch, name):
-    monkeypatch.setattr(serving, "find_spec", lambda name: name)
-    monkeypatch.setattr(serving.shutil, "which", lambda name, path=None: "/usr/bin/vllm")
-    line = serving.find_program(name).line(Path("/m"), 81, ["--tp", "2"])
+    monkeypatch.setattr(programs, "find_spec", lambda name: name)
+    monkeypatch.setattr(programs.shutil, "which", lambda name, path=None: "/usr/bin/vllm")
+    line = programs.find_program(name).line(Path("/m"), 81, ["--tp", "2"])
     assert line[line.index("--host") + 1] == "127.0.0.1"
     assert line.count("--host") == 1
 
@@ -53,8 +53,8 @@ def test_servers_that_are_started_listen_on_loopback(monkeypatch, name):
 )
 def test_and_nobody_can_have_it_otherwise(words):
     with pytest.raises(ConfigError, match="the server listens on a free port of loopback only"):
-        serving.refuse_reserved(words)
-    serving.refuse_reserved(["--tp", "2", "--tensor-parallel-size=2", "--hf-overrides", "{}"])
+        programs.refuse_reserved(words)
+    programs.refuse_reserved(["--tp", "2", "--tensor-parallel-size=2", "--hf-overrides", "{}"])
 
 
 def test_the_stand_in_listens_on_loopback():

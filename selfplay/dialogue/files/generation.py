@@ -68,7 +68,8 @@ def generate(folder: Path, settings: FileSettings, device: str, resume: bool, no
     served = settings.server is not None and settings.server.program is not None
     device = "cpu" if served else pick_device(device)  # the server has the GPUs
     torch.set_num_threads(usable_cores())
-    model, where = open_model(settings.config, device, usable_cores(), notice)
+    plays = settings.server is None
+    model, where = open_model(settings.config, device, usable_cores(), notice, plays=plays)
     states = ", ".join(f"{counts.count(size)} states x {size}" for size in sorted(set(counts), reverse=True))
     notice(f"Playing {settings.games} games of {settings.game}: {states}")
     games = _play_with_writer(folder, settings, counts, model, where, notice)
@@ -86,7 +87,7 @@ def _play_with_writer(
     if settings.server is None:
         return play(settings, counts, model, notice)
     config = settings.config.model_copy(update={"server": settings.server})
-    server = server_of(config, model, Path(where), folder)
+    server = server_of(config, model, Path(where), folder, follows=False)
     endpoint = endpoint_of(config, model.chat, server)
     assert endpoint is not None
     if endpoint.context is not None:

@@ -211,14 +211,14 @@ def _models(
     if not process.first:
         process.wait()
     torch.manual_seed(derive(settings.seed, "files", settings.iteration, "adapter"))  # the same in all processes
-    model, _ = open_model(_opening(settings, chosen), process.device, usable_cores(), notice)
+    model, _ = open_model(_opening(settings, chosen), process.device, usable_cores(), notice, plays=False)
     if process.first:
         process.wait()
     if not chosen.kl:
         return model, None
     if model.adapter is not None:
         return model, FrozenReference(model)
-    return model, open_model(settings.config, process.device, usable_cores(), notice)[0]
+    return model, open_model(settings.config, process.device, usable_cores(), notice, plays=False)[0]
 
 
 def _opening(settings: FileSettings, chosen: TrainingSettings) -> DialogueConfig:

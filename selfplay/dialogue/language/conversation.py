@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from selfplay.dialogue.instances import Instance
+from selfplay.dialogue.tally import Tally
 
 if TYPE_CHECKING:
     from selfplay.dialogue.language.chat import Chat
@@ -82,6 +83,7 @@ class Writer:
     def __init__(self, chat: Chat) -> None:
         self._chat = chat
         self.progress = 0  # grows while replies are being written
+        self.tally = Tally()  # counts the replies
 
     def open(self, seed: int, system: str, observation: str) -> Conversation:
         """A new conversation, up to the start of the first reply."""

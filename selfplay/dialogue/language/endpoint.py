@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import ssl
 
     from selfplay.dialogue.language.chat import Chat
+    from selfplay.dialogue.language.routes import Weights
 
 KEY: Final = "SELFPLAY_SERVER_KEY"  # environment variable with the API key
 KEEP_S: Final = 1.0
@@ -75,6 +76,7 @@ class Endpoint:
     where: Callable[[], str | None]  # base of the URL; None: not ready at the moment
     context: int | None = None  # maximum number of tokens, if known
     loopback: bool = False  # on this machine
+    serving: Callable[[], Weights | None] = lambda: None  # what it was sent last; None: nothing
 
 
 def client_options(timeout_s: float, connections: int, loopback: bool) -> dict[str, Any]:
@@ -128,11 +130,16 @@ async def exchange(
     return response.status_code, bytes(data)
 
 
+def shown(data: bytes) -> str:
+    """The beginning of a response, on one line."""
+    return " ".join(data[: 4 * _SHOWN].decode(errors="replace").split())[:_SHOWN]
+
+
 async def post(client: httpx.AsyncClient, url: str, body: Json, limit: int = MAX_BYTES) -> Json:
     """Post JSON once; RequestError without a valid response."""
     code, data = await exchange(client, "POST", url, body, limit=limit)
     if code != httpx.codes.OK:
-        said = " ".join(data[: 4 * _SHOWN].decode(errors="replace").split())[:_SHOWN]
+        said = shown(data)
         raise RequestError(f"HTTP {code}{f': {said}' if said else ''}", retryable=code >= 500 or code in _RETRYABLE)
     try:
         return decode(data)

@@ -38,7 +38,13 @@ class Lora:
 
 
 def load_model(
-    where: str, device: str = "cpu", *, rows: Rows = "conversation", lora: Lora | None = None, bf16: bool = False
+    where: str,
+    device: str = "cpu",
+    *,
+    rows: Rows = "conversation",
+    lora: Lora | None = None,
+    bf16: bool = False,
+    plays: bool = True,
 ) -> LanguageModel:
     """Load a model by name or folder, or an adapter with its base model; see ``LanguageModel``.
 
@@ -74,7 +80,7 @@ def load_model(
     except Exception as error:  # of library code on untrusted files
         raise ConfigError(f"model {where}: cannot be loaded: {_line(error)}") from error
     module.to(device).eval()
-    return LanguageModel(module, tokenizer, rows, adapter, bf16=bf16)
+    return LanguageModel(module, tokenizer, rows, adapter, bf16=bf16, plays=plays)
 
 
 def open_tokenizer(where: str) -> Any:  # noqa: ANN401

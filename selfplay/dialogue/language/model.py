@@ -5,8 +5,8 @@ Letters in shapes: B rows, T tokens of the longest, N marked places, R rows of a
 
 from __future__ import annotations
 
-import copy
 from contextlib import contextmanager
+from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, final
 
@@ -40,6 +40,7 @@ class LanguageModel:
         rows: see ``Chat``.
         adapter: PEFT wrapper of the module, if only an adapter is trained.
         bf16: run forward passes in bfloat16.
+        plays: it writes replies here; False: it only scores them, which needs no cache of keys and values.
 
     Raises:
         ConfigError: the model is not supported.
@@ -53,6 +54,7 @@ class LanguageModel:
         adapter: PeftModel | None = None,
         *,
         bf16: bool = False,
+        plays: bool = True,
     ) -> None:
         self.module: Any = module
         config: Any = module.config
@@ -63,7 +65,13 @@ class LanguageModel:
         self.vocabulary = int(self.config.vocab_size)
         self.chat = Chat(tokenizer, _ends(self.module, tokenizer), rows)
         self._plain = _has_decoder(module) and not any(getattr(self.config, name, None) for name in _OF_LOGITS)
-        self.parts: tuple[CacheShape, ...] = check_cache(self)
+        if plays:
+            _ = self.parts  # checks it
+
+    @cached_property
+    def parts(self) -> tuple[CacheShape, ...]:
+        """Shapes of keys and values; ConfigError for a model that cannot write replies here."""
+        return check_cache(self)
 
     @property
     def device(self) -> torch.device:
@@ -117,12 +125,12 @@ class LanguageModel:
             self.adapter.save_pretrained(folder, save_embedding_layers=False)
         self.chat.tokenizer.save_pretrained(folder)
 
-    def save_merged(self, folder: Path) -> None:
+    def save_for_server(self, folder: Path) -> None:
+        """Save what a server needs: the whole model, or the adapter alone, without a tokenizer."""
         if self.adapter is None:
             self.save(folder)
-            return
-        copy.deepcopy(self.adapter).merge_and_unload().save_pretrained(folder)
-        self.chat.tokenizer.save_pretrained(folder)
+        else:
+            self.adapter.save_pretrained(folder, save_embedding_layers=False)
 
 
 @final

@@ -17,6 +17,7 @@ import httpx
 
 from selfplay.dialogue.language.conversation import NO_ROOM, Conversation, Reply, Writer
 from selfplay.dialogue.language.endpoint import Endpoint, RequestError, client_options, post
+from selfplay.dialogue.language.updates import load
 from selfplay.dialogue.language.wire import TOKEN_BYTES, InvalidResponse, PromptMessages
 from selfplay.errors import RunnerError, ServerError
 from selfplay.seeding import derive
@@ -54,7 +55,7 @@ class RemoteWriter(Writer):
     server's, so a seed does not reproduce a game. Tests replace ``sleep``.
 
     Args:
-        ending: whether the run is to end; failed requests are then not retried. Called in the writer's thread.
+        ending: whether the run is to end; retries are then dropped. Called in the writer's thread.
     """
 
     interruptible = True
@@ -83,6 +84,7 @@ class RemoteWriter(Writer):
         )
         self._task: asyncio.Task[list[Reply]] | None = None
         self._cancelled = False
+        self._attempts: dict[asyncio.Timeout, int] = {}  # number of the attempt of each request in progress
         self._failing = 0  # consecutive lost replies
         self._first = ""  # cause of the first of them
         self._gone: ServerError | None = None  # set after too many
@@ -125,7 +127,9 @@ class RemoteWriter(Writer):
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(self._reply(c, gate)) for c in conversations]
                 while self._gone is None and (waiting := [task for task in tasks if not task.done()]):
-                    await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+                    await asyncio.wait(waiting, timeout=POLL_S, return_when=asyncio.FIRST_COMPLETED)
+                    if self._ending():
+                        self._drop_retries()
                 if waiting := [task for task in tasks if not task.done()]:
                     await asyncio.wait(waiting, timeout=LINGER_S)
                 for task in tasks:
@@ -142,27 +146,48 @@ class RemoteWriter(Writer):
         if len(conversation.ids) > self._context - self._sampling.max_new_tokens:
             return NO_ROOM
         async with gate:
+            why = self._first
             for attempt in range(self._limits.retries + 1):
                 if self._gone is not None:
                     return _lost(str(self._gone))
                 if attempt:
                     await self._pause(wait_s(conversation.seed, attempt))
-                    if self._ending():
-                        break
-                try:
-                    reply = await self._request(conversation)
-                except RequestError as error:
-                    why, retryable = str(error), error.retryable
-                except InvalidResponse as error:
-                    why, retryable = f"an invalid response: {error}", True
-                else:
-                    self._failing = 0
-                    return reply
-                finally:
-                    self.progress += 1
-                if not retryable:
+                if self._ending() and (attempt or self._failing):
+                    break
+                found = await self._attempt(conversation, attempt)
+                self.progress += 1
+                if isinstance(found, Reply):
+                    return found
+                why = str(found)
+                if not found.retryable:
                     break
             return self._give_up(why)
+
+    async def _attempt(self, conversation: Conversation, attempt: int) -> Reply | RequestError:
+        """A reply, or why there is none; ``attempt`` counts from 0."""
+        try:
+            async with asyncio.timeout(None) as limit:
+                self._attempts[limit] = attempt
+                reply = await self._request(conversation)
+        except TimeoutError:
+            return RequestError(self._first or "it is not waited for, since the run ends", retryable=False)
+        except RequestError as error:
+            return error
+        except InvalidResponse as error:
+            return RequestError(f"an invalid response: {error}")
+        finally:
+            self._attempts.pop(limit, None)
+        self._failing = 0
+        self.tally.replies += 1
+        self.tally.tokens += len(reply.ids)
+        return reply
+
+    def _drop_retries(self) -> None:
+        """End attempts in progress that are not the first, and all if the last reply was lost."""
+        now = asyncio.get_running_loop().time()
+        for limit in [limit for limit, attempt in self._attempts.items() if attempt or self._failing]:
+            del self._attempts[limit]
+            limit.reschedule(now)
 
     async def _pause(self, seconds: float) -> None:
         while seconds > 0.0 and not self._ending():
@@ -174,7 +199,16 @@ class RemoteWriter(Writer):
         url = await self._url()
         prompt = PromptMessages(conversation.ids, self._chat.messages(conversation.said))
         limit = TOKEN_BYTES * self._sampling.max_new_tokens + _ID_BYTES * len(conversation.ids) + _OTHER_BYTES
-        answer = await post(self._client, url + wire.path, wire.body(prompt, self._sampling, self._chat), limit)
+        weights = self._endpoint.serving()
+        adapter = None if weights is None else weights.name
+        body = wire.body(prompt, self._sampling, self._chat, adapter)
+        try:
+            answer = await post(self._client, url + wire.path, body, limit)
+        except RequestError as error:
+            if weights is None or adapter is None or adapter not in str(error):
+                raise
+            await load(self._client, url, wire.routes, weights)  # the server was started anew, without it
+            raise RequestError(str(error)) from error  # to be retried
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._reader, wire.read, answer, self._sampling, self._chat)
 

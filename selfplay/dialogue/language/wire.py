@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from selfplay.dialogue.language.conversation import Reply
+from selfplay.dialogue.language.routes import SGLANG, VLLM, WeightRoutes
 from selfplay.games.files import parse_json
 
 if TYPE_CHECKING:
@@ -55,8 +56,12 @@ class ApiFormat(Protocol):
     def description(self) -> str:
         """Contents of responses, for the user."""
 
-    def body(self, prompt: PromptMessages, sampling: Sampling, chat: Chat) -> Json:
-        """Body of a request."""
+    @property
+    def routes(self) -> WeightRoutes:
+        """How such servers take weights."""
+
+    def body(self, prompt: PromptMessages, sampling: Sampling, chat: Chat, adapter: str | None = None) -> Json:
+        """Body of a request to the model, or to an adapter of it by name."""
 
     def read(self, answer: Json, sampling: Sampling, chat: Chat) -> Reply:
         """The reply in a response; InvalidResponse for an invalid one."""
@@ -68,8 +73,9 @@ class SGLang:
 
     path: str = "/generate"
     description: str = "SGLang: token ids and log-probabilities"
+    routes: WeightRoutes = SGLANG
 
-    def body(self, prompt: PromptMessages, sampling: Sampling, chat: Chat) -> Json:
+    def body(self, prompt: PromptMessages, sampling: Sampling, chat: Chat, adapter: str | None = None) -> Json:
         return {
             "input_ids": prompt.ids,
             "sampling_params": {
@@ -78,6 +84,7 @@ class SGLang:
                 "stop_token_ids": sorted(chat.ends), "no_stop_trim": True, "skip_special_tokens": False,
             },
             "return_logprob": True,
+            **({} if adapter is None else {"lora_path": adapter}),
         }  # fmt: skip
 
     def read(self, answer: Json, sampling: Sampling, chat: Chat) -> Reply:
@@ -102,14 +109,15 @@ class Completions:
     model: str
     ids: bool
     path: str = "/v1/completions"
+    routes: WeightRoutes = VLLM
 
     @property
     def description(self) -> str:
         return "completions: " + ("token ids and log-probabilities" if self.ids else "text alone")
 
-    def body(self, prompt: PromptMessages, sampling: Sampling, chat: Chat) -> Json:
+    def body(self, prompt: PromptMessages, sampling: Sampling, chat: Chat, adapter: str | None = None) -> Json:
         body: Json = {
-            "model": self.model, "prompt": prompt.ids, "max_tokens": sampling.max_new_tokens,
+            "model": adapter or self.model, "prompt": prompt.ids, "max_tokens": sampling.max_new_tokens,
             "temperature": sampling.temperature, "top_p": sampling.top_p,
         }  # fmt: skip
         if self.ids:  # options of vLLM, which override sampling defaults of the model
@@ -136,11 +144,12 @@ class ChatCompletions:
     model: str
     path: str = "/v1/chat/completions"
     description: str = "chat: text alone"
+    routes: WeightRoutes = VLLM
 
-    def body(self, prompt: PromptMessages, sampling: Sampling, chat: Chat) -> Json:
+    def body(self, prompt: PromptMessages, sampling: Sampling, chat: Chat, adapter: str | None = None) -> Json:
         del chat
         return {
-            "model": self.model, "messages": list(prompt.messages), "max_tokens": sampling.max_new_tokens,
+            "model": adapter or self.model, "messages": list(prompt.messages), "max_tokens": sampling.max_new_tokens,
             "temperature": sampling.temperature, "top_p": sampling.top_p,
         }  # fmt: skip
 

@@ -86,6 +86,7 @@ class LocalWriter(Writer):
                 drawn = batch.drop_ended(drawn)
             logits = batch.step(drawn)
         batch.finish()
+        self.tally.replies += sum(not row.ended for row in rows)  # cut off
         texts = self._model.chat.text_of([row.ids for row in rows])
         return {
             id(row.conversation): Reply(text, row.ids, row.logprob, row.ended)
@@ -113,6 +114,8 @@ class LocalWriter(Writer):
                 row.ids.append(token)
                 row.logprob.append(logprob)
                 row.ended = token in ends
+                self.tally.tokens += 1
+                self.tally.replies += row.ended
         return drawn
 
 

@@ -8,12 +8,13 @@ from statistics import fmean
 from typing import Final
 
 from selfplay.dialogue.contract import CONTEXT, CUT_OFF, FAILED, LONG, REFUSED
-from selfplay.report.health import HealthMonitor, MetricsRow, Rule, figures, growth, mean, restarted, stale
+from selfplay.report.health import SOON, HealthMonitor, MetricsRow, Rule, figures, growth, mean, restarted, stale
 
 SURE: Final = 0.02  # entropy in nats per token below which exploration has collapsed
 ALIKE: Final = 0.9  # share of groups with equal rewards above which there is little to learn from
 FALLEN: Final = 0.1  # drop of the agreement from the first to the second half of the window
 BROKEN: Final = 0.05  # share of games that end by an invalid reply
+APART: Final = 0.1  # KL in nats per token between the server that samples and the learner; rounding causes 0.01
 
 
 class DialogueHealth(HealthMonitor):
@@ -100,6 +101,25 @@ def _not_finite(rows: Sequence[MetricsRow]) -> str | None:
     return f"{skipped:.0f} steps had a gradient that is not finite and were skipped. Lower --learning-rate."
 
 
+def _other_weights(rows: Sequence[MetricsRow]) -> str | None:
+    frozen = bool(figures(rows, "play/frozen"))
+    known = bool(figures(rows, "losses/sampler_kl"))
+    name = "losses/kl" if frozen and not known else "losses/sampler_kl"  # a frozen server has the weights of the start
+    first, now = mean(rows[:SOON], name, 0.0), mean(rows[-SOON:], name, 0.0)
+    if now <= APART:
+        return None
+    remedy = (
+        "It never gets new ones: leave out --server-frozen, or lower --learning-rate and stop earlier."
+        if frozen
+        else "It does not take the weights that it is sent, or computes otherwise: compare its model, precision and "
+        "log with those of the run, and start it anew."
+    )
+    return (
+        f"The server samples with other weights than those that learn: KL {now:.2f} nats a token in the last "
+        f"iterations, {first:.2f} in the first ones, so its games say little about the model. {remedy}"
+    )
+
+
 def _lost(rows: Sequence[MetricsRow]) -> str | None:
     lost = growth(rows, "play/lost")
     if lost < 5:
@@ -115,9 +135,10 @@ RULES: Final[dict[str, Rule]] = {
     "agreement_falls": _agreement,
     "broken_replies": _errors,
     "stale_data": partial(stale, remedy="Lower --learning-rate or --epochs."),
+    "other_weights": _other_weights,
     "not_finite": _not_finite,
     "lost_games": _lost,
     "restarts": partial(restarted, name="charts/restarts", lost="its games"),
 }
 """All rules, by the name of the problem."""
-EARLY: Final = ("nothing_learned", "no_game_ends")
+EARLY: Final = ("nothing_learned", "no_game_ends", "other_weights")

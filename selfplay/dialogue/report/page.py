@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from selfplay.dialogue.report.health import DialogueHealth
-from selfplay.dialogue.report.transcripts import read_transcripts
+from selfplay.dialogue.report.transcripts import LATEST, read_transcripts
 from selfplay.games.columns import Column, Columns
 from selfplay.report.leaderboard_page.page import TrainingView
 
@@ -32,7 +32,13 @@ COLUMNS: Final = Columns(
 
 def view(folder: Path, _: str) -> TrainingView:
     """What the page of a run shows."""
-    return TrainingView(COLUMNS, DialogueHealth(), transcripts(read_transcripts(folder)))
+    saved = read_transcripts(folder)
+    newest = [
+        game
+        for game in read_transcripts(folder, LATEST)
+        if game.iteration > max((g.iteration for g in saved), default=0)
+    ]
+    return TrainingView(COLUMNS, DialogueHealth(), transcripts((*saved, *newest)))
 
 
 def transcripts(games: Sequence[Transcript]) -> str:
@@ -45,7 +51,7 @@ def transcripts(games: Sequence[Transcript]) -> str:
     ordered = sorted(chosen, key=lambda game: -game.iteration)
     note = (
         '<p class="quiet">Training games with the same policy in both seats: the best, the worst and a random one '
-        "before each saved generation. Text in italics was private to its writer.</p>"
+        "of the last iteration, and before each saved generation. Text in italics was private to its writer.</p>"
     )
     return note + "".join(_game(game, is_open=game.iteration == latest and game.kind == "best") for game in ordered)
 

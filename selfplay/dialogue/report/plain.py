@@ -31,6 +31,7 @@ class DialogueReport(TrainingReport):
     zero_variance: float  # share of groups in which all rewards are equal
     update: dict[str, float]  # of ``GRPOStatistics``
     shared: bool = True  # both seats share one reward
+    frozen: bool = False  # a server samples that never gets new weights
 
     @property
     def seconds(self) -> float:
@@ -57,6 +58,7 @@ class DialogueReport(TrainingReport):
             "play/turns": self.turns / games,
             "play/tokens": self.tokens / games,
             "play/lost": self.lost,
+            **({"play/frozen": 1.0} if self.frozen else {}),
             **{f"endings/{reason}": count / games for reason, count in self.endings.items()},
             **{f"losses/{name}": value for name, value in self.update.items()},
             "losses/zero_variance": self.zero_variance,

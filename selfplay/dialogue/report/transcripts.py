@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field, ValidationError
 from selfplay.games.files import read_plain
 
 FILE_NAME: Final = "transcripts.jsonl"
+LATEST: Final = "latest_games.jsonl"  # those of the last iteration
 LONGEST: Final = 8_000  # maximum length of a text
 TURNS: Final = 200  # maximum number of turns of a game
 KEPT: Final = 60  # maximum number of games of a run
@@ -51,9 +52,9 @@ class Transcript(_Record):
         return self.model_dump_json()
 
 
-def read_transcripts(folder: Path) -> tuple[Transcript, ...]:
-    """The transcripts of a run; unreadable ones are skipped."""
-    path = folder / FILE_NAME
+def read_transcripts(folder: Path, name: str = FILE_NAME) -> tuple[Transcript, ...]:
+    """The transcripts in a file of a run; unreadable ones are skipped."""
+    path = folder / name
     try:
         lines = read_plain(path, _MAX_BYTES).decode().splitlines()
     except (OSError, UnicodeDecodeError):

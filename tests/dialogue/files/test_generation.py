@@ -13,7 +13,7 @@ from selfplay.dialogue.files.rows import TRAIN, VAL, convert
 from selfplay.dialogue.files.settings import SETTINGS, read_settings
 from selfplay.dialogue.language.loading import load_model
 from selfplay.dialogue.language.wire import SGLang
-from selfplay.dialogue.serving import ServerProgram
+from selfplay.dialogue.programs import ServerProgram
 from selfplay.errors import ConfigError, RunnerError, ServerError
 from tests.dialogue.language import stub_server
 from tests.dialogue.language.stub_server import SGLANG, TEXT, Stub

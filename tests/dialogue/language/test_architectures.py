@@ -75,6 +75,34 @@ def test_models_that_keep_something_else_are_refused_in_one_line(config):
     assert "\n" not in str(refused.value)
 
 
+HYBRIDS = {
+    "lfm2": lambda: hf.Lfm2Config(**SIZES, layer_types=["conv", "full_attention", "conv"], block_multiple_of=8),
+    "mamba2": lambda: hf.Mamba2Config(
+        hidden_size=32, num_hidden_layers=2, state_size=8, num_heads=4, head_dim=16, n_groups=1
+    ),
+    "falcon_h1": lambda: hf.FalconH1Config(
+        **SIZES, mamba_d_ssm=64, mamba_n_heads=4, mamba_d_head=16, mamba_n_groups=1, mamba_d_state=8
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HYBRIDS)
+def test_models_without_a_cache_of_keys_and_values_score_and_learn(name):
+    model = of_config(HYBRIDS[name](), plays=False)
+    ids = torch.randint(1, model.vocabulary, (2, 12), generator=torch.Generator().manual_seed(0))
+    where = torch.zeros(2, 12, dtype=torch.bool)
+    where[0, 4:], where[1, 5:8] = True, True
+    logits = model.logits(ids, where)
+    alone = [model.logits(ids[:1], where[:1]), model.logits(ids[1:, :8], where[1:, :8])]  # no padding
+    torch.testing.assert_close(logits, torch.cat(alone), atol=1e-5, rtol=1e-4)
+    model.module.set_attn_implementation("eager")
+    torch.testing.assert_close(logits, model.logits(ids, where), atol=1e-5, rtol=1e-4)
+    logits.logsumexp(-1).sum().backward()
+    assert all(p.grad is not None and torch.isfinite(p.grad).all() for p in model.module.parameters())
+    with pytest.raises(ConfigError, match="cannot be played here"):
+        LocalWriter(model, Sampling())
+
+
 def test_an_attention_that_is_not_the_models_own_is_found(monkeypatch):
     """As of a model that gives its attention something that this one does not know."""
     from selfplay.dialogue.language import attention

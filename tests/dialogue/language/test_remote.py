@@ -1,6 +1,7 @@
 import asyncio
 import math
 import threading
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -287,6 +288,46 @@ def test_once_the_run_is_to_end_a_failed_reply_is_not_waited_for(model):
         assert asking.naps.slept == []
 
 
+@pytest.mark.parametrize("trouble", ["hang", "garbage"])
+def test_once_the_run_is_to_end_retries_are_dropped_at_once(model, trouble):
+    """Those that wait for half a minute, and those whose request a server does not answer."""
+    free, ended = threading.Event(), []
+
+    def ruin(number):
+        if trouble == "hang" and number >= 2:
+            free.wait(LIMIT_S)
+        return "garbage"
+
+    def end():
+        stub_asked.wait(LIMIT_S)
+        ended.append(time.monotonic())
+        asking.ending.set()
+
+    with Stub(SGLANG, answering(model), ruin) as stub:
+        stub_asked = threading.Event()
+        asking = Asking(model, stub, retries=1000)
+        asking.naps = asking.writer._sleep = _Nap(stub_asked)
+        with asking as writer:
+            threading.Thread(target=end).start()
+            games = play_games(hands(writer, 2))
+            late = time.monotonic() - ended[0]
+        free.set()
+    assert all(isinstance(game, Lost) for game in games)
+    assert late < 4 * POLL_S + 1.0
+
+
+class _Nap:
+    """Real naps between attempts; the event is set in the fourth, or as the second attempts hang."""
+
+    def __init__(self, event):
+        self.event, self.slept = event, 0
+
+    async def __call__(self, seconds):
+        self.slept += 1
+        asyncio.get_running_loop().call_later(1.0, self.event.set)
+        await asyncio.sleep(seconds)
+
+
 def test_a_refused_request_is_not_repeated(model):
     with Stub(SGLANG, answering(model), lambda number: "400") as stub, Asking(model, stub) as writer:
         (game,) = play_games(hands(writer, 1))
@@ -529,7 +570,7 @@ def test_somebody_else_there_is_one_line(model):
 
     with Other() as stub:
         stub.kind = SGLANG
-        stub.folder = None  # a model_path of nothing is one still
+        stub.weights.folder = None  # a model_path of nothing is one still
         assert type(find_endpoint(stub.url, model.chat, 5.0).wire) is SGLang
         stub.kind = VLLM
         stub.limit = float("nan")  # that is no JSON

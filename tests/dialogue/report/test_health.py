@@ -27,6 +27,7 @@ BAD = {
     "agreement_falls": lambda i: {"agreement": 0.9 if i < 26 else 0.5},
     "broken_replies": lambda i: {"endings": {"agreed": 50, "refused": 7, "cut_off": 7}},
     "stale_data": update(clip_fraction=0.5),
+    "other_weights": update(sampler_kl=0.3),
     "not_finite": update(skipped=1),
     "lost_games": lambda i: {"lost": i},
     "restarts": lambda i: {"restarts": i},
@@ -54,6 +55,27 @@ def test_runs_in_which_nothing_can_be_learned_are_told_after_three_iterations_an
     assert said(1, health, BAD[name]) == []
     assert [finding.name for finding in health.end()] == [name]
     assert [finding.name for finding in health.findings()] == [name]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"frozen": True, "update": UPDATE | {"sampler_kl": 1.17}}, "leave out --server-frozen"),
+        ({"frozen": True, "update": UPDATE | {"kl": 1.17}}, "leave out --server-frozen"),  # it gives no probabilities
+        ({"update": UPDATE | {"sampler_kl": 1.17}}, "does not take the weights that it is sent"),
+    ],
+)
+def test_a_server_with_other_weights_is_found_within_five_iterations(changes, words):
+    health = DialogueHealth()
+    found = []
+    for i in range(1, 6):
+        grown = {name: value * i / 5 for name, value in changes["update"].items() if name in ("sampler_kl", "kl")}
+        report = dialogue_report(i, **{**changes, "update": changes["update"] | grown})
+        found += health.observe({"iteration": i, **report.flat()})
+    assert [finding.name for finding in found] == ["other_weights"]
+    (finding,) = health.findings()
+    assert "KL 0.94 nats a token in the last iterations, 0.47 in the first ones" in finding.text
+    assert words in finding.text
 
 
 def test_rows_of_a_file_may_lack_figures():

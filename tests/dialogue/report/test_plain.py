@@ -22,6 +22,12 @@ class Screen:
         console = Console(file=self.stream, force_terminal=True, width=width, color_system=None, legacy_windows=False)
         self.reporter = DialogueDashboard(console, lambda: datetime(2026, 1, 2, 3, 5, 5), lambda: self.time)
 
+    def shown(self):
+        """The view as it is now."""
+        console = Console(file=io.StringIO(), width=100)
+        console.print(self.reporter._render(None))
+        return console.file.getvalue()
+
     def final(self):
         self.reporter.close()
         return self.stream.getvalue()
@@ -58,6 +64,25 @@ def test_where_rewards_are_not_shared_their_mean_says_nothing():
     assert "agreed" not in text.replace("agreed   87.5%", "")
     assert "agreed" not in report.lines()[0]
     assert "agreed" in dialogue_report().lines()[0]
+
+
+def test_an_iteration_in_progress_is_shown_until_it_ends(tmp_path):
+    screen, line = Screen(), "Iter 4: 12 of 64 games, 60 replies, 200 tokens/s, ETA 0:00:45"
+    screen.reporter.header([])
+    screen.reporter.playing("Iter 1: 0 of 64 games, 9 replies, 20 tokens/s")
+    assert "Iter 1: 0 of 64 games" in screen.shown()
+    screen.reporter.iteration(dialogue_report())
+    screen.reporter.playing(line)
+    assert line in screen.shown()
+    screen.reporter.iteration(dialogue_report(4))
+    assert line not in screen.shown()
+    screen.final()
+    stream = io.StringIO()
+    tee = dialogue_reporters(tmp_path, stream)
+    tee.playing(line)
+    tee.close()
+    assert line in stream.getvalue()
+    assert line in (tmp_path / "log.txt").read_text()
 
 
 def test_time_left_follows_what_ends_the_run():

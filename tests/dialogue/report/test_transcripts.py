@@ -2,8 +2,17 @@ import pytest
 from pydantic import ValidationError
 
 from selfplay.dialogue.report.health import DialogueHealth
-from selfplay.dialogue.report.page import SHOWN, transcripts
-from selfplay.dialogue.report.transcripts import FILE_NAME, FIRST, KEPT, LONGEST, Transcript, kept, read_transcripts
+from selfplay.dialogue.report.page import SHOWN, transcripts, view
+from selfplay.dialogue.report.transcripts import (
+    FILE_NAME,
+    FIRST,
+    KEPT,
+    LATEST,
+    LONGEST,
+    Transcript,
+    kept,
+    read_transcripts,
+)
 from selfplay.report.leaderboard_page.page import page
 from tests.dialogue.report.talks import HOSTILE, rows, talked, transcript
 from tests.report.test_board import Parsed
@@ -61,6 +70,14 @@ def test_games_are_read_on_the_page_private_text_marked(tmp_path):
     raw = page(talked(tmp_path / "run", [transcript()]))
     assert '<pre class="private">a secret thought</pre>' in raw
     assert '<pre class="private">Your table: 1 2 3</pre>' in raw
+
+
+def test_the_page_has_games_of_the_last_iteration_before_they_are_saved(tmp_path):
+    (tmp_path / FILE_NAME).write_text(transcript(10).row())
+    (tmp_path / LATEST).write_text(transcript(13, text="only now").row())
+    assert "Best game of iteration 13" in view(tmp_path, "").reading
+    (tmp_path / FILE_NAME).write_text("\n".join(transcript(i).row() for i in (10, 20)))
+    assert "only now" not in view(tmp_path, "").reading  # of a run that went on
 
 
 def test_hostile_text_stays_text(tmp_path):
