@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 EMBEDDED_REPLY: Final = 24  # default tokens per reply with the embedded model
 REPLY: Final = 512  # with other models
 SERVED: Final = "serving"  # in the folder of the run: the current weights, for a server
+MEMORY_FLAGS: Final = {"sglang": "--mem-fraction-static", "vllm": "--gpu-memory-utilization"}
 SERVER_LOG: Final = "server.log"  # output of a server, in the folder of the run
 
 
@@ -106,6 +107,8 @@ def server_of(config: DialogueConfig, model: LanguageModel, folder: Path, run: P
     except ValueError as error:
         raise ConfigError(f"--server-args {server.arguments}: {error}") from error
     refuse_reserved(arguments)
+    if server.memory_share is not None:
+        arguments += [MEMORY_FLAGS[server.program], f"{server.memory_share:g}"]
     program = find_program(server.program)
     if model.adapter is not None:
         folder = fill_folder(run / SERVED, model.save_merged, replace=True)
