@@ -46,7 +46,7 @@ def resume(config: DialogueConfig, run: RunDir, state: LearnerState, preset: str
     newest = run.generations / state.meta.generations[-1]
     config = with_embedded_folder(config, newest)
     device = pick_device(config.run.device)
-    config, need = fitting(config, device, resumed=True)
+    config, need = fitting(config, device, str(newest))
     if config.league.track_elo:
         check_ratings(run)
     model = reopen(config, str(newest), device)

@@ -99,14 +99,13 @@ def need_on_device(config: DialogueConfig, print_: Footprint, talk: Talk, choice
     tokens = max(talk.longest, min(choice.micro_tokens, -(-step_tokens // threads)))
     busy = min(threads, max(1, -(-step_tokens // tokens)))
     kl = default_rate_and_kl(embedded)[1] if config.grpo.kl is None else config.grpo.kl
-    whole = not config.model.lora_rank
     trained = 4 * print_.trained
     step = print_.step(choice.checkpointing, tokens, talk.tokens, talk.share)
     return Need(
         libraries=(BASE_MB if here else CUDA_MB) << 20,
         games=config.run.num_games * talk.game if here else 0,
         weights=print_.weights,
-        reference=(trained if here else trained // 2) if kl and whole else 0,
+        reference=(trained if here else trained // 2) if kl and print_.whole else 0,
         optimizer=2 * trained,
         cache=0 if config.server.remote else _cache(print_, talk, conversations, threads if here else 1),
         update=busy * (trained + step),
@@ -181,23 +180,28 @@ def _remedy(config: DialogueConfig, print_: Footprint, talk: Talk, device: str, 
         )
         if fits(run={"num_games": games}):
             return f"lower --num-games {config.run.num_games} to {games}"
-    if not config.model.lora_rank and not is_embedded(config):
+    if print_.whole and not is_embedded(config):
         adapter = print_.with_adapter(LORA_RANK)
         if fits(adapter, model={"lora_rank": LORA_RANK}):
             return f"train an adapter, --lora-rank {LORA_RANK}"
     return "choose a smaller model"
 
 
-def fitting(config: DialogueConfig, device: str, *, resumed: bool = False) -> tuple[DialogueConfig, Need]:
-    """See ``fit``. Blocks: a model may be downloaded, without loading it."""
+def fitting(config: DialogueConfig, device: str, newest: str | None = None) -> tuple[DialogueConfig, Need]:
+    """See ``fit``. Blocks: a model may be downloaded, without loading it.
+
+    ``newest`` is the folder of the model that a resumed run goes on with.
+    """
     entry, rules = game_of(config)
-    if config.embedded:
+    model, resumed = config.model, newest is not None
+    lora = Lora(model.lora_rank, model.lora_alpha, model.lora_targets) if model.lora_rank else None
+    if newest is None and config.embedded:
         tokenizer = make_tokenizer(entry.vocabulary(rules), TinySpec().context)
         architecture = tiny_config(TinySpec(), tokenizer)
     else:
-        tokenizer, architecture = open_tokenizer(config.model.name), config_of(config.model.name)
-    model = config.model
-    lora = Lora(model.lora_rank, model.lora_alpha, model.lora_targets) if model.lora_rank else None
+        tokenizer = open_tokenizer(newest or model.name)
+        architecture, adapter = config_of(newest or model.name)
+        lora = adapter or lora
     print_ = Footprint(architecture, lora, light=device != "cpu", bf16=model.bf16)
     talk = _talk(config, entry, rules, Chat(tokenizer, _ends(tokenizer), model.rows))
     if device == "cpu":

@@ -17,9 +17,10 @@ from torch.utils._pytree import tree_leaves
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from selfplay.dialogue.language.attention import NAME, cache_shapes
-from selfplay.dialogue.language.folders import ADAPTER
+from selfplay.dialogue.language.folders import ADAPTER, rank_of
 from selfplay.dialogue.language.forward import CausalModel, checkpoint_layers
 from selfplay.dialogue.language.loading import Lora, base_of, find, lora_model
+from selfplay.errors import ConfigError, boundary
 from selfplay.learner.chunked import chunked_loss
 from selfplay.learner.grpo_loss import GRPOSettings, micro_loss
 from selfplay.learner.sampling import Sampling
@@ -43,6 +44,7 @@ class Footprint:
         trained: number of parameters that are trained.
         cache: bytes of keys and values of a token.
         vocabulary: number of tokens.
+        whole: the model is trained itself, without an adapter.
     """
 
     def __init__(self, config: Any, lora: Lora | None, *, light: bool, bf16: bool) -> None:  # noqa: ANN401
@@ -56,10 +58,11 @@ class Footprint:
         kept = cache_shapes(model)
         self.cache = sum(part.heads * part.width * (2 if bf16 else part.dtype.itemsize) for part in kept)
         self.vocabulary = model.vocabulary
+        self.whole = lora is None
 
     def with_adapter(self, rank: int) -> Footprint:
         """That of the same model with an adapter that is trained instead."""
-        return Footprint(self._config, Lora(rank, 2.0 * rank), light=self._light, bf16=self._bf16)
+        return Footprint(self._config, Lora(rank, 2 * rank), light=self._light, bf16=self._bf16)
 
     def step(self, checkpointing: bool, tokens: int, length: int, share: float) -> int:
         """Bytes of the forward and backward pass of a micro-batch of rows of a length, with the gradients.
@@ -102,11 +105,14 @@ class Footprint:
         return self._models[checkpointing]
 
 
-def config_of(where: str) -> Any:  # noqa: ANN401
-    """The configuration of a model by name or folder, or of the base of an adapter."""
+def config_of(where: str) -> tuple[Any, Lora | None]:
+    """The configuration of a model by name or folder; of an adapter that of its base, and its rank."""
     folder = find(where)
-    base = base_of(folder) if (folder / ADAPTER).is_file() else folder
-    return AutoConfig.from_pretrained(base, local_files_only=True, trust_remote_code=False)
+    adapted = (folder / ADAPTER).is_file()
+    base = base_of(folder) if adapted else folder
+    with boundary(ConfigError, f"model {where}"):
+        config = AutoConfig.from_pretrained(base, local_files_only=True, trust_remote_code=False)
+    return config, Lora(rank_of(folder), 1) if adapted else None
 
 
 def _rows(count: int, length: int, share: float) -> list[TrainingRow]:
