@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
 LESS_MEMORY: Final = (
-    "a smaller --batch-size needs less, with language models a smaller --set grpo.micro_rows or --lora-rank 16"
+    "a smaller --batch-size needs less, with language models a smaller --set grpo.micro_tokens or --lora-rank 16"
 )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 from selfplay.checkpoint import create_run
 from selfplay.config.options import listed
 from selfplay.dialogue.following import check_follows, rank_of
-from selfplay.dialogue.memory import check_dialogue_memory
+from selfplay.dialogue.memory import Need, fitting
 from selfplay.dialogue.players import (
     check_opening,
     endpoint_of,
@@ -54,22 +54,22 @@ def resume(config: DialogueConfig, run: RunDir, state: LearnerState, preset: str
         raise IncompatibleError(f"{state.path}: does not say which model the run goes on with")
     newest = run.generations / state.meta.generations[-1]
     config = with_embedded_folder(config, newest)
-    check_dialogue_memory(config, *game_of(config), resumed=True)
     device = pick_device(config.run.device)
+    config, need = fitting(config, device, str(newest))
     if config.league.track_elo:
         check_ratings(run)
     model = reopen(config, str(newest), device)
     _check_server(config, model)
     with cluster_for(config.run.host, config.run.ray_address, runners(config, device)) as cluster:
-        return _start(config, run, device, (model, base), state, preset, stream, cluster)
+        return _start(config, run, device, (model, base), state, preset, stream, cluster, need)
 
 
 def start(config: DialogueConfig, is_default: bool, preset: str | None, stream: TextIO) -> int:
     """Make the folder of a new run and train it; ``is_default``: the user did not name the folder."""
-    check_dialogue_memory(config, *game_of(config), resumed=False)
     if config.server.program is not None:
         find_program(config.server.program)
     device, lines = pick_device(config.run.device), PlainReporter(StreamSink(stream))
+    config, need = fitting(config, device)
     # Before the folder is made: a mistake leaves none.
     threads = config.run.threads or usable_cores()
     opened = open_model(config, device, threads, lines.notice, show_header=lines.header)
@@ -77,7 +77,7 @@ def start(config: DialogueConfig, is_default: bool, preset: str | None, stream: 
     with cluster_for(config.run.host, config.run.ray_address, runners(config, device)) as cluster:
         run = create_run(Path(config.run.checkpoint), is_default=is_default)
         with run.lock():
-            return _start(config, run, device, opened, None, preset, stream, cluster)
+            return _start(config, run, device, opened, None, preset, stream, cluster, need)
 
 
 def _check_server(config: DialogueConfig, model: LanguageModel) -> None:
@@ -100,6 +100,7 @@ def _start(
     preset: str | None,
     stream: TextIO,
     cluster: Cluster | None,
+    need: Need,
 ) -> int:
     """Run the event loop with a model and its name."""
     place = (resumed.meta.iteration, resumed.meta.total_steps) if resumed else None
@@ -115,13 +116,13 @@ def _start(
     session = DialogueSession(
         config, run, device, entry, rules, model, base, sampling_of(config), resumed, server, endpoint, cluster
     )
-    lines = header.lines("Dialogue Self-Play", _header(config, run, device, preset, at))
+    lines = header.lines("Dialogue Self-Play", _header(config, run, device, preset, at, need))
     notices = () if endpoint is None else (endpoint.wire.description,)
     return run_to_end(session, partial(DialogueTraining, session), Tee(list(made.values())), lines, notices)
 
 
 def _header(
-    config: DialogueConfig, run: RunDir, device: str, preset: str | None, at: str | None
+    config: DialogueConfig, run: RunDir, device: str, preset: str | None, at: str | None, need: Need
 ) -> Sequence[tuple[str, object]]:
     _, rules = game_of(config)
     return [
@@ -132,6 +133,7 @@ def _header(
         ("Preset", preset),
         ("Seed", str(config.run.seed)),
         ("Device", f"{device} ({processor()}, {usable_cores()} cores)"),
+        ("Memory", f"{need}"),
         ("Host", f"ray, {runners(config, device)} actors" if config.run.host == "ray" else None),
         ("Run folder", run.path),
         ("Resumed at", at),

@@ -58,7 +58,7 @@ def _log_likelihoods(model: LanguageModel, instances: Sequence[Instance]) -> np.
     device = next(model.module.parameters()).device
     batch = padded(rows, [1.0] * len(rows), device)
     logprobs = torch.log_softmax(model.logits(batch.ids, batch.where).float(), -1)
-    taken = logprobs.gather(1, batch.taken[:, None])[:, 0].double().cpu().numpy()
+    taken = logprobs.gather(1, batch.targets.taken[:, None])[:, 0].double().cpu().numpy()
     starts = np.cumsum([0, *(row.tokens for row in rows)])[:-1]
     return np.asarray(np.add.reduceat(taken, starts))
 

@@ -20,6 +20,7 @@ from selfplay.dialogue.packing import row_of, with_advantages
 from selfplay.errors import LearnerError
 from selfplay.learner.accumulator import Accumulator
 from selfplay.learner.advantages import RoleEMA
+from selfplay.learner.chunked import chunked_loss, chunks
 from selfplay.learner.grpo_loss import (
     LOSS_PARTS,
     GRPOSettings,
@@ -33,13 +34,15 @@ from selfplay.learner.token_batch import (
     F32,
     TokenBatch,
     TrainingRow,
-    by_length,
+    micro_batches,
     padded,
     shuffled,
     token_weights,
 )
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from selfplay.dialogue.instances import DialogueGroup, Instance
     from selfplay.learner.sampling import Sampling
 
@@ -51,13 +54,22 @@ class TokenModel(Protocol):
     def module(self) -> nn.Module:
         """The module with the parameters; those that require a gradient are trained."""
 
-    def logits(self, ids: Tensor, where: Tensor) -> Tensor:
-        """Logits [N, V] of the marked tokens, each predicted from all tokens before it.
+    @property
+    def vocabulary(self) -> int: ...
 
-        Args:
-            ids: int64 [B, T], padded on the right with any ids; the model is causal, so padding needs no mask.
-            where: bool [B, T], never the first of a row. The logits are in its order: row by row, left to right.
-        """
+    @property
+    def head(self) -> nn.Module:
+        """Gives logits [n, V] of hidden states [n, H]."""
+
+    def hidden(self, tokens: TokenBatch) -> Tensor:
+        """[N, H] hidden states that predict the tokens that train, each from all tokens before it."""
+
+
+class Reference(Protocol):
+    """A frozen model, which may share parameters with the one that is trained."""
+
+    def active(self) -> AbstractContextManager[TokenModel]:
+        """The model. The one that is trained is not used meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +114,7 @@ class GRPOLearner:
         settings: GRPOSettings,
         sampling: Sampling,
         *,
-        reference: TokenModel | None = None,
+        reference: Reference | None = None,
         threads: int = 1,
     ) -> None:
         """Create the optimizer and the worker threads, which share micro-batches on the CPU.
@@ -178,11 +190,10 @@ class GRPOLearner:
 
         def loss(numbers: Sequence[int]) -> tuple[Tensor, Tensor]:
             rows = [batch[number] for number in numbers]
-            tokens = padded(rows, [weights[number] for number in numbers], self.device)
-            return micro_loss(self._logits(self._model, tokens), tokens, settings, self._sampling)
+            return self._loss(padded(rows, [weights[number] for number in numbers], self.device))
 
         weight = sum(weight * row.tokens for weight, row in zip(weights, batch, strict=True))
-        found, norm = self._work.step(by_length(batch, settings.micro_rows), loss, weight)
+        found, norm = self._work.step(self._micros(batch), loss, weight)
         none = torch.zeros(len(LOSS_PARTS) + 1, dtype=torch.float64, device=self.device)
         parts = torch.stack([none, *found])
         sums = self._work.add_up(parts[:, :-1].sum(0))
@@ -190,15 +201,27 @@ class GRPOLearner:
             totals.drift = float(self._work.add_up(parts[:, -1].max(), greatest=True))
         totals.add(sums, norm, sum(row.tokens for row in batch))
 
-    def _logits(self, model: TokenModel, tokens: TokenBatch) -> Tensor:
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.settings.bf16):
-            return model.logits(tokens.ids, tokens.where)
+    def _micros(self, rows: Sequence[TrainingRow]) -> list[list[int]]:
+        return micro_batches(rows, self.settings.micro_tokens, self._work.parts, self.settings.micro_rows)
+
+    def _loss(self, tokens: TokenBatch) -> tuple[Tensor, Tensor]:
+        def loss(logits: Tensor, part: slice) -> tuple[Tensor, Tensor]:
+            return micro_loss(logits, tokens.targets[part], self.settings, self._sampling)
+
+        model = self._model
+        with self._autocast():
+            total, found = chunked_loss(model.hidden(tokens), model.head, loss, model.vocabulary)
+        return total, torch.cat([found[:, :-1].sum(0), found[:, -1:].amax(0)])
+
+    def _autocast(self) -> AbstractContextManager[None]:
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.settings.bf16)
 
     def _with_reference(self, rows: list[TrainingRow]) -> list[TrainingRow]:
         """Add the log-probabilities of the reference, if any."""
         if self._reference is None:
             return rows
-        scores = self._scores(self._reference, rows, whole_of(self._sampling))
+        with self._reference.active() as model:
+            scores = self._scores(model, rows, whole_of(self._sampling))
         return [replace(row, reference=score) for row, score in zip(rows, scores, strict=True)]
 
     def _with_importance(self, rows: list[TrainingRow], totals: _Totals) -> list[TrainingRow]:
@@ -226,11 +249,16 @@ class GRPOLearner:
 
         def score(numbers: Sequence[int]) -> Tensor:
             tokens = padded([rows[number] for number in numbers], [0.0] * len(numbers), self.device)
-            return token_logprobs(self._logits(model, tokens), tokens.taken, sampling)[0]
+            with self._autocast():
+                hidden = model.hidden(tokens)
+                return torch.cat([
+                    token_logprobs(model.head(hidden[part]), tokens.targets.taken[part], sampling)[0]
+                    for part in chunks(len(hidden), model.vocabulary)
+                ])  # fmt: skip
 
         ends = np.cumsum([0, *(row.tokens for row in rows)])
         every = torch.zeros(int(ends[-1]), device=self.device)
-        for numbers, scored in self._work.map(by_length(rows, self.settings.micro_rows), score):
+        for numbers, scored in self._work.map(self._micros(rows), score):
             places = [np.arange(ends[number], ends[number + 1]) for number in numbers]
             every[torch.from_numpy(np.concatenate(places)).to(self.device)] = scored
         self._work.add_up(every)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 import torch
 
 from selfplay.dialogue.grpo import GRPOLearner
-from selfplay.dialogue.language.model import FrozenReference
+from selfplay.dialogue.language.forward import checkpoint_layers
+from selfplay.dialogue.language.model import FrozenReference, adapter_of
 from selfplay.dialogue.models import ModelMeta, is_model, read_model, save_model
 from selfplay.dialogue.players import reopen
 from selfplay.dialogue.rules import default_rate_and_kl, is_embedded
@@ -26,7 +27,6 @@ from selfplay.seeding import derive
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import LearnerState
-    from selfplay.dialogue.grpo import TokenModel
     from selfplay.dialogue.runner import Played
     from selfplay.dialogue.session import DialogueSession
     from selfplay.run.disk import DiskWatch
@@ -121,7 +121,9 @@ def grpo_settings(session: DialogueSession) -> GRPOSettings:
 
 def make_learner(session: DialogueSession) -> GRPOLearner:
     """The learner. Blocks while a reference is loaded."""
-    settings = grpo_settings(session)
+    config, settings = session.config, grpo_settings(session)
+    if config.grpo.checkpointing:
+        checkpoint_layers(session.model.module)
     reference = _reference(session) if settings.kl else None
     return GRPOLearner(session.model, settings, session.sampling, reference=reference, threads=session.threads)
 
@@ -140,13 +142,12 @@ def freeze(session: DialogueSession, progress: Progress) -> str:
     return name
 
 
-def _reference(session: DialogueSession) -> TokenModel:
+def _reference(session: DialogueSession) -> FrozenReference:
     first = session.run.generations / generation_id(0)
     if not is_model(first):
         return FrozenReference(session.model)  # without a first generation nothing has been learned yet
     if session.model.adapter is not None:
         read_model(first)
-        return FrozenReference(session.model, first)
-    model = reopen(session.config, str(first), session.device)
-    model.module.requires_grad_(requires_grad=False)
-    return model
+        return FrozenReference(session.model, adapter_of(session.model, first))
+    before = reopen(session.config, str(first), "cpu")
+    return FrozenReference(session.model, dict(before.module.named_parameters()))

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 EMBEDDED_REPLY: Final = 24  # default tokens per reply with the embedded model
 REPLY: Final = 512  # with other models
 SERVED: Final = "serving"  # in the folder of the run: weights for a server
+MEMORY_FLAGS: Final = {"sglang": "--mem-fraction-static", "vllm": "--gpu-memory-utilization"}
 SERVER_LOG: Final = "server.log"  # output of a server, in the folder of the run
 
 
@@ -122,6 +123,8 @@ def server_of(
     except ValueError as error:
         raise ConfigError(f"--server-args {server.arguments}: {error}") from error
     refuse_reserved(arguments)
+    if server.memory_share is not None:
+        arguments += [MEMORY_FLAGS[server.program], f"{server.memory_share:g}"]
     program = find_program(server.program)
     routes, serving, rank = program.wire.routes, ServingFolder((run / SERVED).absolute()), rank_of(model)
     if rank:

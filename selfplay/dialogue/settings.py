@@ -96,6 +96,7 @@ class ServerConfig(Group):
     arguments: Annotated[str, Mark.STARTS_PROGRAM] = Field(
         "", description="More arguments of that program, as one string"
     )
+    memory_share: float | None = Field(None, gt=0, lt=1, description="Share of the learner's device for that program")
     start_timeout: float = Field(600.0, gt=0, description="Seconds until it is started, or has loaded a generation")
     in_flight: Positive = Field(64, description="Concurrent requests per runner")
     timeout: float = Field(120.0, gt=0, description="Seconds until the last byte of a response")
@@ -136,7 +137,9 @@ class GRPOConfig(Group):
     entropy: float = Field(0.0, ge=0, description="Weight of the entropy bonus")
     epochs: Positive = Field(1, description="Passes over an iteration's games")
     batch_rows: Positive = Field(512, description="Rows per optimiser step; a row is one seat of a game")
-    micro_rows: Positive = Field(32, description="Rows per forward pass")
+    micro_rows: Natural = Field(0, description="Rows per forward pass at most; 0 = any number")
+    micro_tokens: Positive | None = Field(None, description="Tokens per forward pass; default: what fits into memory")
+    checkpointing: bool | None = Field(None, description="Compute activations again; default: if they do not fit")
     max_grad_norm: float = Field(1.0, gt=0, description="Maximum gradient norm, of the mean over tokens")
     anneal: bool = Field(False, description="Lower the learning rate linearly to a tenth over the run")
 
@@ -251,8 +254,8 @@ class DialogueConfig(Group):
             raise ValueError(f"{flag} needs --model NAME or FOLDER: `{TINY}` is made here, and writes its own replies")
         if self.server.remote and self.run.host == "ray":
             raise ValueError("--host ray places the model that writes the replies, and with a server there is none")
-        if self.server.arguments and self.server.program is None:
-            raise ValueError("--server-args are of a program that --server starts")
+        if self.server.program is None and (self.server.arguments or self.server.memory_share):
+            raise ValueError("--server-args and server.memory_share are of a program that --server starts")
         return self
 
 

@@ -12,8 +12,9 @@ from torch.nn.functional import cross_entropy
 
 from selfplay.dialogue.packing import row_of
 from selfplay.learner.accumulator import Accumulator
+from selfplay.learner.chunked import chunked_loss
 from selfplay.learner.optimizers import adamw
-from selfplay.learner.token_batch import by_length, padded, token_weights
+from selfplay.learner.token_batch import micro_batches, padded, token_weights
 
 if TYPE_CHECKING:
     from torch import nn
@@ -26,7 +27,7 @@ LAST_RATE: Final = 0.05  # of the learning rate, at the end
 WARMUP: Final = 0.02  # of the training
 WEIGHT_DECAY: Final = 0.05
 MAX_GRAD_NORM: Final = 1.0
-MICRO_ROWS: Final = 16
+MICRO_TOKENS: Final = 2048
 
 
 @final
@@ -60,13 +61,19 @@ class SupervisedLearner:
         weights = token_weights(rows, "token-mean", 0)
 
         def loss(numbers: Sequence[int]) -> tuple[Tensor, Tensor]:
-            device = self._work.device
-            tokens = padded([rows[number] for number in numbers], [weights[number] for number in numbers], device)
-            logits = self._model.logits(tokens.ids, tokens.where)
-            total = (cross_entropy(logits.float(), tokens.taken, reduction="none") * tokens.weight).sum()
-            return total, total.detach()
+            chosen = [rows[number] for number in numbers], [weights[number] for number in numbers]
+            tokens = padded(*chosen, self._work.device)
 
-        found, _ = self._work.step(by_length(rows, MICRO_ROWS), loss)
+            def part_loss(logits: Tensor, part: slice) -> tuple[Tensor, Tensor]:
+                targets = tokens.targets[part]
+                total = (cross_entropy(logits.float(), targets.taken, reduction="none") * targets.weight).sum()
+                return total, total.detach()
+
+            model = self._model
+            total, found = chunked_loss(model.hidden(tokens), model.head, part_loss, model.vocabulary)
+            return total, found.sum()
+
+        found, _ = self._work.step(micro_batches(rows, MICRO_TOKENS, self._work.parts), loss)
         return float(torch.stack(found).sum())
 
     def close(self) -> None:

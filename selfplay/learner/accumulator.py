@@ -38,6 +38,7 @@ class Accumulator:
         several = distributed.is_available() and distributed.is_initialized()
         self.processes = distributed.get_world_size() if several else 1
         self.process = distributed.get_rank() if several else 0
+        self.parts = self._threads * self.processes  # number of micro-batches computed at once
         if several:
             for parameter in self.parameters:
                 distributed.broadcast(parameter.data, 0)

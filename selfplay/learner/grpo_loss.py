@@ -20,7 +20,7 @@ from selfplay.learner.sampling import Sampling, log_distribution
 
 if TYPE_CHECKING:
     from selfplay.learner.advantages import Advantage, Baseline
-    from selfplay.learner.token_batch import Aggregation, TokenBatch
+    from selfplay.learner.token_batch import Aggregation, Targets
 
 _FARTHEST: Final = 20.0  # bound of log-ratios
 _FARTHEST_K3: Final = 10.0
@@ -42,7 +42,8 @@ class GRPOSettings:
     max_grad_norm: float = 1.0  # of the mean over tokens
     epochs: int = 1
     batch_rows: int = 64  # per optimiser step, over all processes
-    micro_rows: int = 16  # per forward pass
+    micro_tokens: int = 2048  # per forward pass
+    micro_rows: int = 0  # per forward pass at most; 0: any number
     kl: float = 0.0  # weight of KL to the reference
     entropy: float = 0.0  # weight of the entropy bonus
     truncate: float = 0.0  # maximum importance weight of samples of a server; 0: own samples
@@ -88,29 +89,29 @@ LOSS_PARTS = ("loss", "policy_loss", "entropy", "kl", "approx_kl", "clip_fractio
 """The loss of a micro-batch, and sums of its parts over the tokens."""
 
 
-def micro_loss(logits: Tensor, tokens: TokenBatch, settings: GRPOSettings, sampling: Sampling) -> tuple[Tensor, Tensor]:
-    """The contribution of a micro-batch to the loss, and the statistics [len(LOSS_PARTS) + 1], the last one the drift.
+def micro_loss(logits: Tensor, targets: Targets, settings: GRPOSettings, sampling: Sampling) -> tuple[Tensor, Tensor]:
+    """The contribution of some tokens to the loss, and the statistics [len(LOSS_PARTS) + 1], the last one the drift.
 
         loss = sum over tokens of weight (importance policy + c_k KL - c_e entropy)
 
     with the weights of ``token_batch.token_weights``, policy as in ``clipped_loss`` and KL as in ``k3``. The drift
     is the maximum |log-ratio|.
     """
-    logprob, every = token_logprobs(logits, tokens.taken, sampling)
-    log_ratio = logprob - tokens.logprob
-    policy = clipped_loss(log_ratio, tokens.advantage, settings.clip_low, settings.clip_high)
-    if tokens.importance is not None:
-        policy = policy * tokens.importance
+    logprob, every = token_logprobs(logits, targets.taken, sampling)
+    log_ratio = logprob - targets.logprob
+    policy = clipped_loss(log_ratio, targets.advantage, settings.clip_low, settings.clip_high)
+    if targets.importance is not None:
+        policy = policy * targets.importance
     total = policy
     with torch.set_grad_enabled(torch.is_grad_enabled() and settings.entropy != 0):
         entropy = entropy_of(every)
     total = total - settings.entropy * entropy
     kl = torch.zeros_like(policy)
-    if tokens.reference is not None:
+    if targets.reference is not None:
         with torch.set_grad_enabled(torch.is_grad_enabled() and settings.kl != 0):
-            kl = k3(_uncut(logits, logprob, tokens, sampling), tokens.reference)
+            kl = k3(_uncut(logits, logprob, targets, sampling), targets.reference)
         total = total + settings.kl * kl
-    loss = (total * tokens.weight).sum()
+    loss = (total * targets.weight).sum()
     with torch.no_grad():
         outside = log_ratio == -torch.inf
         inside = log_ratio.masked_fill(outside, 0.0)
@@ -121,10 +122,10 @@ def micro_loss(logits: Tensor, tokens: TokenBatch, settings: GRPOSettings, sampl
         return loss, torch.stack([part.double() for part in parts])
 
 
-def _uncut(logits: Tensor, logprob: Tensor, tokens: TokenBatch, sampling: Sampling) -> Tensor:
+def _uncut(logits: Tensor, logprob: Tensor, targets: Targets, sampling: Sampling) -> Tensor:
     """[N] log-probabilities of the tokens taken, without the nucleus."""
     whole = whole_of(sampling)
-    return logprob if whole == sampling else token_logprobs(logits, tokens.taken, whole)[0]
+    return logprob if whole == sampling else token_logprobs(logits, targets.taken, whole)[0]
 
 
 def whole_of(sampling: Sampling) -> Sampling:

@@ -1,13 +1,15 @@
-"""Batches of rows of tokens as tensors, padded on the right, and the weights of their tokens.
+"""Batches of rows of tokens as tensors, padded or packed, and the weights of their tokens.
 
-Letters in shapes: B rows of a micro-batch, T tokens of its longest row, N tokens that train, n those of one row.
+Letters in shapes: B rows of a micro-batch, T tokens of its longest row, N tokens that train, n those of one row,
+M packed tokens.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, fields, replace
+from itertools import chain, pairwise
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 import torch
@@ -16,6 +18,7 @@ from torch import Tensor
 
 Aggregation: TypeAlias = Literal["constant", "seq-mean", "token-mean"]
 F32: TypeAlias = NDArray[np.float32]
+LEAST_SHARED: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,21 +54,49 @@ def token_weights(rows: Sequence[TrainingRow], aggregation: Aggregation, row_tok
 
 
 @dataclass(frozen=True, slots=True)
-class TokenBatch:
-    """A micro-batch. Vectors [N] are in the order of ``where``: row by row, from left to right."""
+class Targets:
+    """The tokens that train, row by row, from left to right."""
 
-    ids: Tensor  # int64 [B, T] padded on the right
-    where: Tensor  # bool [B, T] tokens that train; never the first of a row
+    taken: Tensor  # int64 [N] the tokens
     logprob: Tensor  # float [N]
     advantage: Tensor  # float [N]
     weight: Tensor  # float [N] see ``token_weights``
-    reference: Tensor | None  # float [N]
-    importance: Tensor | None  # float [N]
+    reference: Tensor | None = None  # float [N]
+    importance: Tensor | None = None  # float [N]
 
-    @property
-    def taken(self) -> Tensor:
-        """[N] the tokens that train."""
-        return self.ids[self.where]
+    def __getitem__(self, part: slice) -> Targets:
+        vectors: dict[str, Tensor | None] = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(self, **{name: vector[part] for name, vector in vectors.items() if vector is not None})
+
+
+@dataclass(frozen=True, slots=True)
+class PackedRows:
+    """Some rows of a packed micro-batch, for attention. Both are padded on the right with 0."""
+
+    queries: Tensor  # int64 [B, S] packed tokens of each row that are not those of the row before
+    keys: Tensor  # int64 [B, T - 1] all packed tokens of each row
+    at: Tensor | None  # int64 [B, S] position of each query; None: queries are keys
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """The inputs of a micro-batch as one sequence. Tokens that neighbouring rows begin with are in it once."""
+
+    ids: Tensor  # int64 [M]
+    at: Tensor  # int64 [M] position in its row
+    rows: tuple[PackedRows, ...]  # one or two
+    place: Tensor  # int64 [M] place of each token among all queries, flattened
+    before: Tensor  # int64 [N] packed token before each token that trains
+
+
+@dataclass(frozen=True, slots=True)
+class TokenBatch:
+    """A micro-batch."""
+
+    ids: Tensor  # int64 [B, T] padded on the right
+    where: Tensor  # bool [B, T] tokens that train; never the first of a row
+    packed: Packed
+    targets: Targets
 
 
 def padded(rows: Sequence[TrainingRow], weights: Sequence[float], device: torch.device) -> TokenBatch:
@@ -76,15 +107,59 @@ def padded(rows: Sequence[TrainingRow], weights: Sequence[float], device: torch.
         ids[i, : len(row.ids)] = row.ids
         where[i, : len(row.ids)] = row.sampled
     counts = [row.tokens for row in rows]
-    return TokenBatch(
-        ids=torch.from_numpy(ids).to(device),
-        where=torch.from_numpy(where).to(device),
+    targets = Targets(
+        taken=torch.from_numpy(ids[where]).to(device),
         logprob=_joined((row.logprob for row in rows), device),
         advantage=_joined((np.repeat([row.advantage for row in rows], counts),), device),
         weight=_joined((np.repeat(weights, counts),), device),
         reference=_given((row.reference for row in rows), device),
         importance=_given((row.importance for row in rows), device),
     )
+    return TokenBatch(torch.from_numpy(ids).to(device), torch.from_numpy(where).to(device), pack(rows, device), targets)
+
+
+def pack(rows: Sequence[TrainingRow], device: torch.device) -> Packed:
+    """Pack rows; see ``Packed``."""
+    inputs = [row.ids[:-1] for row in rows]
+    kept = [0, *(shared_length(one, other) for one, other in pairwise(inputs))]
+    news = [np.arange(shared, len(ids)) for ids, shared in zip(inputs, kept, strict=True)]
+    tokens: list[NDArray[np.int64]] = []  # packed tokens of each row
+    count = 0
+    for new, shared in zip(news, kept, strict=True):
+        tokens.append(np.concatenate([tokens[-1][:shared] if shared else new[:0], count + new - shared]))
+        count += len(new)
+    place, offset, groups = np.zeros(count, np.int64), 0, []
+    for alone in (True, False):  # rows that share nothing are the simple case of attention
+        numbers = [number for number, shared in enumerate(kept) if (shared == 0) == alone]
+        if numbers:
+            queries = _padded([tokens[number][kept[number] :] for number in numbers])
+            for i, number in enumerate(numbers):
+                own = tokens[number][kept[number] :]
+                place[own] = offset + i * queries.shape[1] + np.arange(len(own))
+            offset += queries.size
+            at = None if alone else torch.from_numpy(_padded([news[number] for number in numbers])).to(device)
+            keys = queries if alone else _padded([tokens[number] for number in numbers])
+            groups.append(PackedRows(torch.from_numpy(queries).to(device), torch.from_numpy(keys).to(device), at))
+    before = [those[np.flatnonzero(row.sampled) - 1] for those, row in zip(tokens, rows, strict=True)]
+    ids = np.concatenate([each[new] for each, new in zip(inputs, news, strict=True)])
+    found = (ids, np.concatenate(news), place, np.concatenate(before))
+    ids_, at_, place_, before_ = (torch.from_numpy(each).to(device) for each in found)
+    return Packed(ids_, at_, tuple(groups), place_, before_)
+
+
+def _padded(rows: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    made = np.zeros((len(rows), max(map(len, rows))), np.int64)
+    for place, row in zip(made, rows, strict=True):
+        place[: len(row)] = row
+    return made
+
+
+def shared_length(one: NDArray[np.int64], other: NDArray[np.int64]) -> int:
+    """Number of tokens that both begin with; 0 if they are less than ``LEAST_SHARED`` of the other."""
+    least = min(len(one), len(other))
+    apart = np.flatnonzero(one[:least] != other[:least])
+    found = int(apart[0]) if len(apart) else least
+    return found if found >= LEAST_SHARED * len(other) else 0
 
 
 def _joined(parts: Iterable[NDArray[np.floating]], device: torch.device) -> Tensor:
@@ -97,10 +172,42 @@ def _given(parts: Iterable[F32 | None], device: torch.device) -> Tensor | None:
     return _joined(given, device) if given else None
 
 
-def by_length(rows: Sequence[TrainingRow], size: int) -> list[list[int]]:
-    """Row numbers in parts of at most ``size``, sorted by length, the longest first."""
-    order = sorted(range(len(rows)), key=lambda number: -len(rows[number].ids))
-    return [order[start : start + size] for start in range(0, len(order), size)]
+def micro_batches(rows: Sequence[TrainingRow], tokens: int, parts: int = 1, most_rows: int = 0) -> list[list[int]]:
+    """Row numbers in parts of at most ``tokens`` packed tokens, and ``most_rows`` rows unless 0.
+
+    Rows that begin alike are neighbours. There are at least ``parts`` parts of about the same size if there are enough
+    rows; a part has one row at least. The padded places of a part, which attention needs, are at most twice ``tokens``.
+    """
+    order = _alike(rows)
+    kept = [0, *(shared_length(rows[one].ids, rows[other].ids) for one, other in pairwise(order))][: len(order)]
+    total = sum(len(rows[number].ids) - shared for number, shared in zip(order, kept, strict=True))
+    limit = max(1, min(tokens, -(-total // parts)))
+    found: list[list[int]] = []
+    count = longest = 0
+    for number, shared in zip(order, kept, strict=True):
+        length = len(rows[number].ids)
+        wider = max(longest, length)
+        full = found and (count + length - shared > limit or (len(found[-1]) + 1) * wider > 2 * tokens)
+        if not found or full or len(found[-1]) == most_rows:
+            found.append([])
+            count, wider, shared = 0, length, 0
+        found[-1].append(number)
+        count, longest = count + length - shared, wider
+    return found
+
+
+def _alike(rows: Sequence[TrainingRow]) -> list[int]:
+    """Row numbers so that rows that begin alike are neighbours, and rows of similar length are near each other."""
+    order = sorted(range(len(rows)), key=lambda number: rows[number].ids.tolist())
+    families: list[list[int]] = []
+    for number in order:
+        ids = rows[number].ids
+        if families and shared_length(rows[families[-1][-1]].ids, ids):
+            families[-1].append(number)
+        else:
+            families.append([number])
+    families.sort(key=lambda family: -max(len(rows[number].ids) for number in family))
+    return list(chain.from_iterable(families))
 
 
 def shuffled(rows: Sequence[TrainingRow], size: int, generator: torch.Generator) -> Iterator[list[TrainingRow]]:

@@ -50,19 +50,24 @@ ROWS: Final = 32
 VOCABULARY: Final = 1500
 
 
-def untaught(name: str, game: str, folder: Path) -> LanguageModel:
-    """A random model in a folder of Hugging Face, as any that is given to ``--model``."""
+def untaught(name: str, game: str, folder: Path, widths: dict[str, int] | None = None) -> LanguageModel:
+    """A random model in a folder of Hugging Face, as any that is given to ``--model``; ``widths`` make it larger."""
     kind, template, flags = FAMILIES[name]
     words = _tokenizer(game, template, pad=name != "no_pad_token")
     ids = {"eos_token_id": words.eos_token_id, "pad_token_id": words.pad_token_id, "bos_token_id": None}
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        config = kind(**SIZES, vocab_size=len(words), **ids, **({"sliding_window": 64} if name == "gemma3" else {}))
+        config = kind(
+            **{**SIZES, **(widths or {})},
+            vocab_size=len(words),
+            **ids,
+            **({"sliding_window": 64} if name == "gemma3" else {}),
+        )
         module = hf.AutoModelForCausalLM.from_config(config)
         for parameter in module.parameters():
             if parameter.ndim > 1:
                 parameter.data.normal_(0, 0.08)
-    assert sum(parameter.numel() for parameter in module.parameters()) <= LARGEST
+    assert widths or sum(parameter.numel() for parameter in module.parameters()) <= LARGEST
     module.save_pretrained(folder)
     words.save_pretrained(folder)
     return load_model(str(folder), rows="turn" if "turn" in flags else "conversation")

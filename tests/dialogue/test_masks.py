@@ -172,4 +172,4 @@ def test_random_games(seed, faults, retries, full):
         short = row_of(line.instances()[0])
         batch = padded([row, short], [1.0, 1.0], torch.device("cpu"))
         assert np.array_equal(batch.where[0, : len(row.ids)].numpy(), instance.sampled[: len(row.ids)])
-        assert batch.taken[: row.tokens].tolist() == instance.ids[instance.sampled].tolist()
+        assert batch.targets.taken[: row.tokens].tolist() == instance.ids[instance.sampled].tolist()

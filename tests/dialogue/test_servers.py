@@ -25,7 +25,7 @@ def config(**server):
         (["--model", "a/b", "--server-url", URL, "--server", "vllm"], "--server-url and --server exclude each other"),
         (["--server-url", URL], "--server-url needs --model NAME or FOLDER: `tiny` is made here"),
         (["--server", "sglang"], "--server needs --model NAME or FOLDER: `tiny` is made here"),
-        (["--server-args=--tp 2"], "--server-args are of a program that --server starts"),
+        (["--server-args=--tp 2"], "--server-args and server.memory_share are of a program that --server starts"),
         (["--model", "a/b", "--server", "ollama"], "--server ollama: "),
         (["--model", "a/b", "--server", "vllm", "--set", "server.retries=-1"], "--set server.retries -1: "),
     ],

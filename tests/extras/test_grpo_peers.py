@@ -85,10 +85,14 @@ def test_the_loss_and_its_gradient_are_those_of_verl(rows, aggregation, weighed)
     from verl.workers.config import ActorConfig
 
     batch = padded(rows, token_weights(rows, aggregation, ROW_TOKENS), torch.device("cpu"))
-    logprob = batch.logprob + 0.5 * torch.randn(len(batch.logprob), generator=torch.Generator().manual_seed(1))
+    logprob = batch.targets.logprob + 0.5 * torch.randn(
+        len(batch.targets.logprob), generator=torch.Generator().manual_seed(1)
+    )
     ours, theirs = (logprob.clone().requires_grad_() for _ in range(2))
-    each = clipped_loss(ours - batch.logprob, batch.advantage, 0.1, 0.3) * (batch.importance if weighed else 1)
-    loss = (each * batch.weight).sum()
+    each = clipped_loss(ours - batch.targets.logprob, batch.targets.advantage, 0.1, 0.3) * (
+        batch.targets.importance if weighed else 1
+    )
+    loss = (each * batch.targets.weight).sum()
     loss.backward()
     config = ActorConfig(
         strategy="fsdp", rollout_n=1, ppo_micro_batch_size_per_gpu=1, clip_ratio_low=0.1, clip_ratio_high=0.3,
@@ -97,9 +101,9 @@ def test_the_loss_and_its_gradient_are_those_of_verl(rows, aggregation, weighed)
     if aggregation == "constant":
         config.global_batch_info["loss_scale_factor"] = ROW_TOKENS
     expected, metrics = compute_policy_loss_vanilla(
-        matrix(batch, batch.logprob), matrix(batch, theirs), matrix(batch, batch.advantage),
+        matrix(batch, batch.targets.logprob), matrix(batch, theirs), matrix(batch, batch.targets.advantage),
         batch.where[:, PROMPT:].float(), AGGREGATIONS[aggregation][0], config,
-        matrix(batch, batch.importance) if weighed else None,
+        matrix(batch, batch.targets.importance) if weighed else None,
     )  # fmt: skip
     expected.backward()
     assert float(loss.detach()) == pytest.approx(float(expected.detach()), abs=1e-6)
@@ -179,9 +183,9 @@ def test_the_loss_and_its_gradient_are_those_of_trl(rows, trl_trainer, aggregati
         "completion_mask": present[:, PROMPT:],
         "tool_mask": batch.where[:, PROMPT:].long(),
         "advantages": torch.tensor([row.advantage for row in rows], dtype=torch.float32),
-        "old_per_token_logps": matrix(batch, batch.logprob),
-        "ref_per_token_logps": matrix(batch, batch.reference),
-        "importance_sampling_ratio": matrix(batch, batch.importance) if weighed else None,
+        "old_per_token_logps": matrix(batch, batch.targets.logprob),
+        "ref_per_token_logps": matrix(batch, batch.targets.reference),
+        "importance_sampling_ratio": matrix(batch, batch.targets.importance) if weighed else None,
     }
     expected = trainer._compute_loss(trainer.model, inputs)
     expected.backward()
@@ -190,7 +194,7 @@ def test_the_loss_and_its_gradient_are_those_of_trl(rows, trl_trainer, aggregati
     settings = GRPOSettings(clip_low=0.1, clip_high=0.3, kl=beta)
     model = Model(Logits(trainer.model))
     sampling = Sampling(temperature=options.get("temperature", 1.0))
-    loss, _ = micro_loss(model.logits(batch.ids, batch.where), batch, settings, sampling)
+    loss, _ = micro_loss(model.head(model.hidden(batch)), batch.targets, settings, sampling)
     loss.backward()
     assert float(loss.detach()) == pytest.approx(float(expected.detach()), abs=1e-5)
     for parameter, gradient in zip(trainer.model.parameters(), theirs, strict=True):

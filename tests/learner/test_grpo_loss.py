@@ -14,7 +14,7 @@ from selfplay.learner.grpo_loss import (
     truncated_importance,
 )
 from selfplay.learner.sampling import Sampling, log_distribution
-from selfplay.learner.token_batch import TokenBatch
+from selfplay.learner.token_batch import Targets
 
 INFINITE = torch.tensor(-torch.inf)
 
@@ -24,13 +24,9 @@ def seeded(seed=0):
 
 
 def tokens(taken, logprob, advantage, **more):
-    """A micro-batch of one row, all of whose tokens but the first train."""
     count = len(taken)
-    ids = torch.tensor([[0, *taken]])
-    where = torch.ones(1, count + 1, dtype=torch.bool)
-    where[0, 0] = False
-    options = {"weight": torch.full((count,), 1 / count), "reference": None, "importance": None, **more}
-    return TokenBatch(ids, where, logprob, torch.as_tensor(advantage), **options)
+    options = {"weight": torch.full((count,), 1 / count), **more}
+    return Targets(torch.as_tensor(taken), logprob, torch.as_tensor(advantage), **options)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from selfplay.learner.token_batch import TrainingRow, by_length, padded, shuffled, token_weights
+from selfplay.learner.token_batch import TrainingRow, micro_batches, padded, shuffled, token_weights
 
 CPU = torch.device("cpu")
 AGGREGATIONS = ("constant", "seq-mean", "token-mean")
@@ -33,12 +33,12 @@ def test_rows_are_padded_on_the_right_and_vectors_follow_the_marks():
     batch = padded([short, long], [0.25, 0.75], CPU)
     assert batch.ids.tolist() == [[1, 2, 3, 0], [4, 5, 6, 7]]
     assert batch.where.tolist() == [[False, False, True, False], [False, True, False, True]]
-    assert batch.taken.tolist() == [3, 5, 7]
-    assert batch.logprob.tolist() == [-1, -2, -3]
-    assert batch.advantage.tolist() == [0.5, -2, -2]
-    assert batch.weight.tolist() == [0.25, 0.75, 0.75]
-    assert batch.reference is None
-    assert batch.importance is None
+    assert batch.targets.taken.tolist() == [3, 5, 7]
+    assert batch.targets.logprob.tolist() == [-1, -2, -3]
+    assert batch.targets.advantage.tolist() == [0.5, -2, -2]
+    assert batch.targets.weight.tolist() == [0.25, 0.75, 0.75]
+    assert batch.targets.reference is None
+    assert batch.targets.importance is None
 
 
 @given(st.integers(1, 20), st.sampled_from(AGGREGATIONS), st.integers(1, 1000))
@@ -67,11 +67,48 @@ def test_batches_have_every_row_once_and_are_even(count, size, seed):
     assert [[row.advantage for row in part] for part in again] == [[row.advantage for row in part] for part in parts]
 
 
-@given(st.integers(1, 40), st.integers(1, 12))
-def test_rows_of_a_part_are_about_as_long(count, size):
-    batch = rows(count)
-    parts = by_length(batch, size)
-    assert sorted(number for part in parts for number in part) == list(range(count))
-    assert all(len(part) == size for part in parts[:-1])
-    lengths = [len(batch[number].ids) for part in parts for number in part]
-    assert lengths == sorted(lengths, reverse=True)
+def alike(count, seed):
+    """Rows that begin alike in threes."""
+    return [
+        row([*range(number // 3, number // 3 + 9), *each.ids], [*[0] * 9, *each.sampled], number)
+        for number, each in enumerate(rows(count, seed))
+    ]
+
+
+@given(st.integers(1, 20), st.integers(0, 99), st.sampled_from([rows, alike]))
+def test_packed_rows_are_the_rows(count, seed, made):
+    batch = made(count, seed)
+    packed = padded(batch, [1.0] * count, CPU).packed
+    assert len(packed.ids) <= sum(len(row.ids) - 1 for row in batch)
+    seen = []
+    for part in packed.rows:
+        at = torch.arange(part.keys.shape[1])[None] if part.at is None else part.at
+        for keys, queries, places in zip(part.keys, part.queries, at.expand_as(part.queries), strict=True):
+            own = [(int(token), int(place)) for token, place in zip(queries, places, strict=True)]
+            assert all(int(keys[place]) == token for token, place in own if token)
+            seen.append(packed.ids[keys].tolist())
+    for one in batch:
+        inputs = one.ids[:-1].tolist()
+        assert any(found[: len(inputs)] == inputs for found in seen)
+    every = torch.cat([part.queries.flatten() for part in packed.rows])
+    assert every[packed.place].tolist() == list(range(len(packed.ids)))
+    before = [token for one in batch for token in one.ids[np.flatnonzero(one.sampled) - 1]]
+    assert packed.ids[packed.before].tolist() == before
+    assert packed.at[packed.before].tolist() == [at - 1 for one in batch for at in np.flatnonzero(one.sampled)]
+
+
+def test_rows_that_begin_alike_are_computed_once():
+    packed = padded([row([1, 2, 3, 4, 5], [0, 0, 0, 0, 1], 0), row([1, 2, 3, 6], [0, 0, 0, 1], 0)], [1, 1], CPU).packed
+    assert packed.ids.tolist() == [1, 2, 3, 4]
+    assert packed.before.tolist() == [3, 2]
+
+
+@given(st.integers(1, 40), st.integers(1, 90), st.integers(1, 5), st.integers(0, 7), st.sampled_from([rows, alike]))
+def test_micro_batches_have_every_row_once_and_few_tokens(count, tokens, parts, most_rows, made):
+    batch = made(count, seed=1)
+    found = micro_batches(batch, tokens, parts, most_rows)
+    assert sorted(number for part in found for number in part) == list(range(count))
+    assert all(len(part) <= most_rows or not most_rows for part in found)
+    for part in found:
+        packed = padded([batch[number] for number in part], [1.0] * len(part), CPU).packed
+        assert len(part) == 1 or len(packed.ids) <= tokens

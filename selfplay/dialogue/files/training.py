@@ -21,7 +21,9 @@ from selfplay.dialogue.files.settings import SETTINGS, FileSettings, read_settin
 from selfplay.dialogue.files.table import TrainingTable, check_tables, read_table
 from selfplay.dialogue.grpo import GRPOLearner, GRPOStatistics
 from selfplay.dialogue.instances import grouped
+from selfplay.dialogue.language.forward import checkpoint_layers
 from selfplay.dialogue.language.model import FrozenReference
+from selfplay.dialogue.memory import MICRO_TOKENS
 from selfplay.dialogue.models import ModelMeta, is_model, read_model, save_model
 from selfplay.dialogue.packing import with_advantages
 from selfplay.dialogue.players import open_model, sampling_of
@@ -206,7 +208,7 @@ def _cost(settings: TrainingSettings) -> str:
 
 def _models(
     settings: FileSettings, chosen: TrainingSettings, process: Process, notice: Notice
-) -> tuple[LanguageModel, LanguageModel | FrozenReference | None]:
+) -> tuple[LanguageModel, FrozenReference | None]:
     """The model and its KL reference. Only the first process makes an embedded model."""
     if not process.first:
         process.wait()
@@ -214,11 +216,9 @@ def _models(
     model, _ = open_model(_opening(settings, chosen), process.device, usable_cores(), notice, plays=False)
     if process.first:
         process.wait()
-    if not chosen.kl:
-        return model, None
-    if model.adapter is not None:
-        return model, FrozenReference(model)
-    return model, open_model(settings.config, process.device, usable_cores(), notice, plays=False)[0]
+    if process.device != "cpu" and not is_embedded(settings.config):
+        checkpoint_layers(model.module)
+    return model, FrozenReference(model) if chosen.kl else None
 
 
 def _opening(settings: FileSettings, chosen: TrainingSettings) -> DialogueConfig:
@@ -236,6 +236,7 @@ def _grpo(settings: FileSettings, chosen: TrainingSettings, process: Process) ->
     return GRPOSettings(
         advantage=chosen.advantage, baseline=settings.baseline, learning_rate=chosen.learning_rate,
         epochs=chosen.epochs, batch_rows=chosen.batch_rows, micro_rows=chosen.micro_rows, kl=chosen.kl,
+        micro_tokens=MICRO_TOKENS["cpu" if process.device == "cpu" else "cuda"],
         bf16=process.device != "cpu" and not is_embedded(settings.config),
         truncate=0.0 if settings.server is None else settings.server.truncate,
     )  # fmt: skip

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 from torch import Tensor
-from torch.nn.functional import scaled_dot_product_attention
+from torch.nn.functional import embedding, scaled_dot_product_attention
 from transformers import AttentionInterface
 from transformers.cache_utils import Cache
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
@@ -23,7 +23,9 @@ from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
 from selfplay.errors import ConfigError
 
 if TYPE_CHECKING:
+    from selfplay.dialogue.language.forward import CausalModel
     from selfplay.dialogue.language.model import LanguageModel
+    from selfplay.learner.token_batch import Packed, PackedRows
 
 NAME: Final = "selfplay"  # name of this attention in transformers
 _LENGTHS: Final = (7, 4)  # of two conversations, which are read in two parts, and one more token
@@ -40,9 +42,20 @@ def attend(
     scaling: float | None = None,
     softcap: float | None = None,  # bound of the scores
     s_aux: Tensor | None = None,  # [H] attention sinks
+    packed: PackedMasks
+    | None = None,  # rows are in one sequence, R is 1; the mask is one of ``CausalModel._packed_kinds``
     **_: object,
 ) -> tuple[Tensor, None]:
     """Attention of a layer. For a single new token, keys shared by heads are not repeated."""
+    if packed is not None:
+        found = []
+        for rows_of, seen, near in packed.parts:
+            asked = _rows(query, rows_of.queries)
+            keys, values = (_rows(part, rows_of.keys) for part in (key, value))
+            mask = near if attention_mask is not None and attention_mask.numel() > 1 else seen
+            found.append(attend(module, asked, keys, values, mask, scaling, softcap, s_aux)[0].flatten(0, 1))
+        out = torch.cat(found) if len(found) > 1 else found[0]
+        return embedding(packed.place, out.flatten(1)).view(-1, *out.shape[1:])[None], None
     rows, heads, new, _width = query.shape
     shared = key.shape[1]
     grouped = attention_mask is not None and new == 1 and heads != shared and softcap is None and s_aux is None
@@ -52,12 +65,49 @@ def attend(
         key, value = (part.repeat_interleave(heads // shared, 1) for part in (key, value))
     if softcap is None and s_aux is None:
         causal = attention_mask is None and new > 1
-        out = scaled_dot_product_attention(query, key, value, attn_mask=attention_mask, is_causal=causal, scale=scaling)
+        out = _fused(query, key, value, attention_mask, causal, scaling)
     else:
         out = _unfused(query, key, value, attention_mask, scaling, softcap, s_aux)
     if grouped:
         return out.reshape(rows, 1, heads, value.shape[-1]), None
     return out.transpose(1, 2).contiguous(), None
+
+
+def _rows(part: Tensor, rows: Tensor) -> Tensor:
+    """[B, H, T, D] of packed tokens [1, H, M, D]. The gradient of ``embedding`` is faster than that of an index."""
+    tokens = part[0].transpose(0, 1)
+    taken: Tensor = embedding(rows, tokens.flatten(1)).view(*rows.shape, *tokens.shape[1:])
+    return taken.transpose(1, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class PackedMasks:
+    """What attention needs to know of packed rows."""
+
+    parts: tuple[tuple[PackedRows, Tensor | None, Tensor | None], ...]  # with masks [B, 1, S, T], of a window at last
+    place: Tensor  # see ``Packed``
+
+
+def packed_masks(packed: Packed, window: int | None) -> PackedMasks:
+    parts = []
+    for rows in packed.rows:
+        columns = torch.arange(rows.keys.shape[1], device=rows.keys.device)
+        at = columns[None] if rows.at is None else rows.at
+        seen = (columns <= at[..., None])[:, None]
+        near = None if window is None else seen & (columns > at[..., None] - window)[:, None]
+        parts.append((rows, None if rows.at is None else seen, near))
+    return PackedMasks(tuple(parts), packed.place)
+
+
+def _fused(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, causal: bool, scaling: float | None
+) -> Tensor:
+    if query.is_meta and query.shape[-1] == value.shape[-1]:  # where torch would not choose a fused kernel
+        mask = None if mask is None else mask.to(query.dtype)
+        kernel = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+        out: Tensor = kernel(query, key, value, 0.0, causal, attn_mask=mask, scale=scaling)[0]
+        return out
+    return scaled_dot_product_attention(query, key, value, attn_mask=mask, is_causal=causal, scale=scaling)
 
 
 def _unfused(
@@ -167,6 +217,7 @@ class _ShapeRecorder(Cache):
 def check_cache(model: LanguageModel) -> tuple[CacheShape, ...]:
     """Shapes of keys and values of each layer in turn; ConfigError for a model that cannot use a ``ColumnCache``."""
     what = f"models of the type {model.config.model_type} cannot be played here"
+    parts = cache_shapes(model)
     rows = [
         [7 * place % min(model.vocabulary, 97) + number for place in range(length + 1)]
         for number, length in enumerate(_LENGTHS)
@@ -175,7 +226,6 @@ def check_cache(model: LanguageModel) -> tuple[CacheShape, ...]:
     try:
         if window:
             model.config.sliding_window = _WINDOW  # masks are made from it; so a few tokens check them
-        parts = _shapes(model, rows[0])
         answers = _with_cache(model, parts, rows)
         wanted = _without_cache(model, rows)
     except Exception as error:  # of the model's own code
@@ -189,17 +239,24 @@ def check_cache(model: LanguageModel) -> tuple[CacheShape, ...]:
     return parts
 
 
-def _shapes(model: LanguageModel, row: list[int]) -> tuple[CacheShape, ...]:
+@torch.no_grad()
+def cache_shapes(model: LanguageModel | CausalModel) -> tuple[CacheShape, ...]:
+    """Shapes of keys and values of each layer in turn; ConfigError if not every layer keeps them."""
     cache = _ShapeRecorder()
-    ids = torch.tensor([row], device=model.device)
-    at = torch.arange(len(row), device=model.device)[None]
+    ids = torch.tensor([[1, 2]], device=model.device)
+    at = torch.arange(2, device=model.device)[None]
     seen = (at[:, None, :] <= at[:, :, None])[:, None]
-    with model.autocast():
-        model.module(
-            input_ids=ids, attention_mask=seen, position_ids=at, past_key_values=cache, use_cache=True, logits_to_keep=1
-        )
+    what = f"models of the type {model.config.model_type} cannot be played here"
+    try:
+        with model.autocast():
+            model.module(
+                input_ids=ids, attention_mask=seen, position_ids=at, past_key_values=cache, use_cache=True,
+                logits_to_keep=1,
+            )  # fmt: skip
+    except Exception as error:  # of the model's own code
+        raise ConfigError(f"{what}: they do not work with a cache of keys and values ({_line(error)})") from error
     if sorted(cache.shapes) != list(range(len(cache.shapes))) or not cache.shapes:
-        raise ValueError("not every layer keeps keys and values")
+        raise ConfigError(f"{what}: not every layer keeps keys and values")
     return tuple(part for layer in sorted(cache.shapes) for part in cache.shapes[layer])
 
 

@@ -83,6 +83,11 @@ def base_name(folder: Path) -> str:
     return base
 
 
+def rank_of(folder: Path) -> int:
+    """Rank of the adapter in a folder that ``check_folder`` has passed."""
+    return _Adapter.model_validate(_document(folder / ADAPTER)).r
+
+
 def check_size(config: Any, folder: Path, where: str) -> None:  # noqa: ANN401
     """Refuse a configuration of a model far larger than its weights, before memory is allocated.
 

@@ -56,7 +56,7 @@ def load_model(
     """
     folder = find(where)
     adapted = (folder / ADAPTER).is_file()
-    base = _base_of(folder) if adapted else folder
+    base = base_of(folder) if adapted else folder
     light = device != "cpu" and (adapted or lora is not None)
     try:
         tokenizer: Any = AutoTokenizer.from_pretrained(
@@ -127,7 +127,8 @@ def _fetched(name: str) -> Path:
         raise ConfigError(f"model {name}: {next(found, f'cannot be downloaded: {_line(error)}')}") from error
 
 
-def _base_of(folder: Path) -> Path:
+def base_of(folder: Path) -> Path:
+    """The folder of the model that the adapter in a folder belongs to."""
     base = base_name(folder)
     found = find(base)
     if (found / ADAPTER).is_file():
@@ -141,8 +142,11 @@ def _adapter(module: Any, folder: Path | None, lora: Lora | None) -> Any:  # noq
         from peft import PeftModel
 
         return PeftModel.from_pretrained(module, str(folder), is_trainable=True, local_files_only=True)
-    if lora is None:
-        return None
+    return None if lora is None else lora_model(module, lora)
+
+
+def lora_model(module: Any, lora: Lora) -> Any:  # noqa: ANN401
+    """The PEFT model of a module with a new adapter."""
     from peft import LoraConfig, get_peft_model
 
     targets = lora.targets if lora.targets == "all-linear" else lora.targets.split(",")

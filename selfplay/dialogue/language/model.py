@@ -5,19 +5,19 @@ Letters in shapes: B rows, T tokens of the longest, N marked places, R rows of a
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cached_property
-from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, final
 
 import torch
 from torch import Tensor, nn
 
 from selfplay.dialogue.language.attention import CacheShape, check_cache
 from selfplay.dialogue.language.chat import Chat, Rows
+from selfplay.dialogue.language.forward import CausalModel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -25,10 +25,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
     from selfplay.dialogue.language.attention import ColumnCache
-
-# of heads that do more than a linear layer
-_OF_LOGITS: Final = ("final_logit_softcapping", "logits_scaling", "logit_scale")
-SLIDING: Final = "sliding_attention"  # kind of a layer that sees only the last ``sliding_window`` tokens
+    from selfplay.learner.token_batch import TokenBatch
 
 
 @final
@@ -56,15 +53,14 @@ class LanguageModel:
         bf16: bool = False,
         plays: bool = True,
     ) -> None:
+        self.causal = CausalModel(module, bf16=bf16)
         self.module: Any = module
-        config: Any = module.config
         self.adapter: Any = adapter
         self.bf16 = bf16
-        self.config: Any = config.get_text_config()
+        self.config: Any = self.causal.config
         self.context = _context(self.config)
-        self.vocabulary = int(self.config.vocab_size)
+        self.vocabulary = self.causal.vocabulary
         self.chat = Chat(tokenizer, _ends(self.module, tokenizer), rows)
-        self._plain = _has_decoder(module) and not any(getattr(self.config, name, None) for name in _OF_LOGITS)
         if plays:
             _ = self.parts  # checks it
 
@@ -75,47 +71,31 @@ class LanguageModel:
 
     @property
     def device(self) -> torch.device:
-        parameter: Tensor = next(iter(self.module.parameters()))
-        return parameter.device
+        return self.causal.device
+
+    @property
+    def head(self) -> nn.Module:
+        return self.causal.head
 
     def autocast(self) -> AbstractContextManager[None]:
-        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.bf16)
+        return self.causal.autocast()
+
+    def hidden(self, tokens: TokenBatch) -> Tensor:
+        return self.causal.hidden(tokens)
 
     def logits(self, ids: Tensor, where: Tensor) -> Tensor:
-        """[N, V] logits that predict the tokens at the N places marked in ``where`` [B, T], in the order of the rows.
-
-        Conversations ``ids`` [B, T] are padded at their ends. The first token of a row is never marked.
-        """
-        before = where[:, 1:]
-        with self.autocast():
-            if not self._plain:
-                logits: Tensor = self.module(input_ids=ids, use_cache=False).logits
-                return logits[:, :-1][before]
-            hidden = self.module.get_decoder()(input_ids=ids, use_cache=False).last_hidden_state
-            marked: Tensor = self.module.get_output_embeddings()(hidden[:, :-1][before])
-            return marked
+        return self.causal.logits(ids, where)
 
     def next_logits(self, cache: ColumnCache, ids: Tensor, at: Tensor, width: int) -> Tensor:
         """[R, V] logits after the last of the tokens [R, N] at columns ``at`` [R, N]; ``width`` columns are in use."""
         cache.place(at, width)
         with self.autocast():
             out = self.module(
-                input_ids=ids, attention_mask=self._masks(at, width), position_ids=at.clamp(max=self.context - 1),
+                input_ids=ids, attention_mask=self.causal.masks(at, width), position_ids=at.clamp(max=self.context - 1),
                 past_key_values=cache, use_cache=True, logits_to_keep=1,
             )  # fmt: skip
         last: Tensor = out.logits[:, -1]
         return last
-
-    def _masks(self, at: Tensor, width: int) -> Tensor | dict[str, Tensor]:
-        """[R, 1, N, L] columns that the tokens see, by kind of layer if only some have a window."""
-        columns, places = torch.arange(width, device=at.device), at[:, None, :, None]
-        seen = columns <= places
-        kinds = getattr(self.config, "layer_types", None) or [SLIDING]
-        window = getattr(self.config, "sliding_window", None)
-        if not window or SLIDING not in kinds:
-            return seen
-        near = seen & (columns > places.clamp(max=width - 1) - window)  # padding too sees a column, or would be NaN
-        return {**dict.fromkeys(kinds, seen), SLIDING: near} if set(kinds) != {SLIDING} else near
 
     def save(self, folder: Path) -> None:
         """Save as a Hugging Face folder: the whole model, or only its adapter."""
@@ -135,55 +115,56 @@ class LanguageModel:
 
 @final
 class FrozenReference:
-    """A model with a copy of its current trainable parameters, or of the adapter in the folder ``first``.
+    """A model as it is now, or as it was with the parameters ``first``, whatever is trained later.
 
-    Training of the model does not change the copy. It is swapped in while the reference is scored; no other thread may
-    use the model meanwhile.
+    Kept is only what may differ from the model: nothing for a new adapter, which is switched off, the parameters of
+    another adapter, or those of a whole model, which are bfloat16 except on the CPU.
     """
 
-    def __init__(self, model: LanguageModel, first: Path | None = None) -> None:
+    def __init__(self, model: LanguageModel, first: Mapping[str, Tensor] | None = None) -> None:
+        """``first`` has the trainable parameters by name."""
         self._model = model
-        self._lock = Lock()
-        self._users = 0
-        self._trained = [parameter for parameter in model.module.parameters() if parameter.requires_grad]
-        self._others = [parameter.detach().clone() for parameter in self._trained]
-        if first is not None:
-            with self._swapped():
-                model.adapter.load_adapter(first, model.adapter.active_adapter, is_trainable=True, torch_device="cpu")
-
-    @property
-    def module(self) -> nn.Module:
-        module: nn.Module = self._model.module
-        return module
-
-    def logits(self, ids: Tensor, where: Tensor) -> Tensor:
-        """See ``LanguageModel``; without gradients, from any number of threads."""
-        with self._swapped(), torch.no_grad():
-            return self._model.logits(ids, where)
+        trained = {name: each for name, each in model.module.named_parameters() if each.requires_grad}
+        self._off = model.adapter is not None and not any(map(_adapts, *zip(*(first or trained).items(), strict=True)))
+        self._trained = [] if self._off else list(trained.values())
+        light = model.adapter is None and model.device.type != "cpu"
+        dtype = torch.bfloat16 if light else None
+        self._others = [
+            (first or trained)[name].detach().to(each.device, dtype, copy=first is None)
+            for name, each in trained.items()
+            if not self._off
+        ]
 
     @contextmanager
-    def _swapped(self) -> Iterator[None]:
-        """The first thread swaps the parameters in, the last one swaps them out."""
-        with self._lock:
-            self._users += 1
-            if self._users == 1:
+    def active(self) -> Iterator[LanguageModel]:
+        """The model with these parameters; no other thread may use it meanwhile, and nothing may be trained."""
+        off = self._model.adapter.disable_adapter() if self._off else nullcontext()
+        with torch.no_grad(), off:
+            self._swap()
+            try:
+                yield self._model
+            finally:
                 self._swap()
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._users -= 1
-                if not self._users:
-                    self._swap()
 
     def _swap(self) -> None:
         for i, parameter in enumerate(self._trained):
             parameter.data, self._others[i] = self._others[i], parameter.data
 
 
-def _has_decoder(module: Any) -> bool:  # noqa: ANN401
-    """Return False for models, such as Llama 4, that give themselves as their decoder."""
-    return module.get_decoder() is not module
+def _adapts(name: str, parameter: Tensor) -> bool:
+    """Whether a trainable parameter of an adapter makes it differ from the model below: not if its B is 0."""
+    return (".lora_B." in name and bool(parameter.any())) or ".lora_" not in name or ".lora_embedding_" in name
+
+
+def adapter_of(model: LanguageModel, folder: Path) -> dict[str, Tensor]:
+    """The trainable parameters by name that the adapter in a folder has."""
+    trained = {name: each for name, each in model.module.named_parameters() if each.requires_grad}
+    now = [each.detach().clone() for each in trained.values()]
+    model.adapter.load_adapter(folder, model.adapter.active_adapter, is_trainable=True, torch_device="cpu")
+    found = {name: each.detach().clone() for name, each in trained.items()}
+    for parameter, value in zip(trained.values(), now, strict=True):
+        parameter.data.copy_(value)
+    return found
 
 
 def _context(config: Any) -> int:  # noqa: ANN401

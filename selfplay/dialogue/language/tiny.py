@@ -56,15 +56,20 @@ def make_tokenizer(pieces: Sequence[str], context: int) -> PreTrainedTokenizerFa
 
 def make_tiny(spec: TinySpec, pieces: Sequence[str], seed: int) -> LanguageModel:
     tokenizer = make_tokenizer(pieces, spec.context)
-    config = LlamaConfig(
-        vocab_size=len(tokenizer), hidden_size=spec.width, intermediate_size=spec.inner,
-        num_hidden_layers=spec.layers, num_attention_heads=spec.heads, num_key_value_heads=spec.shared,
-        max_position_embeddings=spec.context, tie_word_embeddings=True, initializer_range=spec.spread,
-        pad_token_id=0, bos_token_id=None, eos_token_id=tokenizer.eos_token_id,
-    )  # fmt: skip
+    config = tiny_config(spec, tokenizer)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         make: Any = LlamaForCausalLM
         module = make(config)
     module.set_attn_implementation(NAME)
     return LanguageModel(module.eval(), tokenizer)
+
+
+def tiny_config(spec: TinySpec, tokenizer: PreTrainedTokenizerFast) -> LlamaConfig:
+    """The configuration of its transformer."""
+    return LlamaConfig(
+        vocab_size=len(tokenizer), hidden_size=spec.width, intermediate_size=spec.inner,
+        num_hidden_layers=spec.layers, num_attention_heads=spec.heads, num_key_value_heads=spec.shared,
+        max_position_embeddings=spec.context, tie_word_embeddings=True, initializer_range=spec.spread,
+        pad_token_id=0, bos_token_id=None, eos_token_id=tokenizer.eos_token_id,
+    )  # fmt: skip

@@ -2,7 +2,7 @@ import pytest
 import torch
 import transformers as hf
 
-from selfplay.dialogue.language.model import LanguageModel
+from selfplay.dialogue.language.forward import CausalModel
 from selfplay.dialogue.language.writer import LocalWriter
 from selfplay.errors import ConfigError
 from selfplay.learner.sampling import Sampling
@@ -56,7 +56,7 @@ def test_chunks_of_attention_bound_the_context():
 
 def test_a_window_that_is_left_out_is_found(monkeypatch):
     """The check shrinks the window, so that a few tokens reach beyond it."""
-    monkeypatch.setattr(LanguageModel, "_masks", lambda _, at, width: torch.arange(width) <= at[:, None, :, None])
+    monkeypatch.setattr(CausalModel, "masks", lambda _, at, width: torch.arange(width) <= at[:, None, :, None])
     with pytest.raises(ConfigError, match="attend in a way of their own"):
         of_config(CONFIGS["gemma3"]())
 

@@ -212,9 +212,9 @@ def test_a_gradient_that_is_not_finite_moves_nothing_and_is_counted():
     groups = games_of(module)
     before = weights(module)
     model = Model(module)
-    plain = model.logits
+    plain = model.hidden
     with learning(module, batch_rows=12) as learner:
-        learner._model.logits = lambda ids, where: plain(ids, where) * torch.tensor(math.nan)
+        learner._model.hidden = lambda tokens: plain(tokens) * torch.tensor(math.nan)
         stats = learner.update(groups, torch.Generator())
         assert not learner.optimizer.state
     assert (stats.skipped, stats.steps) == (4, 4)

@@ -13,6 +13,7 @@ from selfplay.dialogue.grpo import GRPOLearner, GRPOStatistics
 from selfplay.dialogue.instances import DialogueGroup, Instance, grouped
 from selfplay.learner.grpo_loss import GRPOSettings
 from selfplay.learner.sampling import Sampling
+from selfplay.learner.token_batch import TokenBatch
 
 VOCABULARY = 11
 LENGTH = 24
@@ -52,11 +53,18 @@ class Cells(nn.Module):
 class Model:
     """``TokenModel`` of a module that gives logits [B, T, V]."""
 
+    vocabulary = VOCABULARY
+
     def __init__(self, module: nn.Module) -> None:
         self.module = module
+        self.head = nn.Identity()
 
-    def logits(self, ids: Tensor, where: Tensor) -> Tensor:
-        return self.module(ids)[:, :-1][where[:, 1:]]
+    def hidden(self, tokens: TokenBatch) -> Tensor:
+        return self.module(tokens.ids)[:, :-1][tokens.where[:, 1:]]
+
+    @contextmanager
+    def active(self) -> Iterator["Model"]:
+        yield self
 
 
 @contextmanager
