@@ -73,15 +73,18 @@ class Recipe:
 
     @property
     def document(self) -> dict[str, Any]:
+        entry = find_dialogue(self.game)
         start = self.start.model_dump(mode="json", exclude={"fresh"})
         return {
             "version": VERSION, "game": self.game, "rules": asdict(self.rules), "start": start, "seed": self.seed,
-            "spec": asdict(self.spec), "max_new_tokens": self.max_new_tokens, **find_dialogue(self.game).versions,
+            "spec": asdict(self.spec), "max_new_tokens": self.max_new_tokens,
+            **entry.versions, **({"texts": entry.fingerprint()} if entry.fingerprint else {}),
         }  # fmt: skip
 
     def folder(self, root: Path) -> Path:
         size = getattr(self.rules, "size", None)
-        name = "-".join(str(part) for part in (self.game, size, settings_hash(self.document)) if part is not None)
+        parts = (self.game.replace(":", "."), size, settings_hash(self.document))
+        name = "-".join(str(part) for part in parts if part is not None)
         return root / "tiny" / name
 
 
@@ -105,12 +108,16 @@ def embedded_model(
             return load_model(str(folder)), folder
         except CheckpointError as error:
             notice(f"{error}; it is made again")
-    show_header(header.lines("Teaching the Embedded Model", _header(recipe, threads, folder)))
-    with stop_signal() as stopped:
-        model, snapshots, seconds = pretrain(entry, recipe, threads, notice, folder, lambda: bool(stopped))
-    if stopped and len(snapshots) < SNAPSHOTS:
-        notice("Stopped, and saved what was taught: the same command goes on from it")
-        raise KeyboardInterrupt if stopped[0] == signal.SIGINT else SystemExit(128 + stopped[0])
+    snapshots: list[Snapshot] = []
+    if not recipe.start.tokens:
+        model, seconds = random_model(entry, recipe), 0.0
+    else:
+        show_header(header.lines("Teaching the Embedded Model", _header(recipe, threads, folder)))
+        with stop_signal() as stopped:
+            model, snapshots, seconds = pretrain(entry, recipe, threads, notice, folder, lambda: bool(stopped))
+        if stopped and len(snapshots) < SNAPSHOTS:
+            notice("Stopped, and saved what was taught: the same command goes on from it")
+            raise KeyboardInterrupt if stopped[0] == signal.SIGINT else SystemExit(128 + stopped[0])
     looks: list[JsonValue] = [one.model_dump() for one in snapshots]
     meta = ModelMeta(
         id="start", game=recipe.game, rules=asdict(recipe.rules), base="tiny", created=datetime.now(UTC),
@@ -119,6 +126,11 @@ def embedded_model(
     save_model(folder, meta, model.save, replace=True)
     remove_partial(folder)
     return model, folder
+
+
+def random_model(entry: DialogueEntry, recipe: Recipe) -> LanguageModel:
+    """The model before any training."""
+    return make_tiny(recipe.spec, entry.vocabulary(recipe.rules), derive(recipe.seed, "weights"))
 
 
 def _header(recipe: Recipe, threads: int, folder: Path) -> list[tuple[str, object]]:
@@ -150,7 +162,7 @@ def pretrain(
         kept beside ``folder``, and there are fewer evaluations.
     """
     start = recipe.start
-    model = make_tiny(recipe.spec, entry.vocabulary(recipe.rules), derive(recipe.seed, "weights"))
+    model = random_model(entry, recipe)
     learner = SupervisedLearner(model, start.learning_rate, threads)
     data = _Batches(entry, recipe, model.chat)
     try:

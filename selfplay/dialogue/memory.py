@@ -60,10 +60,10 @@ def _kept_keys_and_values(conversations: int) -> int:
 
 
 def _game_bytes(entry: DialogueEntry, rules: Any) -> int:  # noqa: ANN401
-    """Bytes of one game while the teacher plays it against itself, measured with ``tracemalloc``."""
+    """Bytes of one game of a scripted player against itself, measured with ``tracemalloc``."""
 
     def player(seed: int) -> Any:  # noqa: ANN401
-        return entry.players[entry.teacher](rules, seed)
+        return entry.players[entry.teacher or next(iter(entry.players))](rules, seed)
 
     def play(count: int) -> object:
         states = entry.states(rules, range(count))
