@@ -43,5 +43,10 @@ def _view(_: Path, game: str) -> TrainingView:
 
 
 PPO: Final = TrainingVerbs(
-    _train, later("selfplay.commands.cli.rate", "rate_games"), "the other games", _options, _view
+    _train,
+    later("selfplay.commands.cli.rate", "rate_games"),
+    "the other games",
+    _options,
+    _view,
+    later("selfplay.commands.cli.check_game", "check"),
 )

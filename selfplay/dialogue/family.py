@@ -31,4 +31,5 @@ DIALOGUE: Final = TrainingVerbs(
     "the dialogue games",
     _options,
     later("selfplay.dialogue.report.page", "view"),
+    later("selfplay.dialogue.cli.check_game", "check"),
 )

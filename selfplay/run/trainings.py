@@ -29,6 +29,7 @@ class TrainingVerbs:
     about: str  # its games, in messages
     options: Callable[[], Sequence[Option]]
     view: Callable[[Path, str], TrainingView]  # of the run in a folder, of a game, for its page
+    check: Callable[[argparse.Namespace], int]  # of ``selfplay check-game``: the exit code
 
 
 def find_training(name: str) -> TrainingVerbs:
