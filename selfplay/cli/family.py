@@ -49,4 +49,6 @@ PPO: Final = TrainingVerbs(
     _options,
     _view,
     later("selfplay.commands.cli.check_game", "check"),
+    later("selfplay.commands.cli.play", "play_policy"),
+    later("selfplay.commands.cli.exploit", "exploit_policy"),
 )

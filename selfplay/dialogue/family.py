@@ -32,4 +32,6 @@ DIALOGUE: Final = TrainingVerbs(
     _options,
     later("selfplay.dialogue.report.page", "view"),
     later("selfplay.dialogue.cli.check_game", "check"),
+    later("selfplay.dialogue.cli.play", "play"),
+    later("selfplay.dialogue.cli.exploit", "exploit"),
 )

@@ -42,7 +42,7 @@ def main(options: argparse.Namespace) -> int:
     from selfplay.run.trainings import find_training
 
     check_game(options.game)
-    return find_training(find_kind(options.game).training).check(options)
+    return find_training(find_kind(options.game).training).check_game(options)
 
 
 def limit_of(options: argparse.Namespace) -> TimeLimit:
