@@ -48,6 +48,7 @@ PPO: Final = TrainingVerbs(
     "the other games",
     _options,
     _view,
+    None,
     later("selfplay.commands.cli.check_game", "check"),
     later("selfplay.commands.cli.play", "play_policy"),
     later("selfplay.commands.cli.exploit", "exploit_policy"),

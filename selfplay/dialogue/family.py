@@ -31,6 +31,7 @@ DIALOGUE: Final = TrainingVerbs(
     "the dialogue games",
     _options,
     later("selfplay.dialogue.report.page", "view"),
+    later("selfplay.dialogue.train", "call"),
     later("selfplay.dialogue.cli.check_game", "check"),
     later("selfplay.dialogue.cli.play", "play"),
     later("selfplay.dialogue.cli.exploit", "exploit"),

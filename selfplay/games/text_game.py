@@ -1,27 +1,6 @@
 """One text game of two seats: what a text game of one's own is written as (``selfplay.TextGame``).
 
-    class Hint(TextGame):
-        objective, best, words = "shared", 1.0, ("tiny", "small", "low", "high", "big", "huge")
-
-        def reset(self, seed):
-            self.secret, self.hint, self.mover = random.Random(seed).randint(1, 6), "", 0
-
-        def observe(self, seat):
-            return f"hint {self.hint}" if seat else f"secret {self.secret}"
-
-        def legal(self, seat):
-            return "123456" if seat else self.words
-
-        def act(self, text):
-            if text not in self.legal(self.mover):
-                return f"write one of {', '.join(self.legal(self.mover))}"
-            if self.mover == 0:
-                self.hint, self.mover = text, 1
-                return None
-            reward = 1 - abs(int(text) - self.secret) / 5
-            return reward, reward
-
-A game is checked by ``selfplay check-game module:Hint`` and trained by ``selfplay train --game-type module:Hint``.
+``selfplay/examples/word_game.py`` is one, in 20 lines. See docs/dialogue/text_games.md.
 """
 
 from __future__ import annotations
