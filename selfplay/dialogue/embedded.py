@@ -30,7 +30,7 @@ from selfplay.dialogue.models import ModelMeta, is_model, read_model, save_model
 from selfplay.dialogue.partial import Partial, Snapshot, load_partial, remove_partial, save_partial
 from selfplay.dialogue.runner import GameSpec, Played, Player, play_games
 from selfplay.dialogue.supervised import SupervisedLearner
-from selfplay.errors import CheckpointError
+from selfplay.errors import CheckpointError, ConfigError
 from selfplay.league.records import settings_hash
 from selfplay.learner.sampling import Sampling
 from selfplay.report import header
@@ -111,6 +111,8 @@ def embedded_model(
     snapshots: list[Snapshot] = []
     if not recipe.start.tokens:
         model, seconds = random_model(entry, recipe), 0.0
+    elif not entry.teacher:
+        raise ConfigError(f"--start-tokens {recipe.start.tokens}: {recipe.game} has no legal() and no players to read")
     else:
         show_header(header.lines("Teaching the Embedded Model", _header(recipe, threads, folder)))
         with stop_signal() as stopped:

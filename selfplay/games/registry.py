@@ -9,7 +9,7 @@ from selfplay.games import plugins
 from selfplay.games.errors import GameError, UnknownNameError, error_context
 from selfplay.games.kind import AnyKind, GameKind, TextKind
 from selfplay.games.plain import described
-from selfplay.games.text_game import TextGame
+from selfplay.games.text_game import TextGame, defaults_of
 from selfplay.games.vector import SyncVectorGame
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def _described(name: str) -> AnyKind:
     if isinstance(brought := plugins.find_object(name), AnyKind):
         return brought
     if isinstance(brought, type) and issubclass(brought, TextGame):
-        return TextKind(lambda: brought, brought.defaults)
+        return TextKind(lambda: brought, defaults_of(brought))
     if (rules := plugins.as_rules(brought, name)) is not None:
         from selfplay.games.solved.rules_kind import kind_of_rules
 

@@ -8,12 +8,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 
 Acted = str | Sequence[float] | tuple[float, float, str] | None
 """What ``TextGame.act`` returns: None, a reason, or the rewards of both seats, with or without a reason of the end."""
+
+
+Defaults = Mapping[str, Mapping[str, Any]]
+DEFAULTS: Final[Defaults] = {
+    "start": {"tokens": 20_000},  # enough to learn the form of replies
+    "grpo": {"learning_rate": 2e-4, "batch_rows": 32},
+    "run": {"games": 4096, "num_games": 64},
+}
+"""Settings of a training of the embedded model, of all text games that name no others."""
 
 
 class TextPlayer(Protocol):
@@ -46,7 +55,7 @@ class TextGame(ABC):
         payoff_range: The lowest and the highest reward, if they are known.
         best: The best mean reward that is possible, if it is known.
         version: Of rules and texts. Games of other versions are not compared.
-        defaults: Settings of a training of the embedded model, by group and name.
+        defaults: Settings of a training of the embedded model, by group and name, in place of ``DEFAULTS``.
     """
 
     mover: int
@@ -60,7 +69,7 @@ class TextGame(ABC):
     payoff_unit: str = "points"
     best: float | None = None
     version: int = 1
-    defaults: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+    defaults: Defaults = MappingProxyType({})
 
     @abstractmethod
     def reset(self, seed: int) -> None:
@@ -93,3 +102,13 @@ class TextGame(ABC):
 def has_legal(game: type[TextGame]) -> bool:
     """Whether a game lists its legal replies."""
     return game.legal is not TextGame.legal
+
+
+def defaults_of(game: type[TextGame]) -> dict[str, dict[str, Any]]:
+    """Settings of a training of the embedded model; without ``legal`` and players there is nothing to start from."""
+    found = {group: {**values} for group, values in DEFAULTS.items()}
+    if not has_legal(game) and not game.players:
+        found["start"]["tokens"] = 0
+    for group, values in game.defaults.items():
+        found[group] = {**found.get(group, {}), **values}
+    return found
