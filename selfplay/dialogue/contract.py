@@ -13,6 +13,8 @@ from typing import Any, Final, Protocol, final
 
 import numpy as np
 
+from selfplay.seeding import derive
+
 SEATS: Final = 2
 LONGEST: Final = 12  # characters of a random reply
 AGREED: Final = "agreed"
@@ -97,25 +99,33 @@ class ScriptedPlayer(Protocol):
 
 @final
 class RandomReplies:
-    """Writes random legal replies, or any characters if these are not known (``ScriptedPlayer``)."""
+    """Writes random legal replies, or any characters if these are not known (``ScriptedPlayer``).
 
-    def __init__(self, seed: int) -> None:
+    Args:
+        seed: Of the replies.
+        habit: Share of the legal replies that are not drawn but follow from the observation, by a hash: a model that
+            reads only games in which no reply depends on what was read learns to ignore what it reads.
+    """
+
+    def __init__(self, seed: int, habit: float = 0.0) -> None:
         self._rng = np.random.default_rng(seed)
+        self._habit = habit
 
     def reply(self, observation: str) -> str:
-        del observation
-        return self.among(())
+        return self.among((), observation)
 
-    def among(self, legal: Sequence[str]) -> str:
-        if legal:
-            return legal[int(self._rng.integers(len(legal)))]
-        return "".join(self._rng.choice([*string.ascii_lowercase, " "], self._rng.integers(1, LONGEST + 1)))
+    def among(self, legal: Sequence[str], observation: str) -> str:
+        if not legal:
+            return "".join(self._rng.choice([*string.ascii_lowercase, " "], self._rng.integers(1, LONGEST + 1)))
+        if self._habit and self._rng.random() < self._habit:
+            return legal[derive(0, "habit", observation) % len(legal)]
+        return legal[int(self._rng.integers(len(legal)))]
 
 
 def written(player: ScriptedPlayer, observation: str, game: DialogueGame) -> str:
     """The reply of a scripted player to what its seat reads in a game."""
     if isinstance(player, RandomReplies):
-        return player.among(game.legal() or ())
+        return player.among(game.legal() or (), observation)
     return player.reply(observation)
 
 
@@ -170,4 +180,6 @@ class DialogueEntry:
     players_version: int  # of all ``players``; rating games with different versions are not rated together
     exact: Callable[[Rules], Exact] | None = None  # EnumerationError: too large to solve. None: it is not tried
     versions: Mapping[str, int] = field(default_factory=dict)  # only what has the same ones is compared or continued
+    start_player: Callable[[Rules, int], ScriptedPlayer] | None = None  # in place of the teacher, where it only has to
+    # show the form of replies
     fingerprint: Callable[[], str] | None = None  # of texts of the game; an embedded model of others is not reused

@@ -274,7 +274,7 @@ class _Batches:
 
 def taught_games(entry: DialogueEntry, recipe: Recipe, chat: Chat, seeds: Sequence[int]) -> list[Instance]:
     """Rows of both seats of the teacher's games with itself."""
-    player = partial(entry.players[entry.teacher], recipe.rules)
+    player = partial(entry.start_player or entry.players[entry.teacher], recipe.rules)
     rows = []
     for game in _with_itself(entry, recipe, player, seeds):
         for seat, (system, *observations) in enumerate(game.read):

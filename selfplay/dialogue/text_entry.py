@@ -33,6 +33,7 @@ RANDOM: Final = "random"
 SAMPLED: Final = 256  # random games from which the vocabulary is taken
 SAMPLED_TURNS: Final = 8_192  # at most
 REPLIES: Final = 512  # legal replies that are one token each; more are made of words
+HABIT: Final = 0.5  # of the player whose games the embedded model reads first
 WORDS: Final = 2_000  # at most: the most frequent ones
 CHARACTERS: Final = string.ascii_letters + string.digits + string.punctuation + " \n"
 _WORD: Final = re.compile(r" ?\w+|\s|.")
@@ -73,6 +74,7 @@ def entry_of(name: str, game: type[TextGame]) -> DialogueEntry:
         start=partial(_start, name, game, shared),
         players=_players(name, game),
         teacher=RANDOM if has_legal(game) else next(iter(game.players), ""),
+        start_player=(lambda _, seed: RandomReplies(seed, HABIT)) if has_legal(game) else None,
         drills=lambda *_: [],
         vocabulary=lambda _: list(_Sample.of(name, game).vocabulary),
         references=lambda *_: {} if game.best is None else {"optimum": float(game.best)},

@@ -191,6 +191,15 @@ def test_random_games_show_whether_the_reward_is_shared():
     assert begun(Hint).act("tiny").error is None
 
 
+def test_the_first_games_that_a_small_model_reads_depend_on_what_was_read():
+    entry = entry_of(HINT, Hint)
+    rules, replies = entry.configure(True, {}), [str(number) for number in range(6)]
+    players = [entry.start_player(rules, seed) for seed in range(400)]
+    counts = [sorted(map([each.among(replies, text) for each in players].count, replies)) for text in ("a", "b", "c")]
+    assert all(max(others) < 80 < 160 < most for *others, most in counts)
+    assert players[0].among((), "a") != ""
+
+
 def test_scripted_players_are_functions_or_classes():
     class Knows:
         def __init__(self, rng):
