@@ -28,9 +28,10 @@ from selfplay.dialogue.language.tiny import TinySpec, make_tiny
 from selfplay.dialogue.language.writer import LocalWriter
 from selfplay.dialogue.models import ModelMeta, is_model, read_model, save_model
 from selfplay.dialogue.partial import Partial, Snapshot, load_partial, remove_partial, save_partial
-from selfplay.dialogue.runner import GameSpec, Played, Player, play_games
+from selfplay.dialogue.runner import GameSpec, Lost, Played, Player, play_games
 from selfplay.dialogue.supervised import SupervisedLearner
 from selfplay.errors import CheckpointError, ConfigError
+from selfplay.games.errors import GameError
 from selfplay.league.records import settings_hash
 from selfplay.learner.sampling import Sampling
 from selfplay.report import header
@@ -293,12 +294,16 @@ def _evaluate(entry: DialogueEntry, recipe: Recipe, model: LanguageModel, read: 
 
 
 def _with_itself(entry: DialogueEntry, recipe: Recipe, player: Player, seeds: Sequence[int]) -> list[Played]:
-    """A player's games with itself, one per state seed; failed games are left out."""
+    """A player's games with itself, one per state seed; failed games are left out. GameError if all failed."""
     specs = [
         GameSpec(i, str(i), entry.start(recipe.rules, state), seed, (player, player))
         for i, (state, seed) in enumerate(zip(entry.states(recipe.rules, seeds), seeds, strict=True))
     ]
-    return [game for game in play_games(specs) if isinstance(game, Played)]
+    games = play_games(specs)
+    played = [game for game in games if isinstance(game, Played)]
+    if games and not played:
+        raise GameError(next(game.why for game in games if isinstance(game, Lost)))
+    return played
 
 
 def _seeds(seed: int, what: str, first: int, count: int) -> list[int]:

@@ -110,7 +110,7 @@ def _declared(name: str, game: type[TextGame]) -> Objective | None:
             raise GameError(f"{attribute} is {value!r}; a whole number of at least {least} is needed")
     if game.__abstractmethods__:
         raise GameError(f"{game.__name__} has no {' and no '.join(sorted(game.__abstractmethods__))}")
-    return declared(name, game.objective, game.payoff_range if game.objective else None, game.payoff_unit)
+    return declared(name, game.objective, game.payoff_range, game.payoff_unit)
 
 
 def _start(name: str, game: type[TextGame], shared: bool, rules: TextRules, seed: int) -> TextDialogue:
