@@ -12,19 +12,18 @@ import signal
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from selfplay.dialogue.contract import AGREED
-from selfplay.dialogue.find import find_dialogue
 from selfplay.dialogue.language.conversation import demonstration
 from selfplay.dialogue.language.loading import load_model
-from selfplay.dialogue.language.tiny import TinySpec, make_tiny
+from selfplay.dialogue.language.tiny import make_tiny
 from selfplay.dialogue.language.writer import LocalWriter
 from selfplay.dialogue.models import ModelMeta, is_model, read_model, save_model
 from selfplay.dialogue.partial import Partial, Snapshot, load_partial, remove_partial, save_partial
@@ -32,7 +31,6 @@ from selfplay.dialogue.runner import GameSpec, Lost, Played, Player, play_games
 from selfplay.dialogue.supervised import SupervisedLearner
 from selfplay.errors import CheckpointError, ConfigError
 from selfplay.games.errors import GameError
-from selfplay.league.records import settings_hash
 from selfplay.learner.sampling import Sampling
 from selfplay.report import header
 from selfplay.report.plain import duration
@@ -43,13 +41,12 @@ if TYPE_CHECKING:
     import torch
     from pydantic import JsonValue
 
-    from selfplay.dialogue.contract import DialogueEntry, Rules
+    from selfplay.dialogue.contract import DialogueEntry
     from selfplay.dialogue.instances import Instance
     from selfplay.dialogue.language.chat import Chat
     from selfplay.dialogue.language.model import LanguageModel
-    from selfplay.dialogue.settings import StartConfig
+    from selfplay.dialogue.recipe import Recipe
 
-VERSION: Final = 1  # of the recipe
 BUFFER: Final = 16  # batches that are shuffled together
 SHORT: Final = 32
 """Length in tokens below which rows are not sorted by length. In a batch of one length a token weighs the more the
@@ -59,34 +56,6 @@ SNAPSHOT_STATES: Final = 512  # on which they are compared
 FIRST_SNAPSHOT: Final = 0.5  # share of the training before them
 NOTICE_S: Final = 15.0  # between two notices of the progress; the first follows the first step
 LOSSES: Final = 100  # of the last steps, in a mean
-
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """Everything that determines the embedded model."""
-
-    game: str
-    rules: Rules
-    start: StartConfig
-    seed: int
-    spec: TinySpec = field(default_factory=TinySpec)
-    max_new_tokens: int = 24
-
-    @property
-    def document(self) -> dict[str, Any]:
-        entry = find_dialogue(self.game)
-        start = self.start.model_dump(mode="json", exclude={"fresh"})
-        return {
-            "version": VERSION, "game": self.game, "rules": asdict(self.rules), "start": start, "seed": self.seed,
-            "spec": asdict(self.spec), "max_new_tokens": self.max_new_tokens,
-            **entry.versions, **({"texts": entry.fingerprint()} if entry.fingerprint else {}),
-        }  # fmt: skip
-
-    def folder(self, root: Path) -> Path:
-        size = getattr(self.rules, "size", None)
-        parts = (self.game.replace(":", "."), size, settings_hash(self.document))
-        name = "-".join(str(part) for part in parts if part is not None)
-        return root / "tiny" / name
 
 
 def embedded_model(

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Final
 
 from selfplay.checkpoint.run_dir import CHECKPOINTS
 from selfplay.checkpoint.store import fill_folder
-from selfplay.dialogue.embedded import Recipe, embedded_model
+from selfplay.dialogue.embedded import embedded_model
 from selfplay.dialogue.language.endpoint import Endpoint, find_endpoint
 from selfplay.dialogue.language.loading import Lora, find, load_model
 from selfplay.dialogue.language.remote import RemoteWriter, RequestLimits
 from selfplay.dialogue.language.writer import LocalWriter
 from selfplay.dialogue.models import is_model, read_model
+from selfplay.dialogue.recipe import Recipe
 from selfplay.dialogue.rules import game_of, is_embedded
 from selfplay.dialogue.serving import ReplyServer, find_program, refuse_reserved
 from selfplay.errors import ConfigError
