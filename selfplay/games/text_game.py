@@ -19,7 +19,7 @@ Acted = str | Sequence[float] | tuple[float, float, str] | None
 Defaults = Mapping[str, Mapping[str, Any]]
 DEFAULTS: Final[Defaults] = {
     "start": {"tokens": 20_000},  # enough to learn the form of replies
-    "grpo": {"learning_rate": 2e-4, "batch_rows": 32},
+    "grpo": {"learning_rate": 3e-4, "batch_rows": 32},
     "run": {"games": 4096, "num_games": 64},
 }
 """Settings of a training of the embedded model, of all text games that name no others."""
