@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from selfplay.checkpoint import load_checkpoint as load_checkpoint
     from selfplay.config.ppo import Config as Config
     from selfplay.games.plugins import allow as allow
+    from selfplay.games.text_game import TextGame as TextGame
     from selfplay.league.matchmaker import Candidate as Candidate
     from selfplay.policy.policy import Policy as Policy
     from selfplay.policy.policy import load_policy as load_policy
@@ -21,6 +22,7 @@ _HOMES = {
     "Candidate": "selfplay.league.matchmaker",
     "Config": "selfplay.config.ppo",
     "Run": "selfplay.api",
+    "TextGame": "selfplay.games.text_game",
     "allow": "selfplay.games.plugins",
     "evaluate": "selfplay.api",
     "train": "selfplay.api",

@@ -28,12 +28,14 @@ from selfplay.evaluation import evaluate as evaluation
 from selfplay.evaluation.named_players import game_for, home_game
 from selfplay.evaluation.players import contender, home_rules
 from selfplay.games.errors import GameError
+from selfplay.games.kind import TextKind
 from selfplay.games.plugins import is_known, refuse_in_import
-from selfplay.games.registry import DEFAULT, games_of
+from selfplay.games.registry import DEFAULT, find_kind, games_of
 from selfplay.policy.played_game import check_plays
 from selfplay.policy.policy import Policy, load_policy
 from selfplay.ppo.session import Hooks
 from selfplay.ppo.train import train as train_ppo
+from selfplay.run.trainings import find_training
 from selfplay.runner.match import Contender
 from selfplay.threads import ThreadPool
 
@@ -141,6 +143,10 @@ def train(
     if isinstance(config, Config):  # complete as it is: its defaults are those of the class
         preset = preset or NO_PRESET
     own = _game_of(named["game.type"], given, named["run.checkpoint"], resume)
+    if isinstance(find_kind(own), TextKind):
+        if network is not None or opponents is not None or callbacks:
+            raise ConfigError(f"{own} is a text game: it has no network=, opponents= and callbacks=")
+        return _text_game_trained(given, {path: value for path, value in named.items() if value}, preset, resume, quiet)
     with _naming(partial(_settings, own)):
         explicit = flatten(ppo_program(own), given, "config")
         explicit |= {path: value for path, value in named.items() if value is not None}
@@ -163,6 +169,19 @@ def _game_of(named: str | None, given: Mapping[str, Any], checkpoint: str | None
     return found if is_known(found) else DEFAULT
 
 
+def _text_game_trained(
+    given: Mapping[str, Any], named: Mapping[str, Any], preset: str | None, resume: bool, quiet: bool
+) -> Run:
+    """Train a text game to the end; arguments and errors as of ``train``."""
+    runs: list[RunDir] = []
+    call = find_training(TextKind.training).call
+    if call is None:
+        raise ConfigError("text games are not trained from Python here")
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:
+        work = partial(call, given, named, preset, resume, nowhere if quiet else sys.stdout, runs.append)
+        return _run_of(_beside_a_loop(work, threading.Event()) if _in_a_loop() else work(), runs)
+
+
 def _trained(call: Invocation[Config], opponents: Choose | None, callbacks: Sequence[Callback], quiet: bool) -> Run:
     """Train to the end; arguments and errors as of ``train``."""
     runs: list[RunDir] = []
@@ -171,7 +190,11 @@ def _trained(call: Invocation[Config], opponents: Choose | None, callbacks: Sequ
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
         stream = nowhere if quiet else sys.stdout
         work = partial(train_ppo, call, stream, hooks)
-        code = _beside_a_loop(work, stopped) if _in_a_loop() else work()
+        return _run_of(_beside_a_loop(work, stopped) if _in_a_loop() else work(), runs)
+
+
+def _run_of(code: int, runs: Sequence[RunDir]) -> Run:
+    """The run that has ended with an exit code."""
     if code == 128 + signal.SIGINT:
         raise KeyboardInterrupt
     if code:

@@ -20,8 +20,8 @@ import numpy as np
 
 from selfplay.dialogue.contract import Drill
 from selfplay.games.solved.kuhn import CARDS
-from selfplay_dialogue.kuhn import KuhnRules, decisions
-from selfplay_dialogue.matching import Matching
+from selfplay_dialogue.kuhn import KuhnRules, solved
+from selfplay_dialogue.matching import start
 from selfplay_dialogue.scripted import STYLES, MatchingPlayer
 from selfplay_dialogue.states import LARGEST_FACTOR, MatchingRules, MatchingState, assignment
 
@@ -42,7 +42,7 @@ def _drill(rules: MatchingRules, rng: np.random.Generator, talk: bool) -> Drill:
     table = np.where(masks.any(0), rng.integers(0, rules.values, masks.shape[1:]), rules.unseen).astype(np.float64)
     scales = rng.uniform(1, LARGEST_FACTOR, 2).tolist() if rules.scaled else [1.0, 1.0]
     best = float(table[assignment(table)].sum())
-    game = Matching(rules, MatchingState(table, masks, (scales[0], scales[1]), max(best, 1.0)))
+    game = start(rules, MatchingState(table, masks, (scales[0], scales[1]), max(best, 1.0)))
     messages = int(rng.integers(1, min(MESSAGES, rules.max_turns // 2 - 1) + 1)) if talk else 0
     proposer = int(rng.integers(2)) if talk else 0
     counts = (messages, messages) if proposer == 0 else (messages + 1, messages)
@@ -62,6 +62,10 @@ def _drill(rules: MatchingRules, rng: np.random.Generator, talk: bool) -> Drill:
 
 def kuhn_drills(rules: KuhnRules, seeds: Sequence[int], talk: bool) -> list[Drill]:
     """A drill for each seed; without ``talk`` before the first move."""
-    situations = [each for each in decisions(rules) if talk or not each.done]
+    situations = [each for each in solved(rules).information_sets if talk or (each.seat == 0 and len(each.texts) == 1)]
     chosen = [situations[int(np.random.default_rng(seed).integers(len(situations)))] for seed in seeds]
-    return [Drill(tuple(each.texts[0::2]), (*each.texts[1::2], f" {CARDS[each.card]}")) for each in chosen]
+    cards = [next(card for card in CARDS if card in each.texts[0]) for each in chosen]
+    return [
+        Drill(tuple(each.texts[0::2]), (*each.texts[1::2], f" {card}"))
+        for each, card in zip(chosen, cards, strict=True)
+    ]

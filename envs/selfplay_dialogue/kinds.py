@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from selfplay.dialogue.contract import DialogueEntry, TextKind
+from selfplay.dialogue.contract import DialogueEntry
+from selfplay.games.kind import TextKind
 
 
 def _matching() -> DialogueEntry:

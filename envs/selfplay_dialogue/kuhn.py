@@ -7,24 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
 
-from selfplay.dialogue.contract import CONTEXT, CUT_OFF, REFUSED, InformationSet, JsonObject, Turn
+from selfplay.dialogue.replies import ERROR, is_refusal, parse_reply
+from selfplay.dialogue.text_dialogue import TextDialogue
+from selfplay.dialogue.text_tree import TextTree, text_tree
 from selfplay.games.errors import GameError
-from selfplay.games.solved import exact
-from selfplay.games.solved.enumeration import find_tree
 from selfplay.games.solved.kuhn import BET, BETS, CARDS, MOVES, PASS, WAIT, Hand, Kuhn
-from selfplay_dialogue.turns import ERROR, TurnGame, is_refusal, parse_reply
+from selfplay.games.text_game import TextGame
 
 if TYPE_CHECKING:
-    from selfplay.dialogue.contract import Chances
-    from selfplay.games.solved.tree import Floats, GameTree
+    from selfplay.dialogue.contract import JsonObject
 
 FOLD, SHOWDOWN = "fold", "showdown"  # ends by the rules
-BY_MOVER: Final = (CUT_OFF, CONTEXT)  # ends caused by the mover; they cost as much as a refused reply
 KUHN: Final = Kuhn()
 KINDS: Final = tuple(KUHN.actions[action] for action in (PASS, BET))
 _NO_MOVE: Final = f"Write {' or '.join(f'[{kind}]' for kind in KINDS)}."
@@ -72,62 +70,58 @@ def hand_from_json(document: object) -> Hand:
 
 
 @final
-class KuhnText(TurnGame):
-    """One game (``DialogueGame``)."""
+class KuhnText(TextGame):
+    """One game; ``start`` makes it for the trainer."""
 
-    name = "kuhn_text"
+    tags = KINDS
 
-    def __init__(self, rules: KuhnRules, hand: Hand) -> None:
-        super().__init__(rules.retries, rules.error_penalty, [_opening(rules, card) for card in hand.cards])
-        self.rules = rules
-        self.hand = hand
+    def __init__(self, rules: KuhnRules = KuhnRules()) -> None:
+        self._rules = rules
 
-    @property
-    def mover(self) -> int:
-        """See ``DialogueGame``; of a finished game, the seat that moved last."""
-        if self.hand.done not in MOVES:
-            return self.turns[-1].seat
-        return next(seat for seat in range(2) if tuple(KUHN.legal(self.hand, seat)) != (WAIT,))
+    def reset(self, seed: int) -> None:
+        self.begin(deal(self._rules, [seed])[0])
 
-    def system(self, seat: int) -> str:
-        return "" if self.rules.told == "nothing" else _system(self.rules)
+    def begin(self, hand: Hand) -> None:
+        self.hand, self.mover, self._moved = hand, 0, ""
 
-    def act(self, text: str) -> Turn:
-        self._check_running()
-        reply = parse_reply(text, KINDS)
-        turn = Turn(self.mover, text, reply.private, reply.kind, None if reply.kind else _NO_MOVE)
-        self.turns.append(turn)
-        if turn.error is None:
-            self._take(turn)
-        elif self._refuse(turn.seat, turn.error):
-            self._finish(0.0, REFUSED)
-        return turn
+    def rules(self, seat: int) -> str:
+        return "" if self._rules.told == "nothing" else _system(self._rules)
 
-    def fail(self, reason: str) -> None:
-        self._check_running()
-        if reason in BY_MOVER:  # otherwise the seat with the worse card gains by never ending the game
-            self._refused[self.mover] += 1
-        self._finish(0.0, reason)
+    def observe(self, seat: int) -> str:
+        opening = [_opening(self._rules, self.hand.cards[seat])] if len(self.hand.done) < 2 else []
+        moved = [_as_read(self._rules, self._moved)] if self._moved and seat == self.mover else []
+        return "\n".join(opening + moved)
 
-    def record(self) -> JsonObject:
-        log = [{"type": turn.kind, "player": turn.seat} for turn in self.turns if turn.error is None]
-        return {"cards": [CARDS[card] for card in self.hand.cards], "action_log": log}
+    def legal(self, seat: int) -> list[str]:
+        return [f"[{KUHN.actions[action]}]" for action in KUHN.legal(self.hand, seat)]
 
-    def _take(self, turn: Turn) -> None:
+    def act(self, text: str) -> str | tuple[float, float, str] | None:
+        kind = parse_reply(text, KINDS).kind
+        if not kind:
+            return _NO_MOVE
         actions = [WAIT, WAIT]
-        actions[turn.seat] = KUHN.actions.index(turn.kind)
-        self.hand = KUHN.after(self.hand, (actions[0], actions[1]))
-        self._unseen[1 - turn.seat].append(_as_read(self.rules, turn.kind))
-        self._tries = 0
+        actions[self.mover] = KUHN.actions.index(kind)
+        self.hand, self._moved = KUHN.after(self.hand, (actions[0], actions[1])), kind
         payoff = KUHN.payoff(self.hand)
-        if payoff is not None:
-            swapped = self.hand._replace(cards=self.hand.cards[::-1])
-            self._finish(
-                payoff, FOLD if KUHN.payoff(swapped) == payoff else SHOWDOWN
-            )  # a fold does not depend on the cards
+        if payoff is None:
+            self.mover = 1 - self.mover
+            return None
+        swapped = self.hand._replace(cards=self.hand.cards[::-1])  # a fold does not depend on the cards
+        return payoff, -payoff, FOLD if KUHN.payoff(swapped) == payoff else SHOWDOWN
 
-    def _finish(self, payoff: float, reason: str) -> None:
-        self._end((payoff, -payoff), reason)
+
+def start(rules: KuhnRules, hand: Hand) -> TextDialogue:
+    game = KuhnText(rules)
+    game.begin(hand)
+    return TextDialogue(
+        game, "kuhn_text", retries=rules.retries, error_penalty=rules.error_penalty, shared=False,
+        record=partial(_record, hand),
+    )  # fmt: skip
+
+
+def _record(hand: Hand, game: TextDialogue) -> JsonObject:
+    log = [{"type": turn.kind, "player": turn.seat} for turn in game.turns if turn.error is None]
+    return {"cards": [CARDS[card] for card in hand.cards], "action_log": log}
 
 
 def _system(rules: KuhnRules) -> str:
@@ -189,70 +183,6 @@ class KuhnPlayer:
         return f"[{kind}]"
 
 
-# ---------------------------------------------------------------- decisions, and exact values
-
-
-@dataclass(frozen=True, slots=True)
-class Decision(InformationSet):
-    """An information set."""
-
-    card: int
-    done: str  # as in ``Hand``
-
-
 @cache
-def decisions(rules: KuhnRules) -> tuple[Decision, ...]:
-    found: dict[tuple[int, str], Decision] = {}
-    plays: list[tuple[Hand, tuple[str, ...]]] = [(hand, ()) for hand in KUHN.starts()]
-    for hand, replies in plays:  # grows meanwhile
-        game = KuhnText(rules, hand)
-        read: tuple[list[str], list[str]] = ([], [])
-        for reply in replies:
-            seat = game.mover
-            read[seat].extend((game.observe(seat), reply))
-            game.act(reply)
-        if game.outcome is not None:
-            continue
-        seat = game.mover
-        legal = tuple(f"[{KUHN.actions[action]}]" for action in KUHN.legal(game.hand, seat))
-        texts = (*read[seat], game.observe(seat))
-        decision = Decision(seat, game.system(seat), texts, legal, hand.cards[seat], game.hand.done)
-        found.setdefault((decision.card, decision.done), decision)
-        plays += [(hand, (*replies, reply)) for reply in legal]
-    return tuple(found.values())
-
-
-def strategy(tree: GameTree, chances: Chances) -> Floats:
-    """A strategy in the form of ``selfplay.games.solved.exact``, [2, E], without the axis of strategies.
-
-    Args:
-        tree: Of the game, ``find_tree("kuhn")``.
-        chances: For each of ``decisions`` the probabilities of its ``replies``, which sum to one.
-
-    Raises:
-        GameError: these are no probabilities.
-    """
-    shares = np.zeros(tree.seats[0].legal.shape), np.zeros(tree.seats[1].legal.shape)
-    for decision, given in zip(decisions(KuhnRules()), chances, strict=True):
-        chance = np.asarray(given, float)
-        if chance.shape != (len(decision.replies),) or not (chance >= 0).all() or abs(chance.sum() - 1) > 1e-6:
-            raise GameError(f"kuhn_text: {decision.texts} has no probabilities of {', '.join(decision.replies)}")
-        actions = [KUHN.actions.index(reply.strip("[]")) for reply in decision.replies]
-        cards = (decision.card, decision.card)  # the other one is not seen
-        seen = np.asarray(KUHN.observe(Hand(cards, decision.done), decision.seat), np.float32)
-        seat = tree.seats[decision.seat]
-        shares[decision.seat][np.ix_((seat.obs == seen).all(-1), actions)] = chance
-    return tree.strategy(shares)
-
-
-def nash_conv(players: Sequence[Chances], weights: Sequence[float]) -> float:
-    """NashConv of a mixture of strategies, see ``selfplay.games.solved.exact``.
-
-    Chances are in the order of ``decisions``.
-
-    Raises:
-        GameError: see ``strategy``.
-    """
-    tree = find_tree("kuhn")
-    strategies = np.stack([strategy(tree, chances) for chances in players])
-    return exact.nash_conv(tree, strategies, np.asarray(weights, float))
+def solved(rules: KuhnRules) -> TextTree:
+    return text_tree(partial(KuhnText, rules), max_turns=len(max(MOVES, key=len)) + 1, told=rules.told != "nothing")

@@ -7,64 +7,60 @@ best one; without agreement it is 0.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, final
+from typing import cast, final
 
-from selfplay.dialogue.contract import AGREED, LONG, REFUSED, JsonObject, Turn
+from selfplay.dialogue.contract import AGREED, JsonObject
+from selfplay.dialogue.replies import ParsedReply, parse_reply
+from selfplay.dialogue.text_dialogue import TextDialogue
 from selfplay.games.errors import GameError
-from selfplay_dialogue.states import number
+from selfplay.games.text_game import TextGame
+from selfplay_dialogue.states import MatchingRules, MatchingState, draw_states, number
 from selfplay_dialogue.texts import KINDS, Pairs, as_read, opening, parse_proposal, refusal, system
-from selfplay_dialogue.turns import ParsedReply, TurnGame, parse_reply
-
-if TYPE_CHECKING:
-    from selfplay_dialogue.states import MatchingRules, MatchingState
 
 
 @final
-class Matching(TurnGame):
-    """One game (``DialogueGame``); seat 0 begins."""
+class Matching(TextGame):
+    """One game; seat 0 begins. ``start`` makes it for the trainer."""
 
-    name = "matching"
+    tags = KINDS
 
-    def __init__(self, rules: MatchingRules, state: MatchingState) -> None:
-        if len(state.table) != rules.size:
-            raise GameError(f"matching: a state of size {len(state.table)} for a game of size {rules.size}")
-        super().__init__(rules.retries, rules.error_penalty, [opening(rules, state, seat) for seat in range(2)])
-        self.rules = rules
-        self.state = state
-        self.mover = 0
+    def __init__(self, rules: MatchingRules = MatchingRules()) -> None:  # noqa: B008 (frozen)
+        self._rules = rules
+
+    def reset(self, seed: int) -> None:
+        self.begin(draw_states(self._rules, [seed])[0])
+
+    def begin(self, state: MatchingState) -> None:
+        self.state, self.mover = state, 0
         self.proposal: Pairs | None = None
-        self.score = 0.0  # share of the best assignment that was agreed on
-        self._taken = 0  # turns that count
-        self._log: list[JsonObject] = []
+        self.log: list[JsonObject] = []  # dialop's, of accepted replies
+        self._said = ""  # last reply, as the other seat reads it
 
-    def system(self, seat: int) -> str:
-        return system(self.rules)
+    def rules(self, seat: int) -> str:
+        return system(self._rules)
 
-    def act(self, text: str) -> Turn:
-        self._check_running()
+    def observe(self, seat: int) -> str:
+        shown = [opening(self._rules, self.state, seat)] if len(self.log) < 2 else []
+        return "\n".join([*shown, self._said] if self._said and seat == self.mover else shown)
+
+    def act(self, text: str) -> str | tuple[float, float, str] | None:
         reply = parse_reply(text, KINDS)
-        error = self._problem(reply)
-        if error is None and reply.kind == "propose":
-            pairs = parse_proposal(reply.body, self.rules)
-            error = pairs if isinstance(pairs, str) else None
-            self.proposal = None if isinstance(pairs, str) else pairs
-        turn = Turn(self.mover, text, reply.private, reply.kind, error)
-        self.turns.append(turn)
-        if error is None:
-            self._take(reply)
-        elif self._refuse(self.mover, error):
-            self._finish(REFUSED)
-        return turn
-
-    def fail(self, reason: str) -> None:
-        self._check_running()
-        self._finish(reason)
-
-    def record(self) -> JsonObject:
-        """See ``DialogueGame``; field names are dialop's."""
-        agreed = self.outcome is not None and self.outcome.reason == AGREED
-        worth = self.state.worth(self.proposal or ()) if agreed else 0.0
-        return {**self.state.to_json(), "action_log": list(self._log), "proposal_reward": number(worth)}
+        if (problem := self._problem(reply)) is not None:
+            return problem
+        if reply.kind == "propose":
+            pairs = parse_proposal(reply.body, self._rules)
+            if isinstance(pairs, str):
+                return pairs
+            self.proposal = pairs
+        self.log.append(self._entry(reply))
+        self._said = as_read(self._rules, reply.kind, reply.body)
+        self.mover = 1 - self.mover
+        if reply.kind == "accept" and self.proposal is not None:
+            score = self.state.worth(self.proposal) / self.state.best
+            return score, score, AGREED
+        if reply.kind == "reject":
+            self.proposal = None
+        return None
 
     def _problem(self, reply: ParsedReply) -> str | None:
         """Why a reply is against the rules; does not check that a proposal is valid."""
@@ -79,20 +75,6 @@ class Matching(TurnGame):
             return refusal("empty")
         return None
 
-    def _take(self, reply: ParsedReply) -> None:
-        self._log.append(self._entry(reply))
-        self._unseen[1 - self.mover].append(as_read(self.rules, reply.kind, reply.body))
-        self._taken += 1
-        self._tries = 0
-        self.mover = 1 - self.mover
-        if reply.kind == "accept" and self.proposal is not None:
-            self.score = self.state.worth(self.proposal) / self.state.best
-            self._finish(AGREED)
-        elif self._taken >= self.rules.max_turns:
-            self._finish(LONG)
-        elif reply.kind == "reject":
-            self.proposal = None
-
     def _entry(self, reply: ParsedReply) -> JsonObject:
         """A line of dialop's log."""
         seat = self.mover
@@ -105,5 +87,22 @@ class Matching(TurnGame):
         response = {"accept": reply.kind == "accept", "from_player": seat}
         return {"type": "proposal_response", "player": seat, "response": response}
 
-    def _finish(self, reason: str) -> None:
-        self._end((self.score, self.score), reason)
+
+def start(rules: MatchingRules, state: MatchingState) -> TextDialogue:
+    """A game on a state; GameError if it is of another size."""
+    if len(state.table) != rules.size:
+        raise GameError(f"matching: a state of size {len(state.table)} for a game of size {rules.size}")
+    game = Matching(rules)
+    game.begin(state)
+    return TextDialogue(
+        game, "matching", retries=rules.retries, error_penalty=rules.error_penalty, max_turns=rules.max_turns,
+        shared=True, record=_record,
+    )  # fmt: skip
+
+
+def _record(dialogue: TextDialogue) -> JsonObject:
+    """See ``DialogueGame``; field names are dialop's."""
+    game = cast("Matching", dialogue.game)
+    agreed = dialogue.outcome is not None and dialogue.outcome.reason == AGREED
+    worth = game.state.worth(game.proposal or ()) if agreed else 0.0
+    return {**game.state.to_json(), "action_log": list(game.log), "proposal_reward": number(worth)}

@@ -3,38 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
-from selfplay.dialogue.contract import DialogueEntry, Exact
-from selfplay.games.errors import GameError, UnknownNameError
-from selfplay_dialogue import kuhn, texts
+from selfplay.dialogue.contract import DialogueEntry
+from selfplay.dialogue.text_entry import changed
+from selfplay_dialogue import kuhn, matching, texts
 from selfplay_dialogue.drills import kuhn_drills, matching_drills
-from selfplay_dialogue.kuhn import PLAYERS, KuhnPlayer, KuhnRules, KuhnText
-from selfplay_dialogue.matching import Matching
+from selfplay_dialogue.kuhn import PLAYERS, KuhnPlayer, KuhnRules
 from selfplay_dialogue.scripted import STYLES, MatchingPlayer
 from selfplay_dialogue.states import LAPTOP, STATES_VERSION, MatchingRules, MatchingState, draw_states
-
-RulesType = TypeVar("RulesType", bound=Any)
-_TYPES: Final = {bool: "true or false", int: "whole numbers", float: "numbers", str: "words"}
-
-
-def _changed(game: str, rules: RulesType, settings: Mapping[str, Any]) -> RulesType:
-    """The rules of a game, a frozen dataclass, with some settings replaced.
-
-    Raises:
-        UnknownNameError: there is no such setting.
-        GameError: a value is of another type, or the game has no such rules.
-    """
-    valid = [field.name for field in fields(rules)]
-    for name, value in settings.items():
-        if name not in valid:
-            raise UnknownNameError(f"setting of {game}", name, valid)
-        kind = type(getattr(rules, name))
-        if type(value) is not kind and not (kind is float and type(value) is int):
-            raise GameError(f"{game}: {name} is {value!r} (valid: {_TYPES[kind]})")
-    return replace(rules, **settings)
 
 
 def _matching(embedded: bool, settings: Mapping[str, Any]) -> MatchingRules:
@@ -45,7 +23,7 @@ def _matching(embedded: bool, settings: Mapping[str, Any]) -> MatchingRules:
     texts: dict[str, Any] = {"table": usual.table, "told": usual.told, "retries": usual.retries}
     if embedded:
         texts = {"table": LAPTOP.table, "told": LAPTOP.told}
-    return _changed("matching", rules, {**texts, "size": size, **settings})
+    return changed("matching", rules, {**texts, "size": size, **settings})
 
 
 def _references(rules: MatchingRules, state: MatchingState) -> dict[str, float]:
@@ -68,7 +46,7 @@ MATCHING: Final = DialogueEntry(
     configure=_matching,
     states=draw_states,
     load=MatchingState.from_json,
-    start=Matching,
+    start=matching.start,
     players={name: partial(_matching_player, name) for name in STYLES},
     teacher="teacher",
     drills=matching_drills,
@@ -80,12 +58,12 @@ MATCHING: Final = DialogueEntry(
 )
 KUHN_TEXT: Final = DialogueEntry(
     rules=KuhnRules,
-    configure=lambda embedded, settings: _changed(
+    configure=lambda embedded, settings: changed(
         "kuhn_text", KuhnRules(told="nothing" if embedded else "full"), settings
     ),
     states=kuhn.deal,
     load=kuhn.hand_from_json,
-    start=KuhnText,
+    start=kuhn.start,
     players={name: partial(_kuhn_player, name) for name in PLAYERS},
     teacher="random",
     drills=kuhn_drills,
@@ -93,5 +71,5 @@ KUHN_TEXT: Final = DialogueEntry(
     references=lambda _rules, _hand: {},  # the value of a hand depends on the players
     shared_reward=False,
     players_version=1,
-    exact=Exact(kuhn.decisions, kuhn.nash_conv),
+    exact=kuhn.solved,
 )

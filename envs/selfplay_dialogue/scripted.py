@@ -10,9 +10,9 @@ from typing import Final, final
 
 import numpy as np
 
+from selfplay.dialogue.replies import is_refusal
 from selfplay_dialogue.states import LAPTOP, Floats, MatchingRules, assignment
 from selfplay_dialogue.texts import Fact, facts_in, facts_text, parse_proposal, partner_reply, proposal_text, table_in
-from selfplay_dialogue.turns import is_refusal
 
 
 @dataclass(frozen=True, slots=True)

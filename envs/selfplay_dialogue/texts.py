@@ -13,8 +13,8 @@ from typing import Final
 
 import numpy as np
 
+from selfplay.dialogue.replies import ERROR, ParsedReply, is_refusal, parse_reply
 from selfplay_dialogue.states import LARGEST_FACTOR, PAPERS, REVIEWERS, MatchingRules, MatchingState
-from selfplay_dialogue.turns import ERROR, ParsedReply, is_refusal, parse_reply
 
 KINDS: Final = ("message", "propose", "accept", "reject")  # valid tags
 _PARTNER: Final = "Partner: "

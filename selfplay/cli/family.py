@@ -43,5 +43,13 @@ def _view(_: Path, game: str) -> TrainingView:
 
 
 PPO: Final = TrainingVerbs(
-    _train, later("selfplay.commands.cli.rate", "rate_games"), "the other games", _options, _view
+    _train,
+    later("selfplay.commands.cli.rate", "rate_games"),
+    "the other games",
+    _options,
+    _view,
+    None,
+    later("selfplay.commands.cli.check_game", "check"),
+    later("selfplay.commands.cli.play", "play_policy"),
+    later("selfplay.commands.cli.exploit", "exploit_policy"),
 )

@@ -18,13 +18,13 @@ from selfplay.evaluation.named_players import game_in
 from selfplay.games.errors import GameError
 from selfplay.games.files import MAX_TEXT_BYTES, parse_toml, read_plain
 from selfplay.games.kind import GameKind
-from selfplay.games.plugins import allow, installed
+from selfplay.games.plugins import allow, is_known
 from selfplay.games.registry import DEFAULT, find_game, find_kind, games_of
 
 
 def training_of(game: str | None) -> str:
-    """Name of the training of an installed game; all others have the usual one."""
-    return find_kind(game).training if game in installed() else "ppo"
+    """Name of the training of a game; of one that does not exist, the usual one."""
+    return find_kind(game).training if game is not None and is_known(game) else "ppo"
 
 
 def of_run(checkpoint: Path | None) -> str | None:

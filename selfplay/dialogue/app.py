@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -64,7 +64,13 @@ def resume(config: DialogueConfig, run: RunDir, state: LearnerState, preset: str
         return _start(config, run, device, (model, base), state, preset, stream, cluster, need)
 
 
-def start(config: DialogueConfig, is_default: bool, preset: str | None, stream: TextIO) -> int:
+def start(
+    config: DialogueConfig,
+    is_default: bool,
+    preset: str | None,
+    stream: TextIO,
+    on_run: Callable[[RunDir], object] = lambda _: None,
+) -> int:
     """Make the folder of a new run and train it; ``is_default``: the user did not name the folder."""
     if config.server.program is not None:
         find_program(config.server.program)
@@ -76,6 +82,7 @@ def start(config: DialogueConfig, is_default: bool, preset: str | None, stream: 
     _check_server(config, opened[0])
     with cluster_for(config.run.host, config.run.ray_address, runners(config, device)) as cluster:
         run = create_run(Path(config.run.checkpoint), is_default=is_default)
+        on_run(run)
         with run.lock():
             return _start(config, run, device, opened, None, preset, stream, cluster, need)
 

@@ -6,16 +6,20 @@ A player need not know the rules. A seat reads its ``system`` text once. Wheneve
 
 from __future__ import annotations
 
+import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, Final, Protocol, final
 
-from selfplay.games.kind import AnyKind
+import numpy as np
+
+from selfplay.seeding import derive
 
 SEATS: Final = 2
+LONGEST: Final = 12  # characters of a random reply
 AGREED: Final = "agreed"
-LONG, REFUSED, CUT_OFF, CONTEXT, FAILED = "turns", "refused", "cut_off", "context", "failed"
-"""Other ends of a game: no turns left, too many refused replies, a reply cut off at its token limit, a
+ENDED, LONG, REFUSED, CUT_OFF, CONTEXT, FAILED = "ended", "turns", "refused", "cut_off", "context", "failed"
+"""Other ends of a game: by its rules, no turns left, too many refused replies, a reply cut off at its token limit, a
 conversation longer than the model's context, an error of the generator."""
 
 JsonObject = dict[str, Any]
@@ -63,6 +67,9 @@ class DialogueGame(Protocol):
     def observe(self, seat: int) -> str:
         """The text that the seat has not seen yet; a call marks it as seen."""
 
+    def legal(self) -> Sequence[str] | None:
+        """All valid replies of the mover; None if they are not known."""
+
     def act(self, text: str) -> Turn:
         """Play the mover's reply, without the token that ends it.
 
@@ -90,6 +97,38 @@ class ScriptedPlayer(Protocol):
         """The next reply. ``observation`` is all text that the seat was shown since its last one."""
 
 
+@final
+class RandomReplies:
+    """Writes random legal replies, or any characters if these are not known (``ScriptedPlayer``).
+
+    Args:
+        seed: Of the replies.
+        habit: Share of the legal replies that are not drawn but follow from the observation, by a hash: a model that
+            reads only games in which no reply depends on what was read learns to ignore what it reads.
+    """
+
+    def __init__(self, seed: int, habit: float = 0.0) -> None:
+        self._rng = np.random.default_rng(seed)
+        self._habit = habit
+
+    def reply(self, observation: str) -> str:
+        return self.among((), observation)
+
+    def among(self, legal: Sequence[str], observation: str) -> str:
+        if not legal:
+            return "".join(self._rng.choice([*string.ascii_lowercase, " "], self._rng.integers(1, LONGEST + 1)))
+        if self._habit and self._rng.random() < self._habit:
+            return legal[derive(0, "habit", observation) % len(legal)]
+        return legal[int(self._rng.integers(len(legal)))]
+
+
+def written(player: ScriptedPlayer, observation: str, game: DialogueGame) -> str:
+    """The reply of a scripted player to what its seat reads in a game."""
+    if isinstance(player, RandomReplies):
+        return player.among(game.legal() or (), observation)
+    return player.reply(observation)
+
+
 @dataclass(frozen=True, slots=True)
 class Drill:
     """A conversation whose last reply is the training target."""
@@ -112,12 +151,15 @@ Chances = Sequence[Sequence[float]]
 """A strategy: for each information set the probability of each legal reply; they sum to one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Exact:
-    """Exact values of a game that is small enough to be solved."""
+class Exact(Protocol):
+    """A game that is small enough to be solved."""
 
-    information_sets: Callable[[Any], Sequence[InformationSet]]  # (rules) -> all, once each
-    nash_conv: Callable[[Sequence[Chances], Sequence[float]], float]  # (strategies, weights of the mixture)
+    @property
+    def information_sets(self) -> Sequence[InformationSet]:
+        """All, once each."""
+
+    def nash_conv(self, players: Sequence[Chances], weights: Sequence[float]) -> float:
+        """NashConv of a mixture of strategies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,21 +172,14 @@ class DialogueEntry:
     load: Callable[[object], State]  # initial state of a ``record``; other fields are ignored
     start: Callable[[Rules, State], DialogueGame]  # (rules, state)
     players: Mapping[str, Callable[[Rules, int], ScriptedPlayer]]  # name -> (rules, seed); weakest first
-    teacher: str  # scripted player; the embedded model is first trained on its games
+    teacher: str  # scripted player; the embedded model is first trained on its games. "": it is not trained first
     drills: Callable[[Rules, Sequence[int], bool], list[Drill]]  # (rules, seeds, after messages); may be empty
     vocabulary: Callable[[Rules], list[str]]  # (rules) -> pieces of text, one token of the embedded model each
     references: Callable[[Rules, State], Mapping[str, float]]  # (rules, state) -> rewards known without playing
     shared_reward: bool  # both seats get the same reward
     players_version: int  # of all ``players``; rating games with different versions are not rated together
-    exact: Exact | None = None  # None: too large to solve
+    exact: Callable[[Rules], Exact] | None = None  # EnumerationError: too large to solve. None: it is not tried
     versions: Mapping[str, int] = field(default_factory=dict)  # only what has the same ones is compared or continued
-
-
-@dataclass(frozen=True, slots=True)
-class TextKind(AnyKind):
-    """A text game by name; what it needs is loaded where it is asked for."""
-
-    training: ClassVar[str] = "dialogue"
-    entry: Callable[[], DialogueEntry]
-    defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Settings of a training of the embedded model that are others than in most games, by group and name."""
+    start_player: Callable[[Rules, int], ScriptedPlayer] | None = None  # in place of the teacher, where it only has to
+    # show the form of replies
+    fingerprint: Callable[[], str] | None = None  # of texts of the game; an embedded model of others is not reused

@@ -12,26 +12,25 @@ import signal
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from selfplay.dialogue.contract import AGREED
-from selfplay.dialogue.find import find_dialogue
 from selfplay.dialogue.language.conversation import demonstration
 from selfplay.dialogue.language.loading import load_model
-from selfplay.dialogue.language.tiny import TinySpec, make_tiny
+from selfplay.dialogue.language.tiny import make_tiny
 from selfplay.dialogue.language.writer import LocalWriter
 from selfplay.dialogue.models import ModelMeta, is_model, read_model, save_model
 from selfplay.dialogue.partial import Partial, Snapshot, load_partial, remove_partial, save_partial
-from selfplay.dialogue.runner import GameSpec, Played, Player, play_games
+from selfplay.dialogue.runner import GameSpec, Lost, Played, Player, play_games
 from selfplay.dialogue.supervised import SupervisedLearner
-from selfplay.errors import CheckpointError
-from selfplay.league.records import settings_hash
+from selfplay.errors import CheckpointError, ConfigError
+from selfplay.games.errors import GameError
 from selfplay.learner.sampling import Sampling
 from selfplay.report import header
 from selfplay.report.plain import duration
@@ -42,13 +41,12 @@ if TYPE_CHECKING:
     import torch
     from pydantic import JsonValue
 
-    from selfplay.dialogue.contract import DialogueEntry, Rules
+    from selfplay.dialogue.contract import DialogueEntry
     from selfplay.dialogue.instances import Instance
     from selfplay.dialogue.language.chat import Chat
     from selfplay.dialogue.language.model import LanguageModel
-    from selfplay.dialogue.settings import StartConfig
+    from selfplay.dialogue.recipe import Recipe
 
-VERSION: Final = 1  # of the recipe
 BUFFER: Final = 16  # batches that are shuffled together
 SHORT: Final = 32
 """Length in tokens below which rows are not sorted by length. In a batch of one length a token weighs the more the
@@ -58,31 +56,6 @@ SNAPSHOT_STATES: Final = 512  # on which they are compared
 FIRST_SNAPSHOT: Final = 0.5  # share of the training before them
 NOTICE_S: Final = 15.0  # between two notices of the progress; the first follows the first step
 LOSSES: Final = 100  # of the last steps, in a mean
-
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """Everything that determines the embedded model."""
-
-    game: str
-    rules: Rules
-    start: StartConfig
-    seed: int
-    spec: TinySpec = field(default_factory=TinySpec)
-    max_new_tokens: int = 24
-
-    @property
-    def document(self) -> dict[str, Any]:
-        start = self.start.model_dump(mode="json", exclude={"fresh"})
-        return {
-            "version": VERSION, "game": self.game, "rules": asdict(self.rules), "start": start, "seed": self.seed,
-            "spec": asdict(self.spec), "max_new_tokens": self.max_new_tokens, **find_dialogue(self.game).versions,
-        }  # fmt: skip
-
-    def folder(self, root: Path) -> Path:
-        size = getattr(self.rules, "size", None)
-        name = "-".join(str(part) for part in (self.game, size, settings_hash(self.document)) if part is not None)
-        return root / "tiny" / name
 
 
 def embedded_model(
@@ -105,12 +78,18 @@ def embedded_model(
             return load_model(str(folder)), folder
         except CheckpointError as error:
             notice(f"{error}; it is made again")
-    show_header(header.lines("Teaching the Embedded Model", _header(recipe, threads, folder)))
-    with stop_signal() as stopped:
-        model, snapshots, seconds = pretrain(entry, recipe, threads, notice, folder, lambda: bool(stopped))
-    if stopped and len(snapshots) < SNAPSHOTS:
-        notice("Stopped, and saved what was taught: the same command goes on from it")
-        raise KeyboardInterrupt if stopped[0] == signal.SIGINT else SystemExit(128 + stopped[0])
+    snapshots: list[Snapshot] = []
+    if not recipe.start.tokens:
+        model, seconds = random_model(entry, recipe), 0.0
+    elif not entry.teacher:
+        raise ConfigError(f"--start-tokens {recipe.start.tokens}: {recipe.game} has no legal() and no players to read")
+    else:
+        show_header(header.lines("Teaching the Embedded Model", _header(recipe, threads, folder)))
+        with stop_signal() as stopped:
+            model, snapshots, seconds = pretrain(entry, recipe, threads, notice, folder, lambda: bool(stopped))
+        if stopped and len(snapshots) < SNAPSHOTS:
+            notice("Stopped, and saved what was taught: the same command goes on from it")
+            raise KeyboardInterrupt if stopped[0] == signal.SIGINT else SystemExit(128 + stopped[0])
     looks: list[JsonValue] = [one.model_dump() for one in snapshots]
     meta = ModelMeta(
         id="start", game=recipe.game, rules=asdict(recipe.rules), base="tiny", created=datetime.now(UTC),
@@ -119,6 +98,11 @@ def embedded_model(
     save_model(folder, meta, model.save, replace=True)
     remove_partial(folder)
     return model, folder
+
+
+def random_model(entry: DialogueEntry, recipe: Recipe) -> LanguageModel:
+    """The model before any training."""
+    return make_tiny(recipe.spec, entry.vocabulary(recipe.rules), derive(recipe.seed, "weights"))
 
 
 def _header(recipe: Recipe, threads: int, folder: Path) -> list[tuple[str, object]]:
@@ -150,7 +134,7 @@ def pretrain(
         kept beside ``folder``, and there are fewer evaluations.
     """
     start = recipe.start
-    model = make_tiny(recipe.spec, entry.vocabulary(recipe.rules), derive(recipe.seed, "weights"))
+    model = random_model(entry, recipe)
     learner = SupervisedLearner(model, start.learning_rate, threads)
     data = _Batches(entry, recipe, model.chat)
     try:
@@ -260,7 +244,7 @@ class _Batches:
 
 def taught_games(entry: DialogueEntry, recipe: Recipe, chat: Chat, seeds: Sequence[int]) -> list[Instance]:
     """Rows of both seats of the teacher's games with itself."""
-    player = partial(entry.players[entry.teacher], recipe.rules)
+    player = partial(entry.start_player or entry.players[entry.teacher or next(iter(entry.players))], recipe.rules)
     rows = []
     for game in _with_itself(entry, recipe, player, seeds):
         for seat, (system, *observations) in enumerate(game.read):
@@ -279,12 +263,16 @@ def _evaluate(entry: DialogueEntry, recipe: Recipe, model: LanguageModel, read: 
 
 
 def _with_itself(entry: DialogueEntry, recipe: Recipe, player: Player, seeds: Sequence[int]) -> list[Played]:
-    """A player's games with itself, one per state seed; failed games are left out."""
+    """A player's games with itself, one per state seed; failed games are left out. GameError if all failed."""
     specs = [
         GameSpec(i, str(i), entry.start(recipe.rules, state), seed, (player, player))
         for i, (state, seed) in enumerate(zip(entry.states(recipe.rules, seeds), seeds, strict=True))
     ]
-    return [game for game in play_games(specs) if isinstance(game, Played)]
+    games = play_games(specs)
+    played = [game for game in games if isinstance(game, Played)]
+    if games and not played:
+        raise GameError(next(game.why for game in games if isinstance(game, Lost)))
+    return played
 
 
 def _seeds(seed: int, what: str, first: int, count: int) -> list[int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import torch
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from selfplay.dialogue.language.model import LanguageModel
 
 
+ROWS: Final = 256  # at once
+
+
 @dataclass(frozen=True, slots=True)
 class LegalReplies:
     """Probabilities of a model in every information set of a game."""
@@ -34,9 +37,9 @@ class LegalReplies:
 
 
 @torch.inference_mode()
-def legal_replies(model: LanguageModel, exact: Exact, rules: Any) -> LegalReplies:  # noqa: ANN401
+def legal_replies(model: LanguageModel, exact: Exact) -> LegalReplies:
     """The probabilities of a model. Blocks."""
-    information_sets = exact.information_sets(rules)
+    information_sets = exact.information_sets
     rows = [
         demonstration(model.chat, each.system, each.texts[0::2], [*each.texts[1::2], reply], targets=1)
         for each in information_sets
@@ -54,6 +57,10 @@ def legal_replies(model: LanguageModel, exact: Exact, rules: Any) -> LegalReplie
 
 def _log_likelihoods(model: LanguageModel, instances: Sequence[Instance]) -> np.ndarray[Any, np.dtype[np.float64]]:
     """[N] sum over the sampled tokens of each instance."""
+    return np.concatenate([_of_rows(model, instances[i : i + ROWS]) for i in range(0, len(instances), ROWS)])
+
+
+def _of_rows(model: LanguageModel, instances: Sequence[Instance]) -> np.ndarray[Any, np.dtype[np.float64]]:
     rows = [row_of(each) for each in instances]
     device = next(model.module.parameters()).device
     batch = padded(rows, [1.0] * len(rows), device)

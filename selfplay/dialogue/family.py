@@ -31,4 +31,8 @@ DIALOGUE: Final = TrainingVerbs(
     "the dialogue games",
     _options,
     later("selfplay.dialogue.report.page", "view"),
+    later("selfplay.dialogue.train", "call"),
+    later("selfplay.dialogue.cli.check_game", "check"),
+    later("selfplay.dialogue.cli.play", "play"),
+    later("selfplay.dialogue.cli.exploit", "exploit"),
 )

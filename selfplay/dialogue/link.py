@@ -25,6 +25,7 @@ from selfplay.dialogue.language.writer import LocalWriter
 from selfplay.dialogue.runner import DialogueCollector, DialogueOrder, Lost, Played
 from selfplay.dialogue.tally import Tally
 from selfplay.errors import RunnerError
+from selfplay.games.plugins import allow
 from selfplay.games.snapshots import copied
 from selfplay.learner.sampling import Sampling
 from selfplay.policy.policy import set_parameters
@@ -123,6 +124,7 @@ class DialogueServer:
             ConfigError, GameError: the game or the model is not available here.
         """
         torch.set_num_threads(1)
+        allow(document["game"])  # the trainer was told to
         entry = find_dialogue(document["game"])
         rules = entry.configure(document["embedded"], document["settings"])
         if document["faults"] is not None:

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any, Final
 import torch
 
 from selfplay.dialogue.contract import SEATS
-from selfplay.dialogue.embedded import Recipe, taught_games
+from selfplay.dialogue.embedded import taught_games
 from selfplay.dialogue.language.chat import Chat
 from selfplay.dialogue.language.decoding import FIRST_COLUMNS, FIRST_SLOTS, STORE_BYTES
 from selfplay.dialogue.language.footprint import Footprint, config_of
 from selfplay.dialogue.language.loading import Lora, open_tokenizer
 from selfplay.dialogue.language.tiny import TinySpec, make_tokenizer, tiny_config
 from selfplay.dialogue.players import MEMORY_FLAGS, sampling_of
+from selfplay.dialogue.recipe import Recipe
 from selfplay.dialogue.rules import default_rate_and_kl, game_of, is_embedded
 from selfplay.errors import ConfigError, boundary
 from selfplay.machine import update_threads

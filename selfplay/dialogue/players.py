@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from selfplay.checkpoint.run_dir import CHECKPOINTS
-from selfplay.dialogue.embedded import Recipe, embedded_model
+from selfplay.dialogue.embedded import embedded_model
 from selfplay.dialogue.following import ServingFolder, UrlServer, rank_of
 from selfplay.dialogue.language.endpoint import Endpoint, find_endpoint
 from selfplay.dialogue.language.loading import Lora, find, load_model
@@ -17,6 +17,7 @@ from selfplay.dialogue.language.routes import Weights
 from selfplay.dialogue.language.writer import LocalWriter
 from selfplay.dialogue.models import is_model, read_model
 from selfplay.dialogue.programs import find_program, refuse_reserved
+from selfplay.dialogue.recipe import Recipe
 from selfplay.dialogue.rules import game_of, is_embedded
 from selfplay.dialogue.serving import ReplyServer
 from selfplay.errors import ConfigError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from statistics import median
@@ -18,12 +18,13 @@ from selfplay.dialogue.models import is_model, read_model
 from selfplay.dialogue.players import reopen
 from selfplay.dialogue.report.plain import DialogueReport
 from selfplay.errors import ConfigError
+from selfplay.games.errors import EnumerationError
 from selfplay.machine import processor, usable_cores
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from selfplay.dialogue.contract import Exact
+    from selfplay.dialogue.contract import Exact, Rules
     from selfplay.dialogue.grpo import GRPOStatistics
     from selfplay.dialogue.runner import Played
     from selfplay.dialogue.session import DialogueSession
@@ -131,11 +132,18 @@ def _evaluation(session: DialogueSession, feed: Feed) -> dict[str, Any]:
     return found
 
 
-def _exact(session: DialogueSession, exact: Exact, generations: Sequence[str], feed: Feed) -> dict[str, JsonValue]:
-    """NashConv of the initial model, the newest generation and a mixture of all generations."""
+def _exact(
+    session: DialogueSession, solve: Callable[[Rules], Exact], generations: Sequence[str], feed: Feed
+) -> dict[str, JsonValue] | None:
+    """NashConv of the initial model, the newest, and a mixture of all; None if the game is too large."""
+    try:
+        exact = solve(session.rules)
+    except EnumerationError as error:
+        feed.notice(f"  No exact NashConv: {error}")
+        return None
     folder = session.run.generations
     models = (reopen(session.config, str(folder / name), session.device) for name in generations)
-    found = exact_summary([legal_replies(model, exact, session.rules) for model in models], exact)
+    found = exact_summary([legal_replies(model, exact) for model in models], exact)
     mass: Any = found["illegal_mass"]
     feed.notice(
         f"  NashConv {found['average']:.3f} for a mixture of all {found['generations']} generations, "

@@ -22,6 +22,7 @@ from selfplay.dialogue.contract import (
     JsonObject,
     ScriptedPlayer,
     Turn,
+    written,
 )
 from selfplay.dialogue.language.conversation import Conversation, Reply, Writer
 from selfplay.dialogue.tally import Tally
@@ -183,7 +184,7 @@ def _move_scripted(game: _RunningGame, player: ScriptedMaker) -> None:
     seat = game.seat
     if seat.scripted is None:
         seat.scripted = player(derive(game.spec.seed, "scripted", game.game.mover))
-    game.game.act(seat.scripted.reply(game.observe()))
+    game.game.act(written(seat.scripted, game.observe(), game.game))
 
 
 def _guarded(game: _RunningGame, step: Callable[[], object]) -> None:

@@ -21,13 +21,16 @@ from selfplay.config.options import FAULT_FLAGS, LENGTH_FLAGS, PLACE_FLAGS, RATI
 from selfplay.dialogue import DEFAULT
 from selfplay.dialogue.find import text_kind
 from selfplay.errors import ConfigError
-from selfplay.games.errors import UnknownNameError
+from selfplay.games.errors import GameError, UnknownNameError
 from selfplay.games.registry import games_of
 
 
 def _known(name: str) -> str:
-    if text_kind(name) is None:
-        raise ValueError(str(UnknownNameError("game", name, games_of("dialogue"))))
+    try:
+        if text_kind(name) is None:
+            raise UnknownNameError("game", name, games_of("dialogue"))
+    except GameError as error:
+        raise ValueError(str(error)) from error
     return name
 
 
@@ -38,7 +41,7 @@ TINY: Final = "tiny"  # name of the embedded model
 class DialogueGameConfig(Group):
     """Game."""
 
-    type: DialogueName = Field(DEFAULT, description="Text game")
+    type: DialogueName = Field(DEFAULT, description="Text game; your own as `module:name`")
     size: int | None = Field(None, ge=1, description="Size, in games that have several; default: the game's")
     max_turns: int | None = Field(
         None, ge=2, le=1000, description="Turns of a game, both seats together; default: the game's"
@@ -156,7 +159,7 @@ def refuse_single_games(games_per_state: int, baseline: Literal["group", "role-e
 class StartConfig(Group):
     """Training of the embedded model before self-play."""
 
-    tokens: Positive = Field(4_000_000, description="Training tokens")
+    tokens: Natural = Field(4_000_000, description="Training tokens; 0: random weights")
     learning_rate: float = Field(2e-3, gt=0, le=1, description="Learning rate")
     batch_rows: Positive = Field(32, description="Rows per optimiser step")
     drills: Fraction = Field(0.25, description="Share of the tokens for initial exercises of one reply")

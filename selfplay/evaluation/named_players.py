@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Final
 from selfplay.checkpoint import RunDir, is_policy, list_generations, read_policy_meta, resolve_policy, shipped_policies
 from selfplay.checkpoint.documents import GENERATION_ID
 from selfplay.checkpoint.policies import generations_of
+from selfplay.config.resume import game_of_run
 from selfplay.errors import ConfigError, SelfPlayError
 from selfplay.games.errors import GameError, UnknownNameError
-from selfplay.games.registry import DEFAULT, find_game, games_of, shares_policies
+from selfplay.games.kind import GameKind
+from selfplay.games.registry import DEFAULT, find_game, find_kind, games_of, shares_policies
 from selfplay.policy.onnx_extra import check_onnx
 from selfplay.policy.played_game import can_play, check_plays, game_of
 from selfplay.report.saving import check_writable
@@ -78,13 +80,16 @@ def check_game_type(name: str, own: str, given: str | None) -> None:
     """
     if given is None or given == own:
         return
-    if find_game(given).compared_in or not shares_policies(own, given):
+    if not isinstance(find_kind(given), GameKind) or find_game(given).compared_in or not shares_policies(own, given):
         raise ConfigError(f"{name} plays {own}, not {given}")
 
 
 def game_in(folder: Path) -> str:
     """The game of a policy or of the newest generation of a run, by folder; ``DEFAULT`` if there is none."""
-    generations = [] if is_policy(folder) else list_generations(RunDir(folder))
+    run = RunDir(folder.parents[1] if folder.parent.name == "generations" else folder)
+    generations = [] if is_policy(folder) else list_generations(run)
+    if generations and not is_policy(generations[-1].path):  # a language model
+        return game_of_run(run)
     policies = [folder] if is_policy(folder) else [generation.path for generation in generations]
     return game_of(read_policy_meta(policies[-1])) if policies else DEFAULT
 

@@ -86,6 +86,16 @@ class GameKind(AnyKind):
         return self.action_parts or (("action",) if width == 1 else tuple(f"part_{i}" for i in range(width)))
 
 
+@dataclass(frozen=True, slots=True)
+class TextKind(AnyKind):
+    """A text game, which ``selfplay.dialogue`` trains."""
+
+    training: ClassVar[str] = "dialogue"
+    entry: Callable[[], Any]  # a ``TextGame`` class, or a ``selfplay.dialogue.contract.DialogueEntry``
+    defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Settings of a training of the embedded model that are others than in most games, by group and name."""
+
+
 @cache
 def _measured(make: Callable[..., ScriptedGame]) -> Objective:
     games = make(num_games=GAMES)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from selfplay.games import plugins
 from selfplay.games.errors import GameError, UnknownNameError, error_context
-from selfplay.games.kind import AnyKind, GameKind
+from selfplay.games.kind import AnyKind, GameKind, TextKind
 from selfplay.games.plain import described
+from selfplay.games.text_game import TextGame, defaults_of
 from selfplay.games.vector import SyncVectorGame
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ def _described(name: str) -> AnyKind:
     """
     if isinstance(brought := plugins.find_object(name), AnyKind):
         return brought
+    if isinstance(brought, type) and issubclass(brought, TextGame):
+        return TextKind(lambda: brought, defaults_of(brought))
     if (rules := plugins.as_rules(brought, name)) is not None:
         from selfplay.games.solved.rules_kind import kind_of_rules
 

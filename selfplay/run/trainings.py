@@ -29,6 +29,13 @@ class TrainingVerbs:
     about: str  # its games, in messages
     options: Callable[[], Sequence[Option]]
     view: Callable[[Path, str], TrainingView]  # of the run in a folder, of a game, for its page
+    call: (
+        Callable[..., int] | None
+    )  # what ``selfplay.train`` calls if it is not PPO, see ``selfplay.dialogue.train.call``
+    # what the verbs of these names do
+    check_game: Callable[[argparse.Namespace], int]  # the exit code
+    play: Callable[[Path, argparse.Namespace], None]  # with the folder of a run or policy
+    exploit: Callable[[argparse.Namespace], None]
 
 
 def find_training(name: str) -> TrainingVerbs:

@@ -11,10 +11,11 @@ import torch
 import transformers as hf
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from selfplay.dialogue.embedded import Recipe, taught_games
+from selfplay.dialogue.embedded import taught_games
 from selfplay.dialogue.find import find_dialogue
 from selfplay.dialogue.language.loading import load_model
 from selfplay.dialogue.language.model import LanguageModel
+from selfplay.dialogue.recipe import Recipe
 from selfplay.dialogue.settings import StartConfig
 from selfplay.dialogue.supervised import SupervisedLearner
 

@@ -6,10 +6,10 @@ import pytest
 from selfplay.dialogue.contract import FAILED
 from selfplay.dialogue.evaluation import evaluate, gain, held_out
 from selfplay.dialogue.find import find_dialogue
-from selfplay.games.solved.enumeration import find_tree
 from selfplay.games.solved.exact import payoffs
 from selfplay.games.solved.kuhn import MOVES
-from selfplay_dialogue.kuhn import PLAYERS, decisions, strategy
+from selfplay_dialogue.kuhn import PLAYERS
+from tests.dialogue.games.test_kuhn import card_of, done_at
 
 GAME = find_dialogue("matching")
 RULES = GAME.configure(True, {})
@@ -66,10 +66,10 @@ class Passes:
 
 def expected(mine, other):
     """What a player of poker wins of another on average, in seat 0 and in seat 1."""
-    tree = find_tree("kuhn")
-    places = [(each.done, each.card) for each in decisions(POKER.configure(False, {}))]
+    solved = POKER.exact(POKER.configure(False, {}))
+    places = [(done_at(each), card_of(each)) for each in solved.information_sets]
     chances = [[(1 - bets[done][card], bets[done][card]) for done, card in places] for bets in (mine, other)]
-    wins = payoffs(tree, np.stack([strategy(tree, each) for each in chances]))
+    wins = payoffs(solved.tree, np.stack([solved.strategy(each) for each in chances]))
     return wins[0, 1, 0], wins[1, 0, 1]
 
 

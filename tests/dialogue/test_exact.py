@@ -11,7 +11,8 @@ from tests.dialogue.models import untaught
 
 ENTRY = find_dialogue("kuhn_text")
 RULES = ENTRY.configure(True, {})
-SITUATIONS = ENTRY.exact.information_sets(RULES)
+EXACT = ENTRY.exact(RULES)
+SITUATIONS = EXACT.information_sets
 
 
 class Sure:
@@ -36,14 +37,14 @@ class Sure:
 
 
 def test_probabilities_are_those_of_the_legal_replies_and_the_rest_is_told():
-    asked = legal_replies(Sure(0.25, legal=0.8), ENTRY.exact, RULES)
+    asked = legal_replies(Sure(0.25, legal=0.8), EXACT)
     np.testing.assert_allclose(asked.chances, [[0.75, 0.25]] * len(SITUATIONS), atol=1e-5)
     np.testing.assert_allclose(asked.illegal, [0.2] * len(SITUATIONS), atol=1e-5)
 
 
 def test_a_reply_is_all_of_its_tokens():
     model = untaught()
-    asked = legal_replies(model, ENTRY.exact, RULES)
+    asked = legal_replies(model, EXACT)
     situation, bet = SITUATIONS[-1], 1
     ids = list(model.chat.open(situation.system, situation.texts[0]))
     for reply, told in zip(situation.texts[1::2], situation.texts[2::2], strict=True):
@@ -59,20 +60,18 @@ def test_a_reply_is_all_of_its_tokens():
 
 
 def test_the_average_is_of_strategies_and_not_of_their_distances():
-    asked = [legal_replies(Sure(bets), ENTRY.exact, RULES) for bets in (0.999, 0.001)]
-    found = exact_summary(asked, ENTRY.exact)
+    asked = [legal_replies(Sure(bets), EXACT) for bets in (0.999, 0.001)]
+    found = exact_summary(asked, EXACT)
     assert found["generations"] == 2
     assert found["average"] < (found["start"] + found["newest"]) / 2 - 0.1
-    assert exact_summary(asked[:1], ENTRY.exact)["average"] == found["start"]
+    assert exact_summary(asked[:1], EXACT)["average"] == found["start"]
     assert found["illegal_mass"]["largest"] < 1e-6
-    assert exact_summary([legal_replies(Sure(0.5), ENTRY.exact, RULES)], ENTRY.exact)["start"] == pytest.approx(
-        11 / 12, abs=1e-3
-    )
+    assert exact_summary([legal_replies(Sure(0.5), EXACT)], EXACT)["start"] == pytest.approx(11 / 12, abs=1e-3)
 
 
 def test_a_model_that_never_plays_counts_as_one_that_guesses():
     silent = SimpleNamespace(chat=untaught().chat, module=untaught().module, logits=Sure(0.5, legal=0.0).logits)
-    asked = legal_replies(silent, ENTRY.exact, RULES)
+    asked = legal_replies(silent, EXACT)
     assert min(asked.illegal) > 0.999
     np.testing.assert_allclose([sum(each) for each in asked.chances], 1.0)
 

@@ -20,11 +20,12 @@ from transformers import AutoModelForCausalLM
 
 from scripts.studies.pages import Figures, measured_here
 from selfplay.checkpoint.run_dir import CHECKPOINTS
-from selfplay.dialogue.embedded import Recipe, embedded_model
+from selfplay.dialogue.embedded import embedded_model
 from selfplay.dialogue.find import find_dialogue
 from selfplay.dialogue.language.conversation import Conversation, Reply, Writer
 from selfplay.dialogue.language.writer import LocalWriter
 from selfplay.dialogue.players import EMBEDDED_REPLY
+from selfplay.dialogue.recipe import Recipe
 from selfplay.dialogue.runner import DialogueOrder, Played, game_specs, play_games
 from selfplay.dialogue.settings import DialogueConfig, StartConfig
 from selfplay.learner.sampling import Sampling

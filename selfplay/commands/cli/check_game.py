@@ -37,15 +37,25 @@ def _seconds(text: str) -> float:
 @command(parser)
 def main(options: argparse.Namespace) -> int:
     """Print what was found; 1 where the game is broken."""
-    limit = TimeLimit(options.seconds, lambda text: print(f"{text} ...", file=sys.stderr, flush=True))
     from selfplay.config.programs import check_game
-    from selfplay.games.registry import find_game
+    from selfplay.games.registry import find_kind
+    from selfplay.run.trainings import find_training
 
     check_game(options.game)
-    kind = find_game(options.game)
-    from selfplay.commands.check_game import examine
+    return find_training(find_kind(options.game).training).check_game(options)
 
-    found = examine(options.game, limit)
+
+def limit_of(options: argparse.Namespace) -> TimeLimit:
+    return TimeLimit(options.seconds, lambda text: print(f"{text} ...", file=sys.stderr, flush=True))
+
+
+def check(options: argparse.Namespace) -> int:
+    """Check a game whose players choose numbered actions."""
+    from selfplay.commands.check_game import examine
+    from selfplay.games.registry import find_game
+
+    kind = find_game(options.game)
+    found = examine(options.game, limit_of(options))
     if options.json:
         print(json.dumps(asdict(found)))
         return 1 if found.broken else 0

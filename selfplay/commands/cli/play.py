@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 from importlib import import_module
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from selfplay.cli.parser import Parser, add_own_code, add_seed
 from selfplay.commands.cli import command
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 IN_THE_TERMINAL: Final = ("--opponent", "--seat", "--seed")
 
@@ -45,19 +48,29 @@ def _elsewhere() -> dict[str, str]:
 
 @command(parser, one_thread=True)
 def _in_the_terminal(options: argparse.Namespace) -> None:
-    import secrets
-
-    from selfplay.checkpoint import RunDir, is_policy, shipped_policies
+    from selfplay.checkpoint import shipped_policies
     from selfplay.checkpoint.generations import POLICY_FILE
     from selfplay.checkpoint.run_dir import RUN_FILE, named_run
+    from selfplay.cli.game_type import training_of
     from selfplay.evaluation.named_players import check_game_type, game_in
+    from selfplay.run.trainings import find_training
 
     folder = shipped_policies().get(options.what) or named_run(options.what, (RUN_FILE, POLICY_FILE))
     game = game_in(folder)
     check_game_type(options.what or str(folder), game, options.game_type)
+    find_training(training_of(game)).play(folder, options)
+
+
+def play_policy(folder: Path, options: argparse.Namespace) -> None:
+    """Play a game whose players choose numbered actions."""
+    import secrets
+
+    from selfplay.checkpoint import RunDir, is_policy
     from selfplay.commands.play_terminal import play_in_terminal
+    from selfplay.evaluation.named_players import game_in
     from selfplay.evaluation.players import contender
 
+    game = game_in(folder)
     run = None if is_policy(folder) else RunDir(folder)
     opponent = contender(options.opponent or str(folder.absolute()), run, game)
     seed = secrets.randbits(32) if options.seed is None else options.seed

@@ -1,10 +1,10 @@
 """Games between scripted players."""
 
-from selfplay_dialogue.matching import Matching
+from selfplay_dialogue.matching import start
 from selfplay_dialogue.scripted import STYLES, MatchingPlayer
 
 
-def self_play(rules, state, players, game=Matching):
+def self_play(rules, state, players, game=start):
     """A game, and what its seats were told."""
     game, read = game(rules, state), []
     while game.outcome is None:

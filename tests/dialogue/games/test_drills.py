@@ -3,10 +3,10 @@ import pytest
 pytest.importorskip("scipy", reason="needs the extra: pip install -e '.[dialogue]'")
 
 from selfplay.dialogue.contract import Drill
+from selfplay.dialogue.replies import parse_reply
 from selfplay_dialogue.drills import MESSAGES, matching_drills
 from selfplay_dialogue.states import LAPTOP, MatchingRules
 from selfplay_dialogue.texts import KINDS, facts_in, parse_proposal, partner_reply
-from selfplay_dialogue.turns import parse_reply
 
 TOLD_NOTHING = MatchingRules(table="triples", told="nothing")
 

@@ -57,7 +57,7 @@ def test_our_own_games_are_read_too(rules, style):
     for seed, state in enumerate(draw_states(rules, range(5))):
         played = with_itself(rules, state, style, seed)
         game = read_game(json.loads(json.dumps(played.record())))
-        assert (game.reward, game.notes) == (played.score, ())
+        assert (game.reward, game.notes) == (played.outcome.rewards[0], ())
         assert [turn.seat for turn in game.turns] == [turn.seat for turn in played.turns]
 
 

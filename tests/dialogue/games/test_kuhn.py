@@ -1,6 +1,7 @@
 """Kuhn poker as text, beside the rules that it is a view of."""
 
 import json
+import re
 from itertools import product
 
 import numpy as np
@@ -8,7 +9,6 @@ import pytest
 
 from selfplay.dialogue.contract import CONTEXT, CUT_OFF, FAILED, REFUSED
 from selfplay.games.errors import GameError
-from selfplay.games.solved.enumeration import find_tree
 from selfplay.games.solved.exact import nash_conv, payoffs
 from selfplay.games.solved.kuhn import CARDS, MOVES, Hand, Kuhn
 from selfplay_dialogue.drills import kuhn_drills
@@ -19,20 +19,19 @@ from selfplay_dialogue.kuhn import (
     SHOWDOWN,
     KuhnPlayer,
     KuhnRules,
-    KuhnText,
     deal,
-    decisions,
     hand_from_json,
-    strategy,
+    solved,
+    start,
     vocabulary,
 )
-from selfplay_dialogue.kuhn import nash_conv as exact_nash_conv
 from tests.dialogue.games.tables import self_play
 
-TREE = find_tree("kuhn")
 ONE = np.ones(1)
 RULES = KuhnRules()
 BARE = KuhnRules(told="nothing")
+SOLVED = solved(RULES)
+TREE = SOLVED.tree
 
 
 def equilibrium(bluff):
@@ -41,18 +40,26 @@ def equilibrium(bluff):
     return {"": (bluff, 0.0, 3 * bluff), **other, "pb": (0.0, bluff + 1 / 3, 1.0)}
 
 
+def card_of(decision):
+    return next(card for card, name in enumerate(CARDS) if name in decision.texts[0])
+
+
+def done_at(decision):
+    return "".join(re.findall(r"\[(.)", "".join(decision.texts)))
+
+
 def chances_of(bets):
-    return [(1 - bet, bet) for decision in decisions(RULES) for bet in [bets[decision.done][decision.card]]]
+    return [(1 - bet, bet) for each in SOLVED.information_sets for bet in [bets[done_at(each)][card_of(each)]]]
 
 
 def as_strategy(bets):
-    return strategy(TREE, chances_of(bets))
+    return SOLVED.strategy(chances_of(bets))
 
 
 @pytest.mark.parametrize("hand", Kuhn().starts(), ids=lambda hand: "".join(CARDS[card][0] for card in hand.cards))
 @pytest.mark.parametrize("replies", list(product(KINDS, repeat=3)), ids="-".join)
 def test_every_game_is_that_of_the_rules(hand, replies):
-    rules, state, game = Kuhn(), hand, KuhnText(RULES, hand)
+    rules, state, game = Kuhn(), hand, start(RULES, hand)
     for reply in replies:
         assert game.mover == MOVES[state.done]
         action = rules.actions.index(reply)
@@ -66,27 +73,27 @@ def test_every_game_is_that_of_the_rules(hand, replies):
 
 
 def test_a_seat_reads_its_own_card_and_what_the_other_one_did():
-    game = KuhnText(RULES, Hand((2, 0), ""))
+    game = start(RULES, Hand((2, 0), ""))
     assert game.observe(0) == "Your card: king."
     game.act("A king! [PASS] ha")
     assert game.observe(1) == "Your card: jack.\nOpponent: [pass]"
     game.act("[bet]")
     assert game.observe(0) == "Opponent: [bet]"
     assert game.turns[0].private == "A king!"
-    bare = KuhnText(BARE, Hand((2, 0), ""))
+    bare = start(BARE, Hand((2, 0), ""))
     bare.act("[bet]")
     assert bare.observe(1) == " jack\n[bet]"
     assert bare.system(0) == ""
 
 
 def test_the_rules_are_told():
-    text = KuhnText(RULES, Hand((0, 1), "")).system(0)
+    text = start(RULES, Hand((0, 1), "")).system(0)
     assert all(word in text for word in (*CARDS, "[pass]", "[bet]", "the game ends, and you pay 2"))
-    assert "up to 3 times" in KuhnText(KuhnRules(retries=3), Hand((0, 1), "")).system(0)
+    assert "up to 3 times" in start(KuhnRules(retries=3), Hand((0, 1), "")).system(0)
 
 
 def test_a_reply_without_a_move_is_told_to_its_mover_alone():
-    game = KuhnText(KuhnRules(retries=1), Hand((0, 1), ""))
+    game = start(KuhnRules(retries=1), Hand((0, 1), ""))
     game.observe(0)
     assert game.act("I call").error == "Write [pass] or [bet]."
     assert game.observe(0) == "Error: Write [pass] or [bet]."
@@ -98,17 +105,17 @@ def test_a_reply_without_a_move_is_told_to_its_mover_alone():
 
 
 def test_who_cannot_say_a_move_pays_more_than_who_folds():
-    game = KuhnText(RULES, Hand((2, 0), ""))
+    game = start(RULES, Hand((2, 0), ""))
     game.act("[bet]")
     game.act("hm")
     assert (game.outcome.reason, game.outcome.rewards) == (REFUSED, (0.0, -2.0))
-    free = KuhnText(KuhnRules(error_penalty=0.0), Hand((2, 0), ""))
+    free = start(KuhnRules(error_penalty=0.0), Hand((2, 0), ""))
     free.act("hm")
     assert free.outcome.rewards == (0.0, 0.0)
 
 
 def test_a_game_that_fails_pays_nothing_and_is_over():
-    game = KuhnText(RULES, Hand((2, 0), ""))
+    game = start(RULES, Hand((2, 0), ""))
     game.fail(FAILED)
     assert (game.outcome.reason, game.outcome.rewards) == (FAILED, (0.0, 0.0))
     for call in (lambda: game.act("[bet]"), lambda: game.fail(CUT_OFF)):
@@ -132,7 +139,7 @@ def test_cards_follow_from_the_seed_alone():
 
 def test_a_deal_comes_back_from_json():
     for hand in Kuhn().starts():
-        game = KuhnText(RULES, hand)
+        game = start(RULES, hand)
         game.act("[bet]")
         record = json.loads(json.dumps(game.record()))
         assert hand_from_json(record) == hand
@@ -151,7 +158,7 @@ def test_a_deal_comes_back_from_json():
 
 def test_whoever_writes_on_for_ever_pays_as_for_a_refused_reply():
     for reason in (CUT_OFF, CONTEXT):
-        game = KuhnText(RULES, Hand((2, 0), ""))
+        game = start(RULES, Hand((2, 0), ""))
         game.act("[bet]")
         game.fail(reason)
         assert (game.outcome.reason, game.outcome.rewards) == (reason, (0.0, -2.0))
@@ -161,18 +168,18 @@ def test_whoever_writes_on_for_ever_pays_as_for_a_refused_reply():
 
 
 def test_every_decision_is_listed_once():
-    listed = decisions(RULES)
-    assert {(decision.card, decision.done) for decision in listed} == set(product(range(3), MOVES))
+    listed = SOLVED.information_sets
+    assert {(card_of(decision), done_at(decision)) for decision in listed} == set(product(range(3), MOVES))
     assert len(listed) == 12
-    assert all(decision.seat == MOVES[decision.done] for decision in listed)
+    assert all(decision.seat == MOVES[done_at(decision)] for decision in listed)
     assert all(decision.replies == ("[pass]", "[bet]") for decision in listed)
 
 
 @pytest.mark.parametrize("rules", [RULES, BARE])
 def test_a_decision_has_the_texts_that_the_seat_reads(rules):
-    texts = {(decision.card, decision.done): decision.texts for decision in decisions(rules)}
+    texts = {(card_of(decision), done_at(decision)): decision.texts for decision in solved(rules).information_sets}
     for hand in Kuhn().starts():
-        game = KuhnText(rules, hand)
+        game = start(rules, hand)
         own = (game.observe(0), "[pass]")
         assert texts[hand.cards[0], ""] == own[:1]
         game.act("[pass]")
@@ -201,7 +208,7 @@ def test_a_strategy_has_the_probability_of_each_action():
 def test_what_is_no_probability_is_refused(chance):
     chances = [*[(0.5, 0.5)] * 11, chance]
     with pytest.raises(GameError, match="has no probabilities of \\[pass\\], \\[bet\\]"):
-        strategy(TREE, chances)
+        SOLVED.strategy(chances)
 
 
 # ---------------------------------------------------------------- players
@@ -211,7 +218,7 @@ def test_what_is_no_probability_is_refused(chance):
 @pytest.mark.parametrize("name", PLAYERS)
 def test_players_reply_as_often_as_their_numbers_say(name, rules):
     bets = PLAYERS[name]
-    for decision in decisions(rules):
+    for decision in solved(rules).information_sets:
         count = 0
         for seed in range(200):
             player, own = KuhnPlayer(bets, seed), iter(decision.texts[1::2])
@@ -219,7 +226,7 @@ def test_players_reply_as_often_as_their_numbers_say(name, rules):
                 player.reply(text)
                 player._done = player._done[:-1] + next(own)[1]  # as if it had replied so
             count += player.reply(decision.texts[-1]) == "[bet]"
-        assert count / 200 == pytest.approx(bets[decision.done][decision.card], abs=0.12)
+        assert count / 200 == pytest.approx(bets[done_at(decision)][card_of(decision)], abs=0.12)
 
 
 @pytest.mark.parametrize("rules", [RULES, BARE])
@@ -230,7 +237,7 @@ def test_players_keep_the_rules_and_the_better_one_wins(rules):
         players = [KuhnPlayer(PLAYERS["equilibrium"], 2 * seed), KuhnPlayer(PLAYERS["random"], 2 * seed + 1)]
         if seed % 2:
             players.reverse()
-        game, read = self_play(rules, hand, players, KuhnText)
+        game, read = self_play(rules, hand, players, start)
         assert not [turn.error for turn in game.turns if turn.error]
         won += game.outcome.rewards[seed % 2]
         if rules is BARE:
@@ -250,20 +257,20 @@ def test_after_a_refusal_a_player_replies_again():
 
 def test_a_mixture_of_players_is_judged_by_the_order_of_the_decisions():
     uniform = [(0.5, 0.5)] * 12
-    assert exact_nash_conv([uniform], [1.0]) == pytest.approx(11 / 12)
+    assert SOLVED.nash_conv([uniform], [1.0]) == pytest.approx(11 / 12)
     mixture = [chances_of(equilibrium(bluff)) for bluff in (0.0, 1 / 3)]
-    assert exact_nash_conv(mixture, [0.5, 0.5]) == pytest.approx(0)
+    assert SOLVED.nash_conv(mixture, [0.5, 0.5]) == pytest.approx(0)
     always = dict.fromkeys(MOVES, (1.0, 1.0, 1.0))
     never = dict.fromkeys(MOVES, (0.0, 0.0, 0.0))
-    both = exact_nash_conv([chances_of(always), chances_of(never)], [0.5, 0.5])
-    assert both < np.mean([exact_nash_conv([chances_of(bets)], [1.0]) for bets in (always, never)]) - 0.1
+    both = SOLVED.nash_conv([chances_of(always), chances_of(never)], [0.5, 0.5])
+    assert both < np.mean([SOLVED.nash_conv([chances_of(bets)], [1.0]) for bets in (always, never)]) - 0.1
 
 
 # ---------------------------------------------------------------- exercises
 
 
 def test_an_exercise_asks_for_the_card_where_a_move_could_be_asked_for():
-    situations = {(decision.texts, decision.card) for decision in decisions(BARE)}
+    situations = {(decision.texts, card_of(decision)) for decision in solved(BARE).information_sets}
     drills = kuhn_drills(BARE, range(200), True)
     for drill in drills:
         texts = tuple(text for pair in zip(drill.read, drill.wrote, strict=True) for text in pair)

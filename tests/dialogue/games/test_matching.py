@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from selfplay.dialogue.contract import AGREED, CUT_OFF, FAILED, LONG, REFUSED
 from selfplay.games.errors import GameError
-from selfplay_dialogue.matching import Matching
+from selfplay_dialogue.matching import start
 from selfplay_dialogue.states import LAPTOP, MatchingRules, MatchingState, assignment, draw_states
 from selfplay_dialogue.texts import proposal_text
 from tests.dialogue.games.dialop_logs import read_game
@@ -24,7 +24,7 @@ WORSE = "[propose] Proposal:\n - BLEU: Daniel Nguyen\n - Electra: Ava Li"
 
 
 def play(*replies, rules=RULES):
-    game = Matching(rules, STATE)
+    game = start(rules, STATE)
     for reply in replies:
         game.act(reply)
     return game
@@ -38,7 +38,7 @@ def errors(game):
 def test_the_best_proposal_as_text_scores_one(rules, count):
     for state in draw_states(rules, range(count)):
         rows, columns = assignment(state.table)
-        game = Matching(rules, state)
+        game = start(rules, state)
         game.act(proposal_text(list(zip(rows.tolist(), columns.tolist(), strict=True)), rules))
         game.act("[accept]")
         assert game.outcome.rewards == (1.0, 1.0)
@@ -68,7 +68,7 @@ def test_a_proposal_is_answered_before_anything_else():
 def test_a_rejected_proposal_is_gone():
     game = play(BEST, "[reject]", "[accept]")
     assert errors(game) == ["There is no proposal to accept or reject."]
-    assert game.proposal is None
+    assert game.game.proposal is None
     game = play(BEST, "[reject]", WORSE, "[accept]")
     assert game.outcome.rewards == (11 / 14, 11 / 14)
 
@@ -78,12 +78,12 @@ def test_a_reply_against_the_rules_changes_nothing(reply):
     game = play(reply)
     (error,) = errors(game)
     assert error
-    assert (game.mover, game.outcome, game.proposal) == (0, None, None)
+    assert (game.mover, game.outcome, game.game.proposal) == (0, None, None)
     assert game.record()["action_log"] == []
 
 
 def test_a_refusal_is_told_to_its_mover_alone():
-    game = Matching(RULES, STATE)
+    game = start(RULES, STATE)
     assert game.observe(0) == " BLEU Ava Li 8 BLEU Daniel Nguyen 9"
     game.act("hello")
     assert game.observe(0) == f"Error: {errors(game)[0]}"
@@ -142,7 +142,7 @@ PARTS = st.sampled_from(
 
 @given(st.lists(st.one_of(st.text(max_size=20), st.lists(PARTS, max_size=3).map("".join)), max_size=40))
 def test_whatever_is_written_is_a_turn(replies):
-    game = Matching(RULES, STATE)
+    game = start(RULES, STATE)
     for reply in replies:
         if game.outcome is not None:
             break
@@ -171,7 +171,7 @@ def test_a_game_that_is_over_takes_nothing_more():
 
 def test_a_state_of_another_size_is_refused():
     with pytest.raises(GameError, match="a state of size 2 for a game of size 4"):
-        Matching(LAPTOP, STATE)
+        start(LAPTOP, STATE)
 
 
 def test_the_record_has_the_fields_of_dialop():

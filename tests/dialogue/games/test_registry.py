@@ -62,7 +62,7 @@ def test_an_installed_package_brings_a_text_game(tmp_path, monkeypatch):
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: other-texts\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[selfplay.games]\nriddle = other_texts:RIDDLE\n")
     (tmp_path / "other_texts.py").write_text(
-        "from selfplay.dialogue.contract import TextKind\n"
+        "from selfplay.games.kind import TextKind\n"
         "from selfplay_dialogue.registry import KUHN_TEXT\n"
         "RIDDLE = TextKind(lambda: KUHN_TEXT, defaults={'run': {'num_games': 16}})\n"
     )

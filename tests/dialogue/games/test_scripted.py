@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from selfplay.dialogue.contract import AGREED, LONG
-from selfplay_dialogue.matching import Matching
+from selfplay_dialogue.matching import start
 from selfplay_dialogue.scripted import STYLES, MatchingPlayer
 from selfplay_dialogue.states import LAPTOP, MatchingRules, draw_states
 from tests.dialogue.games.tables import with_itself
@@ -84,7 +84,7 @@ def test_what_one_tells_the_other_uses():
 def test_after_a_refusal_they_do_something_else(rules, style):
     (state,) = draw_states(rules, [0])
     player = MatchingPlayer(rules, STYLES[style], 0)
-    first = player.reply(Matching(rules, state).observe(0))
+    first = player.reply(start(rules, state).observe(0))
     replies = [first, *(player.reply("Error: There is a reason.") for _ in range(4))]
     assert all(one.split("]")[0] != other.split("]")[0] for one, other in pairwise(replies))
     assert {reply.split("]")[0] for reply in replies[1:]} == {"[propose", "[reject"}
@@ -102,7 +102,7 @@ def test_a_partner_that_says_anything_does_not_break_them(style):
         "x",
     ]
     for seed, state in enumerate(draw_states(rules, range(10))):
-        rng, game = np.random.default_rng(seed), Matching(rules, state)
+        rng, game = np.random.default_rng(seed), start(rules, state)
         player = MatchingPlayer(rules, STYLES[style], seed)
         while game.outcome is None:
             told = game.observe(game.mover)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from selfplay.dialogue.replies import ParsedReply, is_refusal, parse_reply
 from selfplay_dialogue.texts import KINDS
-from selfplay_dialogue.turns import ParsedReply, is_refusal, parse_reply
 
 TEXT = st.text(max_size=60)
 

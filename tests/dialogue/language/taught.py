@@ -3,10 +3,11 @@
 import random
 from functools import lru_cache, partial
 
-from selfplay.dialogue.embedded import Recipe, taught_games
+from selfplay.dialogue.embedded import taught_games
 from selfplay.dialogue.find import find_dialogue
 from selfplay.dialogue.language.conversation import Reply
 from selfplay.dialogue.language.tiny import TinySpec, make_tiny
+from selfplay.dialogue.recipe import Recipe
 from selfplay.dialogue.runner import GameSpec
 from selfplay.dialogue.settings import StartConfig
 from selfplay.dialogue.supervised import SupervisedLearner
