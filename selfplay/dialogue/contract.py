@@ -171,3 +171,4 @@ class DialogueEntry:
     exact: Callable[[Rules], Exact] | None = None  # EnumerationError: too large to solve. None: it is not tried
     versions: Mapping[str, int] = field(default_factory=dict)  # only what has the same ones is compared or continued
     fingerprint: Callable[[], str] | None = None  # of texts of the game; an embedded model of others is not reused
+    context: Callable[[], int] | None = None  # tokens that the embedded model sees; None: its usual number

@@ -13,6 +13,7 @@ from selfplay.dialogue.embedded import Recipe, embedded_model
 from selfplay.dialogue.language.endpoint import Endpoint, find_endpoint
 from selfplay.dialogue.language.loading import Lora, find, load_model
 from selfplay.dialogue.language.remote import RemoteWriter, RequestLimits
+from selfplay.dialogue.language.tiny import TinySpec
 from selfplay.dialogue.language.writer import LocalWriter
 from selfplay.dialogue.models import is_model, read_model
 from selfplay.dialogue.rules import game_of, is_embedded
@@ -51,7 +52,8 @@ def open_model(
     """
     if config.embedded:
         entry, rules = game_of(config)
-        recipe = Recipe(config.game.type, rules, config.start, config.run.seed, max_new_tokens=EMBEDDED_REPLY)
+        spec = TinySpec(context=entry.context()) if entry.context else TinySpec()
+        recipe = Recipe(config.game.type, rules, config.start, config.run.seed, spec, EMBEDDED_REPLY)
         _, folder = embedded_model(entry, recipe, CHECKPOINTS, threads, notice, show_header)
         where = str(folder)
     else:
