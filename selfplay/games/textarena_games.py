@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 VARIANTS: Final = ("-train", "-raw")  # of most games: other texts
 MAX_TURNS: Final = 200  # of games that have no limit of their own
 COMPARED: Final = 4  # games whose prompts show what depends on the seed
-RANDOM, REFUSED = "random", "refused"
+RANDOM: Final = "random"
+REFUSED, ERROR = "refused", "error"  # reasons of an end: an invalid move too many; the game raised an error
 _Message = tuple[int, str, Any]  # sender, text, kind
 _LOCK: Final = RLock()  # the generators are those of all threads
 _REASON: Final = re.compile(r"Reason: (.*?) Please resubmit", re.DOTALL)
@@ -98,7 +99,8 @@ class QuotedMoves:
 class TextArenaGame(TextGame):
     """A game of TextArena; ``class_of_name`` makes its classes.
 
-    Invalid moves are refused as often as TextArena allows; the next one ends the game by its rules.
+    Invalid moves are refused as often as TextArena allows; the next one ends the game by its rules. A reply on which
+    the game raises an error loses.
     """
 
     spelled: ClassVar[str]
@@ -140,8 +142,11 @@ class TextArenaGame(TextGame):
         state, mover = self._env.state, self.mover
         errors = state.error_count
         self._unread[mover].clear()
-        with self._generators.in_use():
-            self._env.step(text)
+        try:
+            with self._generators.in_use():
+                self._env.step(text)
+        except Exception:  # some games fail on some replies, which must neither end a run nor save a losing seat
+            return (-1.0, 1.0, ERROR) if mover == 0 else (1.0, -1.0, ERROR)
         if not state.done and state.error_count > errors and state.current_player_id == mover:
             return self._refusal()
         self._begin_turn()
