@@ -109,6 +109,7 @@ class TextArenaGame(TextGame):
     retries = 1_000  # TextArena counts them
     error_penalty = 0.0
     max_turns = MAX_TURNS
+    defaults = MappingProxyType({"start": {"tokens": 500_000}})
 
     def reset(self, seed: int) -> None:
         self._generators = _Generators(seed)
