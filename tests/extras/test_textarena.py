@@ -82,7 +82,6 @@ def test_each_game_is_played_or_refused_in_one_line():
         for odd in (0.0, 0.3, 1.0):
             _, lines = play(game, 7, odd)
             assert all(isinstance(read, str) for read, *_ in lines)
-            assert len({seat for _, seat, *_ in lines}) == 2 or len(lines) < 3
     assert all(text.startswith(f"--game-type textarena:{name}: ") for name, text in refused.items())
     assert not any("\n" in text for text in refused.values())
     assert {*SPIRAL, "PigDice-v0", "Stratego-v0", "LiarsDice-v0"} <= played
