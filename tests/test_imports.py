@@ -28,6 +28,7 @@ for module in modules:
         ("matplotlib", ["scripts.studies.charts"]),
         ("scipy.optimize", ["selfplay.dialogue.contract", "selfplay.games.registry"]),
         ("pyspiel", ["selfplay.config.programs", "selfplay.games.openspiel_games"]),
+        ("textarena", ["selfplay.config.programs", "selfplay.games.textarena_games"]),
         ("pettingzoo", ["selfplay.games.registry", "selfplay.games.pettingzoo_games"]),
         (
             "torch",

@@ -183,3 +183,4 @@ class DialogueEntry:
     start_player: Callable[[Rules, int], ScriptedPlayer] | None = None  # in place of the teacher, where it only has to
     # show the form of replies
     fingerprint: Callable[[], str] | None = None  # of texts of the game; an embedded model of others is not reused
+    context: Callable[[], int] | None = None  # tokens that the embedded model sees; None: its usual number

@@ -19,9 +19,9 @@ from selfplay.dialogue.language.chat import Chat
 from selfplay.dialogue.language.decoding import FIRST_COLUMNS, FIRST_SLOTS, STORE_BYTES
 from selfplay.dialogue.language.footprint import Footprint, config_of
 from selfplay.dialogue.language.loading import Lora, open_tokenizer
-from selfplay.dialogue.language.tiny import TinySpec, make_tokenizer, tiny_config
+from selfplay.dialogue.language.tiny import make_tokenizer, tiny_config
 from selfplay.dialogue.players import MEMORY_FLAGS, sampling_of
-from selfplay.dialogue.recipe import Recipe
+from selfplay.dialogue.recipe import Recipe, spec_of
 from selfplay.dialogue.rules import default_rate_and_kl, game_of, is_embedded
 from selfplay.errors import ConfigError, boundary
 from selfplay.machine import update_threads
@@ -197,8 +197,9 @@ def fitting(config: DialogueConfig, device: str, newest: str | None = None) -> t
     model, resumed = config.model, newest is not None
     lora = Lora(model.lora_rank, model.lora_alpha, model.lora_targets) if model.lora_rank else None
     if newest is None and config.embedded:
-        tokenizer = make_tokenizer(entry.vocabulary(rules), TinySpec().context)
-        architecture = tiny_config(TinySpec(), tokenizer)
+        spec = spec_of(entry)
+        tokenizer = make_tokenizer(entry.vocabulary(rules), spec.context)
+        architecture = tiny_config(spec, tokenizer)
     else:
         tokenizer = open_tokenizer(newest or model.name)
         architecture, adapter = config_of(newest or model.name)

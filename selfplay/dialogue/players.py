@@ -17,7 +17,7 @@ from selfplay.dialogue.language.routes import Weights
 from selfplay.dialogue.language.writer import LocalWriter
 from selfplay.dialogue.models import is_model, read_model
 from selfplay.dialogue.programs import find_program, refuse_reserved
-from selfplay.dialogue.recipe import Recipe
+from selfplay.dialogue.recipe import Recipe, spec_of
 from selfplay.dialogue.rules import game_of, is_embedded
 from selfplay.dialogue.serving import ReplyServer
 from selfplay.errors import ConfigError
@@ -59,7 +59,8 @@ def open_model(
     """
     if config.embedded:
         entry, rules = game_of(config)
-        recipe = Recipe(config.game.type, rules, config.start, config.run.seed, max_new_tokens=EMBEDDED_REPLY)
+        spec = spec_of(entry)
+        recipe = Recipe(config.game.type, rules, config.start, config.run.seed, spec, EMBEDDED_REPLY)
         _, folder = embedded_model(entry, recipe, CHECKPOINTS, threads, notice, show_header)
         where = str(folder)
     else:

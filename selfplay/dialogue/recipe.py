@@ -12,10 +12,15 @@ from selfplay.league.records import settings_hash
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from selfplay.dialogue.contract import Rules
+    from selfplay.dialogue.contract import DialogueEntry, Rules
     from selfplay.dialogue.settings import StartConfig
 
 VERSION: Final = 1  # of the recipe
+
+
+def spec_of(entry: DialogueEntry) -> TinySpec:
+    """The embedded model of a game."""
+    return TinySpec(context=entry.context()) if entry.context else TinySpec()
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ TINY: Final = "tiny"  # name of the embedded model
 class DialogueGameConfig(Group):
     """Game."""
 
-    type: DialogueName = Field(DEFAULT, description="Text game; your own as `module:name`")
+    type: DialogueName = Field(DEFAULT, description="Text game; your own as `module:name`, or `textarena:ID`")
     size: int | None = Field(None, ge=1, description="Size, in games that have several; default: the game's")
     max_turns: int | None = Field(
         None, ge=2, le=1000, description="Turns of a game, both seats together; default: the game's"

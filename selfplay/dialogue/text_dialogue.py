@@ -27,8 +27,10 @@ class TextDialogue:
         game: After ``reset``.
         name: For messages.
         retries: Maximum number of refused replies per turn.
-        error_penalty: Subtracted from a seat's reward for each refused reply; and, unless the reward is shared, for an
-            end that the mover caused: otherwise a seat that is losing gains by never ending a reply.
+        error_penalty: Subtracted from a seat's reward for each refused reply, and, unless the reward is shared, for a
+            reply that never ends.
+        loss: The least that an end costs the mover who caused it, unless the reward is shared: otherwise a seat that is
+            losing gains by never ending a reply.
         max_turns: Turns that count, of both seats, after which the game ends; None: no limit.
         shared: Whether both seats get the same reward.
         told: Whether the seats read the rules.
@@ -42,6 +44,7 @@ class TextDialogue:
         *,
         retries: int,
         error_penalty: float,
+        loss: float = 0.0,
         max_turns: int | None = None,
         shared: bool,
         told: bool = True,
@@ -53,6 +56,7 @@ class TextDialogue:
         self._name = name
         self._retries = retries
         self._error_penalty = error_penalty
+        self._loss = loss
         self._max_turns = max_turns
         self._shared = shared
         self._told = told
@@ -102,7 +106,7 @@ class TextDialogue:
             self._refused[turn.seat] += 1
             self._tries += 1
             if self._tries > self._retries:
-                self._end((0.0, 0.0), REFUSED)
+                self._forfeit(REFUSED)
             return turn
         self._tries = 0
         self._taken += 1
@@ -117,9 +121,11 @@ class TextDialogue:
     def fail(self, reason: str) -> None:
         if self.outcome is not None:
             raise GameError(f"{self._name}: the game is over")
-        if reason in BY_MOVER and not self._shared:
+        if reason not in BY_MOVER:
+            return self._end((0.0, 0.0), reason)
+        if not self._shared:
             self._refused[self._mover] += 1
-        self._end((0.0, 0.0), reason)
+        self._forfeit(reason)
 
     def record(self) -> JsonObject:
         return self._record(self)
@@ -136,6 +142,13 @@ class TextDialogue:
         if not valid:
             self._refuse_result("act", result, "None, a reason as str, or two finite rewards")
         return rewards, reason
+
+    def _forfeit(self, reason: str) -> None:
+        """End the game because of the mover."""
+        rewards = [0.0, 0.0]
+        if not self._shared:
+            rewards[self._mover] = min(0.0, self._error_penalty * self._refused[self._mover] - self._loss)
+        self._end((rewards[0], rewards[1]), reason)
 
     def _end(self, rewards: tuple[float, float], reason: str) -> None:
         first, second = (self._error_penalty * count for count in self._refused)

@@ -6,6 +6,7 @@ What a small model needs is found from random games: the vocabulary, and what bo
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 import string
 from collections import Counter
@@ -34,6 +35,8 @@ SAMPLED: Final = 256  # random games from which the vocabulary is taken
 SAMPLED_TURNS: Final = 8_192  # at most
 REPLIES: Final = 512  # legal replies that are one token each; more are made of words
 HABIT: Final = 0.5  # of the player whose games the embedded model reads first
+MARKS: Final = 3  # tokens of a turn that are no text
+CONTEXTS: Final = 512, 4096  # the least and the most
 WORDS: Final = 2_000  # at most: the most frequent ones
 CHARACTERS: Final = string.ascii_letters + string.digits + string.punctuation + " \n"
 _WORD: Final = re.compile(r" ?\w+|\s|.")
@@ -60,10 +63,9 @@ def entry_of(name: str, game: type[TextGame]) -> DialogueEntry:
     with error_context(f"--game-type {name}"):
         objective = _declared(name, game)
     shared = (objective or _Sample.of(name, game).objective).kind == "shared"
-    penalty = game.error_penalty
-    if penalty is None:
-        penalty = max(0.0, -game.payoff_range[0]) if game.payoff_range else 0.0 if shared else 1.0
-    rules = TextRules(game.retries, float(penalty), game.max_turns)
+    loss = max(0.0, -float(game.payoff_range[0])) if game.payoff_range else 0.0 if shared else 1.0
+    penalty = loss if game.error_penalty is None else float(game.error_penalty)
+    rules = TextRules(game.retries, penalty, game.max_turns)
     return DialogueEntry(
         rules=TextRules,
         configure=lambda embedded, settings: changed(
@@ -71,7 +73,7 @@ def entry_of(name: str, game: type[TextGame]) -> DialogueEntry:
         ),
         states=lambda _, seeds: [int(seed) for seed in seeds],
         load=partial(_seed_in, name),
-        start=partial(_start, name, game, shared),
+        start=partial(_start, name, game, shared, loss),
         players=_players(name, game),
         teacher=RANDOM if has_legal(game) else next(iter(game.players), ""),
         start_player=(lambda _, seed: RandomReplies(seed, HABIT)) if has_legal(game) else None,
@@ -82,6 +84,7 @@ def entry_of(name: str, game: type[TextGame]) -> DialogueEntry:
         players_version=game.version,
         versions={"rules_version": game.version},
         fingerprint=lambda: _Sample.of(name, game).fingerprint,
+        context=lambda: _Sample.of(name, game).context,
         exact=None if shared or not has_legal(game) else cache(partial(_solved, game)),
     )
 
@@ -113,12 +116,13 @@ def _declared(name: str, game: type[TextGame]) -> Objective | None:
     return declared(name, game.objective, game.payoff_range, game.payoff_unit)
 
 
-def _start(name: str, game: type[TextGame], shared: bool, rules: TextRules, seed: int) -> TextDialogue:
+def _start(name: str, game: type[TextGame], shared: bool, loss: float, rules: TextRules, seed: int) -> TextDialogue:
     return TextDialogue(
         begun(game, name, seed),
         name,
         retries=rules.retries,
         error_penalty=rules.error_penalty,
+        loss=loss,
         max_turns=rules.max_turns,
         told=rules.told != "nothing",
         shared=shared,
@@ -188,31 +192,40 @@ class _Sample:
     vocabulary: tuple[str, ...]
     objective: Objective
     fingerprint: str  # of all that was read and written
+    context: int  # tokens that the embedded model sees
 
     @staticmethod
     @cache
     def of(name: str, game: type[TextGame]) -> _Sample:
         """Play games of the random player with itself, and of each scripted player with itself."""
         players = _players(name, game)
-        legal, texts, paid, turns = dict[str, None](), Counter[str](), PaidByScore(), 0
+        legal, texts, paid, turns, longest = dict[str, None](), Counter[str](), PaidByScore(), 0, 0
         rules = TextRules(game.retries, 0.0, game.max_turns)
         for number in range(SAMPLED):
             made = [*players.values()][number % len(players)]
-            played = _start(name, game, False, rules, derive(0, "sample", number))
+            played = _start(name, game, False, 0.0, rules, derive(0, "sample", number))
             seats = [made(rules, derive(0, "sample", number, seat)) for seat in range(2)]
+            lengths = [0, 0]
             while played.outcome is None:
                 replies = played.legal() or ()
                 read = played.observe(played.mover)
                 legal.update(dict.fromkeys(replies))
                 texts.update([read, *replies])
                 turn = played.act(written(seats[played.mover], read, played))
+                lengths[turn.seat] += len(_WORD.findall(read)) + len(_WORD.findall(turn.text)) + MARKS
                 texts.update([turn.text, ERROR + (turn.error or "")])
                 turns += 1
+            longest = max(longest, *lengths)
             paid.add_game(_score(played.outcome.rewards), played.outcome.rewards)
             if turns >= SAMPLED_TURNS:
                 break
         digest = hashlib.sha256(repr([*texts.items()]).encode()).hexdigest()
-        return _Sample(tuple(_pieces([*legal], texts)), paid.objective(), digest[:12])
+        return _Sample(tuple(_pieces([*legal], texts)), paid.objective(), digest[:12], _context(longest))
+
+
+def _context(longest: int) -> int:
+    """Tokens for games half as long again as the longest random game."""
+    return int(min(max(CONTEXTS[0], 2 ** math.ceil(math.log2(1.5 * longest + 1))), CONTEXTS[1]))
 
 
 def _score(rewards: tuple[float, float]) -> float:

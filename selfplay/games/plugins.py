@@ -1,7 +1,8 @@
-"""Code from outside this package: games of PettingZoo and OpenSpiel, entry points of packages, and your own code.
+"""Code from outside this package: games of other libraries, entry points of packages, and your own code.
 
     pettingzoo:pettingzoo.classic.connect_four_v3    a module of PettingZoo
     openspiel:leduc_poker(players=2)                 a game of OpenSpiel, as it spells the name and the parameters
+    textarena:TicTacToe-v0                           a text game of TextArena
     my_package.my_game:make                          a module, and in it a ``Game`` or what makes a game; with a
                                                      parameter ``num_games``, what makes a block of games, or a
                                                      ``VectorEnv`` of Gymnasium with both seats of each game, or
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 GROUP: Final = "selfplay.games"
 PETTINGZOO: Final = "pettingzoo:"
 OPENSPIEL: Final = "openspiel:"
+TEXTARENA: Final = "textarena:"
 _allowed: set[str] = set()
 _imported: ContextVar[str] = ContextVar("imported", default="")  # module that ``load`` is importing
 
@@ -74,7 +76,7 @@ def is_code(name: str) -> bool:
     """
     if name.startswith(OPENSPIEL):
         return "(" in name
-    return ":" in name and not name.startswith(PETTINGZOO)
+    return ":" in name and not name.startswith((PETTINGZOO, TEXTARENA))
 
 
 def spelling(name: str) -> str:
@@ -245,6 +247,10 @@ def _factory(name: str) -> Any:  # noqa: ANN401
         kept = spelling(name)
         _check_allowed(kept, "--game-type", "has parameters")
         return kind_of_name(kept)
+    if name.startswith(TEXTARENA):
+        from selfplay.games.textarena_games import class_of_name
+
+        return class_of_name(name)
     if is_code(name) and name not in installed():
         return load(name, "--game-type")
     with error_context(f"--game-type {name}"):

@@ -15,7 +15,9 @@ from selfplay.commands.time_limit import SECONDS, TimeLimit
 def parser() -> argparse.ArgumentParser:
     made = Parser(description=__doc__)
     made.add_argument(
-        "game", metavar="NAME", help="module:name, pettingzoo:MODULE, openspiel:GAME, or the name of a game"
+        "game",
+        metavar="NAME",
+        help="module:name, pettingzoo:MODULE, openspiel:GAME, textarena:ID, or the name of a game",
     )
     made.add_argument(
         "--seconds", type=_seconds, default=SECONDS, metavar="S", help="limit of time (default: %(default)g)"
