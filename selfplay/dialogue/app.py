@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 from selfplay.checkpoint import create_run
 from selfplay.config.options import listed
 from selfplay.dialogue.memory import check_dialogue_memory
+from selfplay.dialogue.opponents import find_models, find_servers, install_models, roster_of, scripted_opponents
 from selfplay.dialogue.players import check_opening, endpoint_of, open_model, reopen, sampling_of, server_of
 from selfplay.dialogue.report.plain import DialogueDashboard, DialogueLines
 from selfplay.dialogue.rules import game_of, with_embedded_folder
@@ -30,6 +31,7 @@ from selfplay.runner.ray_cluster import cluster_for
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import LearnerState, RunDir
+    from selfplay.dialogue.language.endpoint import Endpoint
     from selfplay.dialogue.language.model import LanguageModel
     from selfplay.dialogue.settings import DialogueConfig
     from selfplay.runner.ray_cluster import Cluster
@@ -49,9 +51,9 @@ def resume(config: DialogueConfig, run: RunDir, state: LearnerState, preset: str
     device = pick_device(config.run.device)
     if config.league.track_elo:
         check_ratings(run)
-    model = reopen(config, str(newest), device)
+    model, servers = reopen(config, str(newest), device), find_servers(config)
     with cluster_for(config.run.host, config.run.ray_address, runners(config, device)) as cluster:
-        return _start(config, run, device, (model, base), state, preset, stream, cluster)
+        return _start(config, run, device, (model, base), state, servers, preset, stream, cluster)
 
 
 def start(config: DialogueConfig, is_default: bool, preset: str | None, stream: TextIO) -> int:
@@ -63,13 +65,17 @@ def start(config: DialogueConfig, is_default: bool, preset: str | None, stream: 
     # Before the folder is made: a mistake leaves none.
     threads = config.run.threads or usable_cores()
     opened = open_model(config, device, threads, lines.notice, show_header=lines.header)
+    scripted_opponents(config, game_of(config)[0])
+    models = find_models(config, device)
+    servers = find_servers(config)
     endpoint = endpoint_of(config, opened[0].chat)
     if endpoint is not None and endpoint.context is not None:
         check_opening(config, opened[0], endpoint.context)
     with cluster_for(config.run.host, config.run.ray_address, runners(config, device)) as cluster:
         run = create_run(Path(config.run.checkpoint), is_default=is_default)
         with run.lock():
-            return _start(config, run, device, opened, None, preset, stream, cluster)
+            install_models(run, models)
+            return _start(config, run, device, opened, None, servers, preset, stream, cluster)
 
 
 def _start(
@@ -78,6 +84,7 @@ def _start(
     device: str,
     opened: tuple[LanguageModel, str],
     resumed: LearnerState | None,
+    servers: Mapping[str, Endpoint],
     preset: str | None,
     stream: TextIO,
     cluster: Cluster | None,
@@ -92,8 +99,9 @@ def _start(
     server = server_of(config, model, folder, run.path)
     endpoint = endpoint_of(config, model.chat, server)
     session = DialogueSession(
-        config, run, device, entry, rules, model, base, sampling_of(config), resumed, server, endpoint, cluster
-    )
+        config, run, device, entry, rules, model, base, sampling_of(config), resumed, server, endpoint, cluster,
+        roster_of(run, servers),
+    )  # fmt: skip
     lines = header.lines("Dialogue Self-Play", _header(config, run, device, preset, at))
     notices = () if endpoint is None else (endpoint.wire.description,)
     return run_to_end(session, partial(DialogueTraining, session), Tee(list(made.values())), lines, notices)

@@ -11,6 +11,7 @@ from pydantic import Field
 from selfplay.checkpoint import check_new_run
 from selfplay.checkpoint.documents import Count
 from selfplay.dialogue.program import resolve_dialogue
+from selfplay.league.matchmaker import MatchmakerState
 from selfplay.machine import usable_cores
 from selfplay.memory_limits import check_address_space
 from selfplay.run.saved_state import Saved, SavedExtra, resumed_run
@@ -30,6 +31,7 @@ class _Extra(SavedExtra):
 class _State(Saved):
     """The part of a state from which a run goes on."""
 
+    matchmaker: MatchmakerState
     extra: _Extra
 
 
