@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from pydantic import Field
 from rich.text import Text
 
 from selfplay.report.dashboard import HISTORY, LiveView, Parts, bar, sparkline
@@ -32,7 +33,8 @@ class DialogueReport(TrainingReport):
     rows: Count  # rows used in training
     zero_variance: float  # share of groups in which all rewards are equal
     update: dict[str, float]  # of ``GRPOStatistics``
-    opponents: dict[str, tuple[Count, float]] = {}  # opponent -> games, the learner's reward; without mirror games
+    # opponent -> games, the learner's reward; without mirror games
+    opponents: dict[str, tuple[Count, float]] = Field(default_factory=dict)
     shared: bool = True  # both seats share one reward
 
     @property
