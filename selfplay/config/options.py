@@ -22,7 +22,12 @@ def flags(group: str, **metavars: str) -> tuple[Flag, ...]:
 LENGTH_FLAGS: Final = flags(
     "run", timesteps="N", max_minutes="F", num_games="N", checkpoint="PATH", save_interval="N", seed="N"
 )
-RATING_FLAGS: Final = flags("league", track_elo="", rating_share="F")
+LEAGUE_FLAGS: Final = (
+    ("--mode", "league.mode", "MODE"),
+    ("--opponent", "league.opponents", "PATH,PATH"),
+    ("--held-out", "league.held_out", "NAME"),
+    *flags("league", track_elo="", rating_share="F"),
+)
 PLACE_FLAGS: Final = flags("run", device="NAME", host="HOST", runners="N", ray_address="HOST")
 FAULT_FLAGS: Final = flags("run", chaos="PLAN")
 

@@ -23,11 +23,12 @@ from selfplay.config.base import (
     StructureConfig,
 )
 from selfplay.config.game_settings import game_settings
+from selfplay.config.league import OpponentConfig
 from selfplay.config.options import (
     FAULT_FLAGS,
+    LEAGUE_FLAGS,
     LENGTH_FLAGS,
     PLACE_FLAGS,
-    RATING_FLAGS,
     Flag,
     Option,
     flags,
@@ -148,29 +149,9 @@ class PPOConfig(Group):
     )
 
 
-class LeagueConfig(Group):
+class LeagueConfig(OpponentConfig):
     """Opponents and ratings."""
 
-    mode: str = Field(
-        "latest",  # works in every game, also without scripted players
-        description="Choice of opponents; `simple_mix`, `latest`, `delta_uniform`, `quality`, `pfsp`, `pfsp_variance`, "
-        "`league` (with two exploiters), `opponents` (only those of --opponent)",
-    )
-    current: Annotated[float, Field(ge=0)] = Field(0.4, description="Share of mirror games in simple_mix")
-    recent: Annotated[float, Field(ge=0)] = Field(0.3, description="Share of the newer half of the generations")
-    scripted: Annotated[float, Field(ge=0)] = Field(0.2, description="Share of scripted players")
-    any_past: Annotated[float, Field(ge=0)] = Field(0.1, description="Share of any generation")
-    held_out: tuple[str, ...] | None = Field(
-        None,
-        description="Scripted players never met in training; unseen opponents for the ratings; by default "
-        "those that the game names",
-    )
-    opponents: tuple[str, ...] = Field(
-        (), description="Policies to play against, by folder or name; of other runs, or shipped ones such as strong"
-    )
-    opponent_share: Fraction = Field(
-        0.2, description="Share of --opponent in training; the others of the mode share the rest"
-    )
     population: Changeable[Annotated[int, Field(ge=4, le=MOST)]] = Field(
         100, description="Generations, and exploiters, to keep; redundant ones are deleted"
     )
@@ -189,10 +170,6 @@ class LeagueConfig(Group):
 
     @model_validator(mode="after")
     def _agree(self) -> LeagueConfig:
-        if self.mode == "simple_mix" and not self.current + self.recent + self.scripted + self.any_past:
-            raise ValueError("simple_mix needs a share above 0: league.current, recent, scripted or any_past")
-        if self.mode == "opponents" and not self.opponents:
-            raise ValueError("--mode opponents plays against the policies of --opponent: name at least one")
         if not self.gate_bounds[0] < self.gate_bounds[1]:
             raise ValueError("--set league.gate_bounds: the Elo to reject must be below the Elo to accept")
         return self
@@ -291,10 +268,7 @@ FLAGS: Final[dict[str, tuple[Flag, ...]]] = {
     ),
     GAME_FLAGS: (),
     "Opponents and tracking": (
-        ("--mode", "league.mode", "MODE"),
-        ("--opponent", "league.opponents", "PATH,PATH"),
-        ("--held-out", "league.held_out", "NAME"),
-        *RATING_FLAGS,
+        *LEAGUE_FLAGS,
         ("--gate", "league.gate", "TEST"),
     ),
     "Run": (

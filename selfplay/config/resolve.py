@@ -83,12 +83,7 @@ def check_agreement(config: Config, explicit: Mapping[str, Any]) -> None:
         )
     if config.run.keep_best and not league.track_elo:
         raise ConfigError("--set run.keep_best=true keeps the best by rating games: add --track-elo")
-    if "league.opponent_share" in explicit and not league.opponents:
-        raise ConfigError("--set league.opponent_share is the share of the policies of --opponent: name at least one")
-    if "league.opponent_share" in explicit and league.mode == "opponents":
-        raise ConfigError(
-            "--set league.opponent_share has no effect with --mode opponents, which plays against nobody else"
-        )
+    league.check_share(explicit)
     check_host(config.run, explicit)
     check_plan(config.run.chaos, processes=config.run.host != "thread" or config.game.kind.real_time)
     if config.run.chaos is not None and config.run.deterministic:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,7 @@ from selfplay.checkpoint import create_run
 from selfplay.config.options import listed
 from selfplay.dialogue.following import check_follows, rank_of
 from selfplay.dialogue.memory import Need, fitting
+from selfplay.dialogue.opponents import find_models, find_servers, install_models, roster_of, scripted_opponents
 from selfplay.dialogue.players import (
     check_opening,
     endpoint_of,
@@ -39,6 +40,7 @@ from selfplay.runner.ray_cluster import cluster_for
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import LearnerState, RunDir
+    from selfplay.dialogue.language.endpoint import Endpoint
     from selfplay.dialogue.language.model import LanguageModel
     from selfplay.dialogue.settings import DialogueConfig
     from selfplay.runner.ray_cluster import Cluster
@@ -58,10 +60,10 @@ def resume(config: DialogueConfig, run: RunDir, state: LearnerState, preset: str
     config, need = fitting(config, device, str(newest))
     if config.league.track_elo:
         check_ratings(run)
-    model = reopen(config, str(newest), device)
+    model, servers = reopen(config, str(newest), device), find_servers(config)
     _check_server(config, model)
     with cluster_for(config.run.host, config.run.ray_address, runners(config, device)) as cluster:
-        return _start(config, run, device, (model, base), state, preset, stream, cluster, need)
+        return _start(config, run, device, (model, base), state, servers, preset, stream, cluster, need)
 
 
 def start(
@@ -79,12 +81,16 @@ def start(
     # Before the folder is made: a mistake leaves none.
     threads = config.run.threads or usable_cores()
     opened = open_model(config, device, threads, lines.notice, show_header=lines.header)
+    scripted_opponents(config, game_of(config)[0])
+    models = find_models(config, device)
+    servers = find_servers(config)
     _check_server(config, opened[0])
     with cluster_for(config.run.host, config.run.ray_address, runners(config, device)) as cluster:
         run = create_run(Path(config.run.checkpoint), is_default=is_default)
         on_run(run)
         with run.lock():
-            return _start(config, run, device, opened, None, preset, stream, cluster, need)
+            install_models(run, models)
+            return _start(config, run, device, opened, None, servers, preset, stream, cluster, need)
 
 
 def _check_server(config: DialogueConfig, model: LanguageModel) -> None:
@@ -104,6 +110,7 @@ def _start(
     device: str,
     opened: tuple[LanguageModel, str],
     resumed: LearnerState | None,
+    servers: Mapping[str, Endpoint],
     preset: str | None,
     stream: TextIO,
     cluster: Cluster | None,
@@ -121,8 +128,9 @@ def _start(
     server = started if endpoint is None or started else url_server_of(config, model, endpoint, run.path)
     endpoint = endpoint if server is None else server.endpoint
     session = DialogueSession(
-        config, run, device, entry, rules, model, base, sampling_of(config), resumed, server, endpoint, cluster
-    )
+        config, run, device, entry, rules, model, base, sampling_of(config), resumed, server, endpoint, cluster,
+        roster_of(run, servers),
+    )  # fmt: skip
     lines = header.lines("Dialogue Self-Play", _header(config, run, device, preset, at, need))
     notices = () if endpoint is None else (endpoint.wire.description,)
     return run_to_end(session, partial(DialogueTraining, session), Tee(list(made.values())), lines, notices)

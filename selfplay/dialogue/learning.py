@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -13,11 +13,14 @@ from selfplay.dialogue.grpo import GRPOLearner
 from selfplay.dialogue.language.forward import checkpoint_layers
 from selfplay.dialogue.language.model import FrozenReference, adapter_of
 from selfplay.dialogue.models import ModelMeta, is_model, read_model, save_model
+from selfplay.dialogue.opponents import SMALL, Opponents, make_matchmaker
 from selfplay.dialogue.players import reopen
 from selfplay.dialogue.rules import default_rate_and_kl, is_embedded
 from selfplay.dialogue.settings import TINY
 from selfplay.dialogue.transcripts import keep_transcripts
 from selfplay.errors import IncompatibleError, RunnerError
+from selfplay.league.matchmaker import MatchmakerState
+from selfplay.league.modes import CURRENT
 from selfplay.league.records import generation_id
 from selfplay.learner.grpo_loss import GRPOSettings
 from selfplay.run.disk import GENERATION
@@ -41,16 +44,23 @@ TRANSCRIPTS: Final = "transcripts"
 class DialogueLearner(Learners):
     """The one model of a run, which learns by GRPO, and its generations.
 
-    The generations of ``progress`` are kept up to date.
+    The generations of ``progress`` are kept up to date. Opponents are drawn from those of save points only, so that a
+    run that was stopped in between goes on with the same ones.
     """
 
     freeze_before_last_state = True  # a resumed run continues with the model of the newest generation
 
-    def __init__(self, session: DialogueSession, progress: Progress) -> None:
+    def __init__(self, session: DialogueSession, progress: Progress, ending: Callable[[], bool]) -> None:
         self.generator = torch.Generator()
         self._session = session
         self._progress = progress
         self._grpo: GRPOLearner | None = None
+        self.matchmaker = make_matchmaker(session.config, session.entry, session.roster)
+        self.opponents = Opponents(
+            session.config, session.run, session.device, session.entry, session.rules, session.roster,
+            session.sampling, lambda: session.model.chat, ending,
+        )  # fmt: skip
+        self._pool: list[str] = []  # generations that are opponents
 
     @property
     def grpo(self) -> GRPOLearner:
@@ -61,10 +71,27 @@ class DialogueLearner(Learners):
     async def open(self) -> None:
         self._grpo = None
         self._grpo = await self.worker.submit(make_learner, self._session)
+        self.matchmaker = make_matchmaker(self._session.config, self._session.entry, self._session.roster)
+        self.opponents.forget()
+
+    def draw(self) -> list[str]:
+        """Draw the opponent on each state of an iteration, and load the models. Blocks."""
+        config = self._session.config
+        self.matchmaker.rotate()
+        drawn = [opponent.id for opponent in self.matchmaker.draw(config.states_per_iteration)]
+        self.opponents.load(set(drawn) - {CURRENT}, SMALL if is_embedded(config) else 0)
+        return drawn
 
     async def begin(self) -> None:
         self.generator.manual_seed(derive(self._session.config.run.seed, "learner") % 2**63)
+        self._pool = []
         await self.freeze()
+        self._admit()
+
+    def _admit(self) -> None:
+        """Add the newest generation to the opponents."""
+        self._pool = list(dict.fromkeys([*self._pool, self._progress.newest]))
+        self.matchmaker.set_pool(self._pool, (), self._session.roster.names)
 
     async def restore(self, state: LearnerState) -> None:
         extra: Any = state.meta.extra
@@ -72,10 +99,18 @@ class DialogueLearner(Learners):
         progress = self._progress
         progress.generations, progress.newest = list(state.meta.generations), state.meta.generations[-1]
         progress.games, progress.lost = extra["games"], extra["lost"]
+        self.matchmaker.restore(state.meta.matchmaker)
+        saved = MatchmakerState.model_validate(state.meta.matchmaker).generations
+        self._pool = await self.worker.submit(self._usable, saved)
+        self.matchmaker.set_pool(self._pool, (), self._session.roster.names)
         if self.grpo.baseline is not None:
             if "baseline" not in extra:
                 raise IncompatibleError(f"{state.path}: it has no baseline")
             self.grpo.baseline.restore(extra["baseline"])
+
+    def _usable(self, names: Sequence[str]) -> list[str]:
+        """Those of the generations that were not deleted. Blocks."""
+        return [name for name in names if is_model(self._session.run.generations / name)]
 
     async def freeze(self) -> None:
         progress = self._progress
@@ -90,6 +125,7 @@ class DialogueLearner(Learners):
         del rating, best
         with disk.tolerate(GENERATION):
             await self.freeze()
+            self._admit()
         run, iteration = self._session.run.path, self._progress.iteration
         seed = derive(self._session.config.run.seed, "transcripts", iteration)
         with disk.tolerate(TRANSCRIPTS):
@@ -100,7 +136,8 @@ class DialogueLearner(Learners):
         extra: dict[str, Any] = {"games": progress.games, "lost": progress.lost, "base": self._session.base}
         if grpo.baseline is not None:
             extra["baseline"] = grpo.baseline.state()
-        return {"extra": extra}, await self.worker.submit(learner_arrays, grpo, self.generator)
+        fields = {"extra": extra, "matchmaker": self.matchmaker.state()}
+        return fields, await self.worker.submit(learner_arrays, grpo, self.generator)
 
     def close(self) -> None:
         if self._grpo is not None:

@@ -163,6 +163,10 @@ def writer_of(
     sampling = sampling_of(config)
     if endpoint is None:
         return LocalWriter(model, sampling)
+    return RemoteWriter(model.chat, model.context, sampling, endpoint, limits_of(config), ending)
+
+
+def limits_of(config: DialogueConfig) -> RequestLimits:
+    """Limits of requests to the servers of a run."""
     server = config.server
-    limits = RequestLimits(server.in_flight, server.timeout, server.retries, server.failures, server.start_timeout)
-    return RemoteWriter(model.chat, model.context, sampling, endpoint, limits, ending)
+    return RequestLimits(server.in_flight, server.timeout, server.retries, server.failures, server.start_timeout)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from selfplay.config.program import Program
 from selfplay.config.programs import check_own_code
 from selfplay.config.resolve import check_host
-from selfplay.config.resume import saved_config, with_changes
+from selfplay.config.resume import refuse_unnamed, saved_config, with_changes
+from selfplay.dialogue.opponent_settings import is_server
 from selfplay.dialogue.settings import OPTIONS, DialogueConfig, refuse_single_games
 from selfplay.machine import check_device
 from selfplay.runner.chaos import check_plan
@@ -56,6 +57,14 @@ def resolve_dialogue(
         config = with_changes(saved_config(resumed, DialogueConfig), explicit, OPTIONS)
     check_device(config.run.device)
     check_host(config.run, explicit)
+    config.league.check_share(explicit)
+    _refuse_unnamed_servers(config, explicit)
     if resumed is None:
         refuse_single_games(config.grpo.games_per_state, config.grpo.baseline)
     return config
+
+
+def _refuse_unnamed_servers(config: DialogueConfig, explicit: Mapping[str, Any]) -> None:
+    """Refuse to ask servers of ``--opponent`` because the folder of a resumed run says so; models are copies in it."""
+    if any(map(is_server, config.league.opponents)):
+        refuse_unnamed(config, explicit, ["league.opponents"], OPTIONS)

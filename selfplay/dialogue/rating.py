@@ -10,16 +10,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from selfplay.dialogue.language.writer import LocalWriter
-from selfplay.dialogue.models import weights_of
+from selfplay.dialogue.language.conversation import Writer
+from selfplay.dialogue.opponents import EMPTY, LARGE, SMALL, Opponents, Roster
 from selfplay.dialogue.players import reopen, sampling_of
 from selfplay.dialogue.rules import game_of, is_embedded
 from selfplay.dialogue.runner import GameSpec, Played, play_games
+from selfplay.errors import ServerError
 from selfplay.games.objective import Objective
-from selfplay.league.records import ANCHOR, GameRecord, Seat, settings_hash
+from selfplay.league.records import ANCHOR, START, GameRecord, Seat, settings_hash
 from selfplay.league.rewards import score_of
 from selfplay.learner.sampling import Sampling
 from selfplay.seeding import derive
@@ -29,13 +29,12 @@ if TYPE_CHECKING:
 
     from selfplay.checkpoint import RunDir
     from selfplay.dialogue.contract import DialogueEntry, Rules
+    from selfplay.dialogue.language.chat import Chat
     from selfplay.dialogue.runner import Player
     from selfplay.dialogue.settings import DialogueConfig
     from selfplay.league.schedule import Matchup
 
 OBJECTIVE: Final = Objective("reward")
-SMALL: Final = 64  # maximum number of embedded models in memory
-LARGE: Final = 3  # maximum number of other models: two players and their partner
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +46,7 @@ class DialogueRating:
     rules: Rules
     sampling: Sampling
     seed: int
+    opponents: tuple[str, ...] = ()  # models and servers of ``--opponent``
 
     @property
     def games_each(self) -> int:
@@ -54,8 +54,12 @@ class DialogueRating:
         return 2
 
     @property
-    def anchors(self) -> tuple[str, ...]:
+    def scripted(self) -> tuple[str, ...]:
         return tuple(self.entry.players)
+
+    @property
+    def anchors(self) -> tuple[str, ...]:
+        return (*self.scripted, *self.opponents)
 
     @property
     def described(self) -> dict[str, JsonValue]:
@@ -83,53 +87,68 @@ class DialogueRating:
         """The partner of both players of a matchup; None: they play each other."""
         if not self.entry.shared_reward:
             return None
-        pool = [*matchup.players, *(name for name in self.anchors if name != ANCHOR)]
+        pool = [*matchup.players, *(name for name in self.scripted if name != ANCHOR)]
         return pool[derive(matchup.seed, "partner") % len(pool)]
 
 
-def rating_of(config: DialogueConfig) -> DialogueRating:
+def rating_of(config: DialogueConfig, opponents: tuple[str, ...] = ()) -> DialogueRating:
     """Settings of a run's rating games: sampled at temperature 1, without top-p."""
     entry, rules = game_of(config)
     sampling = Sampling(max_new_tokens=sampling_of(config).max_new_tokens)
-    return DialogueRating(config.game.type, entry, rules, sampling, config.run.seed)
+    return DialogueRating(config.game.type, entry, rules, sampling, config.run.seed, opponents)
 
 
 class FrozenPlayers:
-    """Players of a run by name: generations, whose models are loaded on demand, and scripted players."""
+    """Players of a run by name: generations and those of ``--opponent``, loaded on demand, and scripted players.
 
-    def __init__(self, config: DialogueConfig, run: RunDir, device: str) -> None:
-        self._config = config
-        self._run = run
-        self._device = device
-        self.rating = rating_of(config)
+    ``chat`` writes the messages for servers; None: that of the first generation. ``ending`` is of ``RemoteWriter``.
+    """
+
+    def __init__(
+        self,
+        config: DialogueConfig,
+        run: RunDir,
+        device: str,
+        roster: Roster = EMPTY,
+        chat: Chat | None = None,
+        ending: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.rating = rating = rating_of(config, roster.names)
         self.max_models = SMALL if is_embedded(config) else LARGE
 
+        def any_chat() -> Chat:
+            return chat or reopen(config, str(run.generations / START), device).chat
+
+        self._opponents = Opponents(
+            config, run, device, rating.entry, rating.rules, roster, rating.sampling, any_chat, ending
+        )
+
     def side(self, name: str) -> Seat:
-        """A player as a row of the ledger names it."""
-        if name in self.rating.anchors:
-            return Seat(player=name, version=f"scripted-{self.rating.entry.players_version}")
-        return Seat(player=name, version=weights_of(self._run.generations / name))
+        return self._opponents.side(name)
 
     def player(self, name: str) -> Player:
         """A player for games. Blocks while a model is loaded."""
-        if name in self.rating.anchors:
-            return partial(self.rating.entry.players[name], self.rating.rules)
-        model = reopen(self._config, str(self._run.generations / name), self._device)
-        return LocalWriter(model, self.rating.sampling)
+        self._opponents.load([name])
+        return self._opponents.player(name)
 
 
 def play_dialogues(
     matchups: Sequence[Matchup], frozen: FrozenPlayers, iteration: int, stop: Callable[[], bool] = lambda: False
 ) -> list[GameRecord]:
-    """Play matchups; comparisons with lost games are left out. Blocks."""
-    rating, found = frozen.rating, []
+    """Play matchups; comparisons with lost games are left out, as are all of a part whose server is lost. Blocks."""
+    rating, found = frozen.rating, list[GameRecord]()
     for part in _parts(matchups, rating, frozen.max_models):
         names = sorted({name for matchup in part for name in _names(matchup, rating)})
         sides = {name: frozen.side(name) for name in names}
         players = {name: frozen.player(name) for name in names}
         comparisons = [_Comparison(matchup, seat, rating) for matchup in part for seat in range(2)]
         games = [game for comparison in comparisons for game in comparison.games(players)]
-        results = {game.game_id: game for game in play_games(games, stop) if isinstance(game, Played)}
+        try:
+            results = {game.game_id: game for game in play_games(games, stop) if isinstance(game, Played)}
+        except ServerError:  # training ends by it; elsewhere the other players are still rated
+            continue
+        finally:
+            _release(players)
         for comparison in comparisons:
             played = [results[one] for one in comparison.ids if one in results]
             if len(played) == len(comparison.ids):
@@ -193,6 +212,14 @@ class _Comparison:
         )
 
 
+def _release(players: dict[str, Player]) -> None:
+    """Close the connections of players, and free their models before others are loaded."""
+    for player in players.values():
+        if isinstance(player, Writer):
+            player.disconnect()
+    players.clear()
+
+
 def _names(matchup: Matchup, rating: DialogueRating) -> set[str]:
     partner = rating.partner(matchup)
     return {*matchup.players} | (set() if partner is None else {partner})
@@ -203,10 +230,10 @@ def _parts(matchups: Sequence[Matchup], rating: DialogueRating, most: int) -> It
     part: list[Matchup] = []
     names: set[str] = set()
     for matchup in sorted(matchups, key=lambda one: one.players) if most < SMALL else matchups:
-        needed = names | (_names(matchup, rating) - set(rating.anchors))
+        needed = names | (_names(matchup, rating) - set(rating.scripted))
         if part and len(needed) > most:
             yield part
-            part, needed = [], _names(matchup, rating) - set(rating.anchors)
+            part, needed = [], _names(matchup, rating) - set(rating.scripted)
         part.append(matchup)
         names = needed
     if part:

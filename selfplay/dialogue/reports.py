@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from selfplay.dialogue.contract import AGREED
+from selfplay.dialogue.contract import AGREED, SEATS
 from selfplay.dialogue.evaluation import anchors, compare, evaluate_model, held_out
 from selfplay.dialogue.exact import exact_summary, legal_replies
 from selfplay.dialogue.models import is_model, read_model
@@ -19,6 +19,8 @@ from selfplay.dialogue.players import reopen
 from selfplay.dialogue.report.plain import DialogueReport
 from selfplay.errors import ConfigError
 from selfplay.games.errors import EnumerationError
+from selfplay.league.modes import CURRENT
+from selfplay.league.records import ladder_key
 from selfplay.machine import processor, usable_cores
 
 if TYPE_CHECKING:
@@ -46,8 +48,9 @@ def iteration_report(
     rating: RatingReport | None,
 ) -> DialogueReport:
     run = session.config.run
-    rewards = np.array([game.outcome.rewards for game in played])
-    seats = rewards.mean(0)
+    seats = [[game.outcome.rewards[seat] for game in played if seat in game.learner] for seat in range(SEATS)]
+    rewards = [reward for seat in seats for reward in seat]
+    means = [float(np.mean(seat)) if seat else 0.0 for seat in seats]
     known = all(instance.known for game in played for instance in game.instances)
     left_out = _COUNTS if known else _COUNTS | _RATIO
     return DialogueReport(
@@ -60,8 +63,9 @@ def iteration_report(
         tokens=sum(instance.written for game in played for instance in game.instances),
         elapsed_s=progress.elapsed_s,
         phase_s=dict(phase_s),
-        reward=float(rewards.mean()),
-        seat_rewards=(float(seats[0]), float(seats[1])),
+        reward=float(np.mean(rewards)),
+        seat_rewards=(means[0], means[1]),
+        opponents=_rewards_against(played),
         agreement=float(np.mean([game.outcome.reason == AGREED for game in played])),
         refused=sum(turn.error is not None for game in played for turn in game.turns) / len(played),
         endings=Counter(game.outcome.reason for game in played),
@@ -77,6 +81,16 @@ def iteration_report(
         limit_s=run.max_minutes * 60 if run.max_minutes else None,
         rating=rating,
     )
+
+
+def _rewards_against(played: Sequence[Played]) -> dict[str, tuple[int, float]]:
+    """Games and the learner's mean reward by opponent, the most frequent one first."""
+    found: dict[str, list[float]] = {}
+    for game in played:
+        if game.opponent != CURRENT:
+            found.setdefault(game.opponent, []).append(game.outcome.rewards[game.learner[0]])
+    ordered = sorted(found.items(), key=lambda item: (-len(item[1]), ladder_key(item[0])))
+    return {name: (len(rewards), float(np.mean(rewards))) for name, rewards in ordered}
 
 
 def dialogue_summary(session: DialogueSession, progress: Progress, feed: Feed) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +17,7 @@ from selfplay.dialogue.contract import (
     CONTEXT,
     CUT_OFF,
     FAILED,
+    SEATS,
     DialogueGame,
     GameOutcome,
     JsonObject,
@@ -26,13 +27,15 @@ from selfplay.dialogue.contract import (
 )
 from selfplay.dialogue.language.conversation import Conversation, Reply, Writer
 from selfplay.dialogue.tally import Tally
-from selfplay.errors import InjectedFaultError, describe
+from selfplay.errors import InjectedFaultError, RunnerError, describe
+from selfplay.league.modes import CURRENT
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
     from selfplay.dialogue.contract import DialogueEntry, Rules
     from selfplay.dialogue.instances import Instance
 
+BOTH: Final = tuple(range(SEATS))
 NOT_FINITE: Final = "a reward or a log-probability is not finite"
 
 ScriptedMaker = Callable[[int], ScriptedPlayer]
@@ -49,6 +52,8 @@ class GameSpec:
     game: DialogueGame
     seed: int
     players: tuple[Player, Player]
+    learner: tuple[int, ...] = BOTH  # seats whose rows are kept
+    opponent: str = CURRENT  # player of the other seat, if any
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +67,9 @@ class Played:
     turns: tuple[Turn, ...]
     record: JsonObject
     read: tuple[tuple[str, ...], tuple[str, ...]]  # texts that each seat read: its rules, then one before each reply
-    instances: tuple[Instance, ...]  # of the seats of writers
+    instances: tuple[Instance, ...]  # of the learner's seats, if writers have them
+    learner: tuple[int, ...] = BOTH
+    opponent: str = CURRENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +127,7 @@ class _RunningGame:
         instances = tuple(
             instance
             for number, seat in enumerate(self.seats)
-            if seat.conversation is not None
+            if seat.conversation is not None and number in spec.learner
             for instance in seat.conversation.instances(spec.index, spec.game_id, number, outcome.rewards[number])
         )
         logprobs = (instance.logprob for instance in instances)  # NaN: not known
@@ -129,7 +136,7 @@ class _RunningGame:
         first, second = ((seat.system, *seat.read) for seat in self.seats)
         return Played(
             spec.index, spec.game_id, spec.seed, outcome, tuple(self.game.turns), self.game.record(), (first, second),
-            instances,
+            instances, spec.learner, spec.opponent,
         )  # fmt: skip
 
 
@@ -204,6 +211,7 @@ class DialogueOrder:
     indices: tuple[int, ...]  # of the states in the run
     seeds: tuple[int, ...]  # of the states
     games_each: int
+    opponents: tuple[str, ...] = ()  # in the games on each state; empty: the learner has both seats of all games
 
 
 def game_specs(
@@ -220,26 +228,52 @@ def game_specs(
 
 @dataclass(slots=True, eq=False)
 class DialogueCollector:
-    """Plays orders with one writer in both seats (``Resource``)."""
+    """Plays orders with one writer in both seats, or against opponents (``Resource``)."""
 
     entry: DialogueEntry
     rules: Rules
     writer: Writer
+    open_opponent: Callable[[str], Player] | None = None  # by name
+    _servers: dict[str, Writer] = field(default_factory=dict)  # opponents that are asked by requests, for all orders
     _cancelled: bool = False
 
     @property
     def progress(self) -> int:
-        return self.writer.progress
+        return sum(writer.progress for writer in self._remote)
+
+    @property
+    def _remote(self) -> tuple[Writer, ...]:
+        return (self.writer, *self._servers.values())
 
     def collect(self, order: DialogueOrder, tally: Tally | None = None) -> list[Played | Lost]:
         """Play an order to its end. Blocks."""
         self.writer.tally = tally or Tally()
         games = game_specs(self.entry, self.rules, order, (self.writer, self.writer))
+        players = {name: self._player(name) for name in set(order.opponents)}
+        opponents = dict(zip(order.indices, order.opponents, strict=False))
+        seeds = dict(zip(order.indices, order.seeds, strict=True))
+        for i, game in enumerate(games):
+            name = opponents.get(game.index, CURRENT)
+            if name != CURRENT:
+                games[i] = against(game, name, players[name], learner_seat(seeds[game.index]))
         return play_games(games, lambda: self._cancelled, self.writer.tally)
+
+    def _player(self, name: str) -> Player:
+        if name == CURRENT:
+            return self.writer
+        if name in self._servers:
+            return self._servers[name]
+        if self.open_opponent is None:
+            raise RunnerError(f"{name} cannot play here")
+        player = self.open_opponent(name)
+        if isinstance(player, Writer) and player.interruptible:
+            self._servers[name] = player
+        return player
 
     def cancel(self) -> None:
         self._cancelled = True
-        self.writer.cancel()
+        for writer in self._remote:
+            writer.cancel()
 
     def kill(self) -> bool:
         """A thread cannot be killed: it stops at its next round, or at once if it waits for a server."""
@@ -247,4 +281,17 @@ class DialogueCollector:
         return self.writer.interruptible
 
     def close(self) -> None:
-        self.writer.disconnect()
+        for writer in self._remote:
+            writer.disconnect()
+
+
+def learner_seat(state_seed: int) -> int:
+    """The learner's seat in all games on a state against another player, which are one group."""
+    return derive(state_seed, "seat") % 2
+
+
+def against(game: GameSpec, name: str, opponent: Player, seat: int) -> GameSpec:
+    """The game with an opponent in the other seat than ``seat``."""
+    first, second = game.players
+    players = (first, opponent) if seat == 0 else (opponent, second)
+    return replace(game, players=players, learner=(seat,), opponent=name)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from selfplay.dialogue.opponents import EMPTY, Roster
 from selfplay.dialogue.rating import DialogueRating
 from selfplay.dialogue.runner import DialogueOrder
 from selfplay.learner.sampling import Sampling
@@ -44,6 +46,7 @@ class DialogueSession:
     server: ReplyServer | UrlServer | None = None  # gets new weights
     endpoint: Endpoint | None = None  # server that writes replies; None: the model itself
     cluster: Cluster | None = None  # plays the games; None: this process
+    roster: Roster = EMPTY  # players of ``--opponent``
 
     packages: ClassVar[tuple[str, ...]] = ("torch", "numpy", "transformers", "tokenizers", "scipy")
     document: ClassVar[dict[str, Any]] = {"family": "dialogue"}
@@ -60,10 +63,11 @@ class DialogueSession:
     def rating(self) -> DialogueRating:
         """As ``rating_of`` makes them, without reading a file."""
         sampling = Sampling(max_new_tokens=self.sampling.max_new_tokens)
-        return DialogueRating(self.config.game.type, self.entry, self.rules, sampling, self.config.run.seed)
+        game, seed = self.config.game.type, self.config.run.seed
+        return DialogueRating(game, self.entry, self.rules, sampling, seed, self.roster.names)
 
-    def orders(self, iteration: int) -> dict[str, DialogueOrder]:
-        """The order of each runner for an iteration, counted from 0: whole groups."""
+    def orders(self, iteration: int, opponents: Sequence[str]) -> dict[str, DialogueOrder]:
+        """The order of each runner for an iteration, counted from 0: whole groups, with the opponent on each state."""
         config, runners = self.config, self.runners
         states = config.states_per_iteration
         orders = {}
@@ -74,5 +78,6 @@ class DialogueSession:
                 indices,
                 tuple(derive(config.run.seed, "state", index) for index in indices),
                 config.grpo.games_per_state,
+                () if config.league.mirrors_only else tuple(opponents[part.start : part.stop]),
             )
         return orders

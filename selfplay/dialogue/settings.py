@@ -17,9 +17,10 @@ from selfplay.config.base import (
     Positive,
     SelfPlaySettings,
 )
-from selfplay.config.options import FAULT_FLAGS, LENGTH_FLAGS, PLACE_FLAGS, RATING_FLAGS, flags, options
+from selfplay.config.options import FAULT_FLAGS, LEAGUE_FLAGS, LENGTH_FLAGS, PLACE_FLAGS, flags, options
 from selfplay.dialogue import DEFAULT
 from selfplay.dialogue.find import text_kind
+from selfplay.dialogue.opponent_settings import DialogueLeagueConfig
 from selfplay.errors import ConfigError
 from selfplay.games.errors import GameError, UnknownNameError
 from selfplay.games.registry import games_of
@@ -172,13 +173,6 @@ class StartConfig(Group):
     fresh: bool = Field(False, description="Train it again, even if it exists")
 
 
-class DialogueLeagueConfig(Group):
-    """Ratings."""
-
-    track_elo: bool = Field(False, description="Rate generations while training")
-    rating_share: Fraction = Field(0.1, description="Share of the time for rating games")
-
-
 class DialogueRunConfig(SelfPlaySettings):
     """Length, place and reproducibility of the run."""
 
@@ -255,6 +249,8 @@ class DialogueConfig(Group):
         if self.server.remote and self.embedded:
             flag = "--server-url" if self.server.program is None else "--server"
             raise ValueError(f"{flag} needs --model NAME or FOLDER: `{TINY}` is made here, and writes its own replies")
+        if self.run.host == "ray" and not self.league.mirrors_only:
+            raise ValueError("--host ray plays both seats with the newest weights: no --opponent, and --mode latest")
         if self.server.remote and self.run.host == "ray":
             raise ValueError("--host ray places the model that writes the replies, and with a server there is none")
         if self.server.program is None and (self.server.arguments or self.server.memory_share):
@@ -296,7 +292,7 @@ OPTIONS: Final = options(
             ("--start-tokens", "start.tokens", "N"),
             ("--fresh-start", "start.fresh", ""),
         ),
-        "Ratings": (*RATING_FLAGS,),
+        "Opponents and ratings": LEAGUE_FLAGS,
         "Run": (*PLACE_FLAGS, *flags("run", evaluation_states="N"), *FAULT_FLAGS),
     },
 )

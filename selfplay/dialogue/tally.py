@@ -18,7 +18,7 @@ class Tally:
     """Counts of the games that one runner plays, which its thread adds to."""
 
     games: int = 0  # that ended
-    replies: int = 0
+    replies: int = 0  # of the model that is trained, not of opponents
     tokens: int = 0  # sampled
 
     def clear(self) -> None:

@@ -13,6 +13,7 @@ from selfplay.checkpoint import check_new_run
 from selfplay.checkpoint.documents import Count
 from selfplay.config import program
 from selfplay.dialogue.program import DIALOGUE, resolve_dialogue
+from selfplay.league.matchmaker import MatchmakerState
 from selfplay.machine import usable_cores
 from selfplay.memory_limits import check_address_space
 from selfplay.run.saved_state import Saved, SavedExtra, resumed_run
@@ -33,6 +34,7 @@ class _Extra(SavedExtra):
 class _State(Saved):
     """The part of a state from which a run goes on."""
 
+    matchmaker: MatchmakerState
     extra: _Extra
 
 

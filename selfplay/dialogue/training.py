@@ -1,4 +1,4 @@
-"""Runs of dialogue games: whole groups of games, GRPO, both seats played by the current model.
+"""Runs of dialogue games: whole groups of games, GRPO, both seats played by the current model, or one of them.
 
 Collection and updates alternate, so runners and learner share one model.
 """
@@ -20,6 +20,7 @@ from selfplay.dialogue.faulty import faulty
 from selfplay.dialogue.instances import grouped, scored
 from selfplay.dialogue.learning import TRANSCRIPTS, DialogueLearner
 from selfplay.dialogue.link import DialogueGames, PublishedWeights
+from selfplay.dialogue.opponents import leads_against
 from selfplay.dialogue.players import writer_of
 from selfplay.dialogue.rating import FrozenPlayers, play_dialogues
 from selfplay.dialogue.report.health import DialogueHealth
@@ -72,7 +73,7 @@ class DialogueTraining(Training[list[Played], "GRPOStatistics"]):
         self._replies = 0  # of the last iteration
         self._examples_at = 0.0  # when the games of an iteration are written next
         progress = Progress(chaos_of(session.config.run, session.resumed), DialogueHealth())
-        self._learner = learner = DialogueLearner(session, progress)
+        self._learner = learner = DialogueLearner(session, progress, stop.is_set)
         runners = Runners(
             session.runners,
             queue,
@@ -96,7 +97,8 @@ class DialogueTraining(Training[list[Played], "GRPOStatistics"]):
         if self._weights is not None:
             moving = await self.worker.submit(partial(parameters_of, self.session.model.module, trainable=True))
             await self.worker.submit(self._weights.publish, moving)
-        results = await self._play()
+        opponents = await self.worker.submit(self._learner.draw)
+        results = await self._play(self.session.orders(self.progress.iteration, opponents))
         failures = [found for found in results.values() if isinstance(found, ServerError)]
         if failures:
             self.failure = None if self.stop.is_set() else failures[0]
@@ -105,11 +107,13 @@ class DialogueTraining(Training[list[Played], "GRPOStatistics"]):
         for runner, found in results.items():
             if any(isinstance(game, Lost) and NOT_FINITE in game.why for game in found):
                 self.progress.chaos.noticed(runner, "nan")
-        return self._finished([game for runner in sorted(results) for game in results[runner]])
+        played = self._finished([game for runner in sorted(results) for game in results[runner]])
+        self._learner.matchmaker.record(leads_against(played or ()), leads=True)
+        return played
 
-    async def _play(self) -> dict[str, Any]:
+    async def _play(self, orders: Mapping[str, DialogueOrder]) -> dict[str, Any]:
         """Play the orders of an iteration, and tell how far they are."""
-        progress, orders = self.progress, self.session.orders(self.progress.iteration)
+        progress = self.progress
         tallies = {runner: Tally() for runner in orders}
         jobs = {
             runner: Job(
@@ -215,7 +219,7 @@ class DialogueTraining(Training[list[Played], "GRPOStatistics"]):
         torch.set_num_threads(1)  # in this thread: runners share the cores
         entry = self.session.entry if faults is None else faulty(self.session.entry, faults, on_fault)
         writer = writer_of(self.session.config, self.session.model, self.session.endpoint, self.stop.is_set)
-        return DialogueCollector(entry, self.session.rules, writer)
+        return DialogueCollector(entry, self.session.rules, writer, self._learner.opponents.player)
 
     def summary(self) -> dict[str, Any]:
         return dialogue_summary(self.session, self.progress, self.feed)
@@ -234,7 +238,9 @@ def _rating(session: DialogueSession) -> RatingPlan | None:
 
         def rate(matchups: Sequence[Matchup], iteration: int, stop: Callable[[], bool]) -> list[GameRecord]:
             # Models are loaded each time: a restarted learner makes other generations of the same names.
-            contenders = FrozenPlayers(session.config, session.run, session.device)
+            contenders = FrozenPlayers(
+                session.config, session.run, session.device, session.roster, session.model.chat, stop
+            )
             return play_dialogues(matchups, contenders, iteration, stop)
 
         return RatingBlock(session.run, session.rating, rate)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from selfplay.league.matchmaker import Matchmaker
-from selfplay.league.modes import EXPLOITERS, MAIN, MODES, OUTSIDER, with_external_opponents
+from selfplay.league.modes import EXPLOITERS, MAIN, OUTSIDER
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
@@ -58,11 +58,7 @@ def make_matchmaker(session: Session, role: str, has_external_opponents: bool) -
     if outsider := session.outsider:
         rng = np.random.default_rng(derive(seed, "matchmaker"))
         return Matchmaker(league.mode, rng, (), {OUTSIDER: 1.0}, league.max_frozen, (outsider,))
-    shares = MODES[league.mode]
-    if league.mode == "simple_mix":
-        shares = {name: float(getattr(league, name)) for name in shares}
-    shares = with_external_opponents(shares, league.opponent_share if has_external_opponents else 0.0)
-    rng = np.random.default_rng(derive(seed, "matchmaker"))
+    rng, shares = np.random.default_rng(derive(seed, "matchmaker")), league.shares(external=has_external_opponents)
     return Matchmaker(league.mode, rng, session.training_bots, shares, league.max_frozen)
 
 

@@ -23,7 +23,7 @@ from selfplay.games.errors import EnumerationError
 from selfplay.games.registry import make_game
 from selfplay.games.solved.enumeration import Limits, find_tree
 from selfplay.games.solved.exact import mean_length
-from selfplay.league.modes import CURRENT, MODES
+from selfplay.league.modes import CURRENT
 from selfplay.learner.parallel_step import CHUNK
 from selfplay.machine import update_threads
 from selfplay.memory_limits import as_size, available_memory, resident_memory
@@ -165,10 +165,7 @@ def _game_bytes(one: ScriptedGame) -> int:
 
 def _share_of_mirrors(config: Config) -> float:
     """Share of the games in which both seats learn."""
-    league = config.league
-    shares = MODES[league.mode]
-    if league.mode == "simple_mix":
-        shares = {name: float(getattr(league, name)) for name in shares}
+    shares = config.league.shares()
     return shares.get(CURRENT, 0.0) / sum(shares.values())
 
 

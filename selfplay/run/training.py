@@ -99,7 +99,7 @@ class Learners(ABC):
     """
 
     freeze_before_last_state: ClassVar[bool] = False
-    """True if the last state contains the last generation; must be False if opponents are drawn from generations."""
+    """True if the last state contains the last generation; opponents are then drawn from those of save points only."""
 
     worker: Worker
 

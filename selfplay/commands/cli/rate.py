@@ -26,10 +26,21 @@ def parser() -> argparse.ArgumentParser:
     add_seed(made, "seed of the games (default: %(default)s)")
     made.add_argument("--calibrate", action="store_true", help="rate only the scripted players, by a round robin")
     made.add_argument("--games", type=int, metavar="N", help="with --calibrate: games of each pair (default: 1000)")
+    made.add_argument(
+        "--opponent",
+        type=_urls,
+        default=(),
+        metavar="URL,URL",
+        help="text games: servers to rate too, http://HOST:PORT",
+    )
     add_own_code(made)
     for option in _programs(sys.argv[1:]):
         made.add_argument(option.flag, dest=option.path, metavar=option.metavar, help=option.field.description)
     return made
+
+
+def _urls(text: str) -> tuple[str, ...]:
+    return tuple(text.split(","))
 
 
 def _programs(arguments: Sequence[str]) -> Sequence[Option]:
@@ -72,6 +83,8 @@ def main(options: argparse.Namespace) -> None:
     game = game_of_run(folder)
     check_game_type(str(folder.path), game, options.game_type)
     check_writable(folder.ledger)
+    if options.opponent and training_of(game) != "dialogue":
+        raise ConfigError(f"--opponent names servers that play text games; {folder.path} is a run of {game}")
     find_training(training_of(game)).rate(folder, options)
 
 

@@ -26,6 +26,6 @@ def rate(folder: RunDir, options: argparse.Namespace) -> None:
         print(f"wrote {folder.path / FILE_NAME}")
         return
     with folder.lock():
-        played = rate_dialogue(folder, options.budget, options.seed, notice)
+        played = rate_dialogue(folder, options.budget, options.seed, notice, options.opponent)
     print(f"{played} comparisons played")
     print(to_text(build(read_games(folder.ledger), run=folder.path), width=terminal_width()))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from selfplay.checkpoint import list_generations
 from selfplay.commands.rate import BATCH, round_robin, spend
 from selfplay.config.resume import started_with
+from selfplay.dialogue.opponents import find_servers, roster_of
 from selfplay.dialogue.rating import FrozenPlayers, play_dialogues
 from selfplay.dialogue.settings import DialogueConfig
 from selfplay.machine import pick_device
@@ -18,10 +19,16 @@ if TYPE_CHECKING:
     from selfplay.league.anchors import AnchorTable
 
 
-def rate_dialogue(run: RunDir, budget: int, seed: int, notice: Callable[[str], object]) -> int:
-    """Play up to ``budget`` of the most informative comparisons and add them to the ledger; returns their number."""
+def rate_dialogue(
+    run: RunDir, budget: int, seed: int, notice: Callable[[str], object], servers: Sequence[str] = ()
+) -> int:
+    """Play up to ``budget`` of the most informative comparisons and add them to the ledger; returns their number.
+
+    ``servers`` are URLs of servers to rate too; those that the folder of the run names are not asked.
+    """
     config = started_with(run, DialogueConfig)
-    frozen = FrozenPlayers(config, run, pick_device(config.run.device))
+    roster = roster_of(run, find_servers(config, servers))
+    frozen = FrozenPlayers(config, run, pick_device(config.run.device), roster)
     generations = list_generations(run)
     players = [*(generation.id for generation in generations), *frozen.rating.anchors]
     iteration = max((generation.iteration for generation in generations), default=0)

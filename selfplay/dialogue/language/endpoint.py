@@ -77,6 +77,7 @@ class Endpoint:
     context: int | None = None  # maximum number of tokens, if known
     loopback: bool = False  # on this machine
     serving: Callable[[], Weights | None] = lambda: None  # what it was sent last; None: nothing
+    model: str = ""  # its name for the model, of an opponent
 
 
 def client_options(timeout_s: float, connections: int, loopback: bool) -> dict[str, Any]:
@@ -147,7 +148,7 @@ async def post(client: httpx.AsyncClient, url: str, body: Json, limit: int = MAX
         raise RequestError(str(error)) from error
 
 
-def base_of(url: str) -> str:
+def base_of(url: str, flag: str = "--server-url") -> str:
     """The base of a URL that is given with or without ``/v1``; ConfigError for an invalid one."""
     try:
         parts = urlsplit(url)
@@ -155,7 +156,7 @@ def base_of(url: str) -> str:
     except ValueError:
         valid = False
     if not valid:
-        raise ConfigError(f"--server-url {url}: give it as http://HOST:PORT")
+        raise ConfigError(f"{flag} {url}: give it as http://HOST:PORT")
     return url.rstrip("/").removesuffix("/v1")
 
 
@@ -186,6 +187,31 @@ async def _find(url: str, base: str, chat: Chat, timeout_s: float) -> Endpoint:
             return Endpoint(base, wire, lambda: base, found.context, loopback)
         except RequestError as error:
             raise ConfigError(f"--server-url {url}: no server answers there: {error}") from error
+
+
+def find_opponent(url: str, timeout_s: float) -> Endpoint:
+    """A server of ``--opponent``, which is asked for text by OpenAI's chat API. Blocks, as ``find_endpoint``.
+
+    Raises:
+        ConfigError: no server, or it names no model.
+    """
+    return asyncio.run(_find_opponent(url, base_of(url, "--opponent"), timeout_s))
+
+
+async def _find_opponent(url: str, base: str, timeout_s: float) -> Endpoint:
+    loopback = urlsplit(base).hostname in _LOOPBACK
+    async with httpx.AsyncClient(**client_options(timeout_s, 1, loopback)) as client:
+        try:
+            found = _Models.model_validate(_json(await exchange(client, "GET", f"{base}/v1/models"))).data[0]
+        except RequestError as error:
+            raise ConfigError(f"--opponent {url}: no server answers there: {error}") from error
+        except (ValidationError, IndexError):
+            raise ConfigError(
+                f"--opponent {url}: what answers there is not OpenAI-compatible: /v1/models names no model"
+            ) from None
+    # Its context is counted in its own tokens, which are not known here: it refuses what is too long.
+    wire = ChatCompletions(found.id, encoded=False)
+    return Endpoint(base, wire, lambda: base, loopback=loopback, model=found.id)
 
 
 async def _openai(client: httpx.AsyncClient, base: str, model: str, chat: Chat) -> ApiFormat:

@@ -139,9 +139,13 @@ class Completions:
 
 @dataclass(frozen=True, slots=True)
 class ChatCompletions:
-    """OpenAI's chat endpoint: the server applies the template, and responds with text."""
+    """OpenAI's chat endpoint: the server applies the template, and responds with text.
+
+    Without ``encoded`` the text gets no ids: of a player with a tokenizer of its own, whose replies are not trained on.
+    """
 
     model: str
+    encoded: bool = True
     path: str = "/v1/chat/completions"
     description: str = "chat: text alone"
     routes: WeightRoutes = VLLM
@@ -156,7 +160,11 @@ class ChatCompletions:
     def read(self, answer: Json, sampling: Sampling, chat: Chat) -> Reply:
         choice = _only_choice(answer)
         text = _field(_field(choice, "message", dict), "content", str)
-        return text_reply(text, _field(choice, "finish_reason", str), sampling, chat)
+        reason = _field(choice, "finish_reason", str)
+        if self.encoded:
+            return text_reply(text, reason, sampling, chat)
+        check_size(text, sampling)
+        return Reply(text, [], [], ended=reason == STOP)
 
 
 def reply_of(ids: list[Any], logprobs: list[Any] | None, reason: str, sampling: Sampling, chat: Chat) -> Reply:
@@ -191,12 +199,7 @@ def text_reply(text: str, reason: str, sampling: Sampling, chat: Chat) -> Reply:
         InvalidResponse: the text is not Unicode, is longer than ``max_new_tokens`` tokens can be, or has special
             tokens or words that the tokenizer lacks.
     """
-    try:
-        size = len(text.encode())
-    except UnicodeEncodeError as error:
-        raise InvalidResponse(f"text that is not Unicode: {error.reason}") from error
-    if size > TEXT_BYTES * sampling.max_new_tokens:
-        raise InvalidResponse(f"{size} bytes of text, but at most {sampling.max_new_tokens} tokens were requested")
+    check_size(text, sampling)
     ids = chat.ids_of([text])[0]
     if not chat.marks.isdisjoint(ids[:-1]):
         raise InvalidResponse("text with tokens that are no text, or that the model has no token for")
@@ -204,6 +207,16 @@ def text_reply(text: str, reason: str, sampling: Sampling, chat: Chat) -> Reply:
         reason = LENGTH
     ids = ids if reason == STOP else ids[:-1][: sampling.max_new_tokens]
     return reply_of(ids, None, reason, sampling, chat)
+
+
+def check_size(text: str, sampling: Sampling) -> None:
+    """Refuse text that is not Unicode, or is longer than ``max_new_tokens`` tokens can be (InvalidResponse)."""
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError as error:
+        raise InvalidResponse(f"text that is not Unicode: {error.reason}") from error
+    if size > TEXT_BYTES * sampling.max_new_tokens:
+        raise InvalidResponse(f"{size} bytes of text, but at most {sampling.max_new_tokens} tokens were requested")
 
 
 def decode(data: bytes) -> Json:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
+from pydantic import Field
 from rich.text import Text
 
 from selfplay.report.dashboard import HISTORY, LiveView, Parts, bar, sparkline
@@ -12,6 +13,8 @@ from selfplay.report.listing import Listing
 from selfplay.report.metrics import TrainingReport, rated_now
 from selfplay.report.plain import PlainReporter, duration
 from selfplay.update_metrics import Count
+
+SHOWN: Final = 4  # opponents in a line of the log
 
 
 class DialogueReport(TrainingReport):
@@ -21,8 +24,8 @@ class DialogueReport(TrainingReport):
     total_games: Count
     turns: Count
     tokens: Count  # sampled
-    reward: float  # mean of all seats
-    seat_rewards: tuple[float, float]
+    reward: float  # mean of the learner's seats
+    seat_rewards: tuple[float, float]  # of the learner
     agreement: float  # share of the games
     refused: float  # refused replies a game
     endings: dict[str, Count]  # reason -> games
@@ -30,6 +33,8 @@ class DialogueReport(TrainingReport):
     rows: Count  # rows used in training
     zero_variance: float  # share of groups in which all rewards are equal
     update: dict[str, float]  # of ``GRPOStatistics``
+    # opponent -> games, the learner's reward; without mirror games
+    opponents: dict[str, tuple[Count, float]] = Field(default_factory=dict)
     shared: bool = True  # both seats share one reward
     frozen: bool = False  # a server samples that never gets new weights
 
@@ -59,6 +64,7 @@ class DialogueReport(TrainingReport):
             "play/tokens": self.tokens / games,
             "play/lost": self.lost,
             **({"play/frozen": 1.0} if self.frozen else {}),
+            **self._against(),
             **{f"endings/{reason}": count / games for reason, count in self.endings.items()},
             **{f"losses/{name}": value for name, value in self.update.items()},
             "losses/zero_variance": self.zero_variance,
@@ -73,6 +79,14 @@ class DialogueReport(TrainingReport):
             **{f"time/{name}": value for name, value in self.phase_s.items()},
         }
 
+    def _against(self) -> dict[str, float]:
+        """Share of the games against other players, and the reward in those; empty without any."""
+        games = sum(count for count, _ in self.opponents.values())
+        if not games:
+            return {}
+        reward = sum(count * reward for count, reward in self.opponents.values()) / games
+        return {"play/against_others": games / max(self.games, 1), "play/reward_against_others": reward}
+
     def lines(self) -> tuple[str, str]:
         games = max(self.games, 1)
         of = f"/{self.iterations}" if self.iterations else ""
@@ -82,6 +96,9 @@ class DialogueReport(TrainingReport):
             f"reward {self.reward:.3f}, {agreed}refused {self.refused:.3f} a game, "
             f"{self.turns / games:.1f} turns, {self.tokens / games:.0f} tokens"
         )
+        if self.opponents:
+            shown = [f"{name} {reward:+.3f}" for name, (_, reward) in [*self.opponents.items()][:SHOWN]]
+            played += f"; against {', '.join(shown)}{', ...' if len(self.opponents) > SHOWN else ''}"
         start = f", kl to start={self.update['kl']:.4f}" if self.update["kl"] > 0 else ""
         learned = (
             f"  GRPO update: loss={self.update['loss']:.4f}, entropy={self.update['entropy']:.3f}, "
