@@ -120,9 +120,9 @@ def test_a_resumed_run_has_the_settings_of_its_own_game(tmp_path, monkeypatch):
             selfplay.train({"reward": {"stock": 1.0}, **place}, resume=True, **named)
 
 
-def test_dialogue_games_have_a_command_alone():
-    with pytest.raises(GameError, match="matching is a text game"):
-        selfplay.train(game="matching")
+def test_text_games_take_no_callbacks():
+    with pytest.raises(ConfigError, match="matching is a text game: it has no network=, opponents= and callbacks="):
+        selfplay.train(game="matching", callbacks=[lambda report: None])
 
 
 def test_what_lies_in_no_module_is_refused(monkeypatch):

@@ -1,14 +1,13 @@
-"""A plan of the memory of two runs on one card, computed from the sizes of the models, as a table of Markdown.
-
-python -m scripts.studies.memory_plan
-"""
+"""Print a plan of the memory of two runs on one card, computed from the sizes of the models, as a table in Markdown."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+import sys
+from typing import TYPE_CHECKING, Any, Final
 
 from transformers import Qwen2Config
 
+from scripts.studies.command_line import Command
 from selfplay.dialogue.language.footprint import Footprint
 from selfplay.dialogue.language.loading import Lora
 from selfplay.dialogue.memory import Talk, fit
@@ -29,7 +28,17 @@ RUNS: Final = (("Qwen2.5-0.5B, whole", SMALL, 0), ("Qwen2.5-7B, `--lora-rank 16`
 PARTS: Final = ("weights", "reference", "optimizer", "cache", "update")
 
 
-def main() -> None:
+if TYPE_CHECKING:
+    import argparse
+
+
+def main() -> int:
+    """Run the command; the exit code."""
+    return Command("memory_plan", __doc__).execute(_plan)
+
+
+def _plan(options: argparse.Namespace) -> int:
+    del options
     print(f"| run | {' | '.join(PARTS)} | in all | tokens per pass | checkpointing |")
     print("|---" * (len(PARTS) + 4) + "|")
     for name, architecture, rank in RUNS:
@@ -40,7 +49,8 @@ def main() -> None:
         parts = " | ".join(f"{getattr(need, part) / 2**30:.1f}" for part in PARTS)
         chosen = fitted.grpo
         print(f"| {name} | {parts} | {need.total / 2**30:.1f} | {chosen.micro_tokens} | {chosen.checkpointing} |")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

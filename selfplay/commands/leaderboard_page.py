@@ -59,7 +59,7 @@ def write_run(
     """
     run, records, about = RunDir(folder), RunRecords.of(folder), ""
     game = type_in(records.run.get("config")) or DEFAULT
-    view = find_training(training_of(game)).view(folder, game)
+    view = find_training(_training_of(game, records.run.get("config"))).view(folder, game)
     show = show_of(game)
     content = PageContent(folder.resolve().name, study, records, view, part=show.part)
     if play and show.play_pages is None:
@@ -77,6 +77,11 @@ def write_run(
         about = f", and {counted(len(pages), 'play page')} in {beside.name} ({size / 1e6:.1f} MB)"
     replays, notes = replays_of(run, study, show, notice, _growing(content, path))
     return _written(replace(content, replays=replays, notes=notes), path, notice) + about
+
+
+def _training_of(game: str, config: object) -> str:
+    """Name of the training of a run; that of PPO is known by its settings, without loading a game of one's own."""
+    return "ppo" if isinstance(config, dict) and "ppo" in config else training_of(game)
 
 
 def show_of(game: str) -> Show:

@@ -1,6 +1,4 @@
-import os
 import re
-import subprocess
 import sys
 from dataclasses import replace
 
@@ -20,8 +18,15 @@ from selfplay.dialogue.settings import DialogueConfig
 from selfplay.errors import ConfigError
 from selfplay.memory_limits import GB, Available
 from tests.dialogue.families import untaught
+from tests.support.processes import finish
 
 MB = 1 << 20
+MEASURED = """
+import resource, sys
+from selfplay.__main__ import main
+assert main() == 0
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)
+"""
 TALK = Talk(tokens=60, share=0.3, longest=80, reply=24, game=100_000)
 WIDTHS = {
     "vocab_size": 2000, "hidden_size": 256, "intermediate_size": 1024, "num_attention_heads": 4,
@@ -140,12 +145,9 @@ def test_the_estimate_is_near_the_peak(size, tmp_path):
         "--baseline", "role-ema", "--max-new-tokens", "8", "--evaluation-states", "0", "--device", "cpu",
         "--checkpoint", str(tmp_path / "run"), *flags,
     ]  # fmt: skip
-    process = subprocess.Popen([sys.executable, "-m", "selfplay", *arguments], stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0
+    told = finish([sys.executable, "-c", MEASURED, *arguments], check=True, limit_s=900).stderr
     log = (tmp_path / "run" / "log.txt").read_text()
     amount, unit = re.search(r"Memory\W+about ([\d.]+) (MB|GB)", log).groups()
     estimate = float(amount) * (GB if unit == "GB" else MB)
-    peak = usage.ru_maxrss * 1024
+    peak = int(told.split()[-1]) * 1024
     assert estimate / peak == pytest.approx(1, abs=0.15), f"{estimate / MB:.0f} MB, and it took {peak / MB:.0f} MB"

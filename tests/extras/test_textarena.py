@@ -1,10 +1,10 @@
 """Games of TextArena: all that two can play end, equal seeds give equal games, and runs of them go on to the bit."""
 
 import random
-import subprocess
 import sys
 import time
 from pathlib import Path
+from subprocess import DEVNULL
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from selfplay.dialogue.text_dialogue import TextDialogue, begun
 from selfplay.games import plugins
 from selfplay.games.errors import GameError
 from selfplay.games.registry import find_kind
+from tests.support.processes import Process
 
 pytest.importorskip("textarena", reason="needs TextArena, which is not installed")
 pytestmark = [pytest.mark.extras, pytest.mark.timeout(1800)]
@@ -176,12 +177,8 @@ def test_random_replies_of_the_game_are_known_where_it_quotes_them():
 
 
 def train(folder, *flags):
-    return subprocess.Popen(
-        [sys.executable, "-m", "selfplay", "train", "--checkpoint", str(folder), *flags],
-        cwd=ROOT,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
+    command = [sys.executable, "-m", "selfplay", "train", "--checkpoint", str(folder), *flags]
+    return Process(command, cwd=ROOT, stdout=DEVNULL, limit_s=600)
 
 
 def generations(folder):

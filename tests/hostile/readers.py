@@ -29,6 +29,7 @@ from selfplay.dialogue.files.settings import SETTINGS, read_settings
 from selfplay.dialogue.files.table import read_table
 from selfplay.dialogue.integrations.initial_states import initial_state
 from selfplay.dialogue.language.folders import ADAPTER, CONFIG, base_name, check_folder
+from selfplay.dialogue.language.footprint import config_of
 from selfplay.dialogue.language.wire import InvalidResponse, decode
 from selfplay.dialogue.models import ModelMeta, read_model, save_model
 from selfplay.dialogue.partial import Partial, load_partial, partial_folder, save_partial
@@ -375,6 +376,12 @@ READERS = (
             f, ADAPTER, {"peft_type": "LORA", "r": 8, "base_model_name_or_path": "x", "auto_mapping": None}
         ),
         lambda f, p: (check_folder(f, str(f)), base_name(f)),
+    ),
+    Reader(
+        "config.json of a model, before it is loaded",
+        ("selfplay.dialogue.language.footprint",),
+        lambda f: _weights(f, CONFIG, {"num_hidden_layers": 2, "model_type": "qwen2"}),
+        lambda f, p: config_of(str(f)),
     ),
     Reader(
         "config.json of a model",

@@ -27,7 +27,7 @@ def test_chunks_change_neither_the_loss_nor_its_gradients(monkeypatch, size):
     found = torch.autograd.grad(3 * total, parameters)
     torch.testing.assert_close(total, expected)
     for one, other in zip(found, torch.autograd.grad(3 * expected, parameters), strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-6)
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
     assert metrics.shape == (-(-TOKENS // size), 2)
     assert float(metrics[:, 0].sum()) == pytest.approx(float(expected.detach()), rel=1e-5)
 
