@@ -38,7 +38,9 @@ class Accumulator:
         several = distributed.is_available() and distributed.is_initialized()
         self.processes = distributed.get_world_size() if several else 1
         self.process = distributed.get_rank() if several else 0
-        self.parts = self._threads * self.processes  # number of micro-batches computed at once
+        most = torch.tensor(self._threads, device=self.device)  # processes must divide a batch alike
+        self.parts = int(self.add_up(most, greatest=True)) * self.processes
+        """Number of micro-batches that are computed at once."""
         if several:
             for parameter in self.parameters:
                 distributed.broadcast(parameter.data, 0)
