@@ -19,7 +19,7 @@ from selfplay.dialogue.rules import default_rate_and_kl, is_embedded
 from selfplay.dialogue.settings import TINY
 from selfplay.dialogue.transcripts import keep_transcripts
 from selfplay.errors import IncompatibleError, RunnerError
-from selfplay.league.matchmaker import MatchmakerState
+from selfplay.league.matchmaker import Matchmaker, MatchmakerState
 from selfplay.league.modes import CURRENT
 from selfplay.league.records import generation_id
 from selfplay.learner.grpo_loss import GRPOSettings
@@ -55,7 +55,7 @@ class DialogueLearner(Learners):
         self._session = session
         self._progress = progress
         self._grpo: GRPOLearner | None = None
-        self.matchmaker = make_matchmaker(session.config, session.entry, session.roster)
+        self._matchmaker: Matchmaker | None = None
         self.opponents = Opponents(
             session.config, session.run, session.device, session.entry, session.rules, session.roster,
             session.sampling, lambda: session.model.chat, ending,
@@ -68,10 +68,19 @@ class DialogueLearner(Learners):
             raise RunnerError("the loop has not begun")
         return self._grpo
 
+    @property
+    def matchmaker(self) -> Matchmaker:
+        if self._matchmaker is None:
+            raise RunnerError("the loop has not begun")
+        return self._matchmaker
+
     async def open(self) -> None:
         self._grpo = None
         self._grpo = await self.worker.submit(make_learner, self._session)
-        self.matchmaker = make_matchmaker(self._session.config, self._session.entry, self._session.roster)
+        session = self._session
+        self._matchmaker = await self.worker.submit(
+            make_matchmaker, session.config, session.entry, session.roster
+        )  # whether the model is embedded is read from the disk
         self.opponents.forget()
 
     def draw(self) -> list[str]:
