@@ -20,6 +20,7 @@ from selfplay.dialogue.language.decoding import FIRST_COLUMNS, FIRST_SLOTS, STOR
 from selfplay.dialogue.language.footprint import Footprint, config_of
 from selfplay.dialogue.language.loading import Lora, open_tokenizer
 from selfplay.dialogue.language.tiny import make_tokenizer, tiny_config
+from selfplay.dialogue.opponents import max_frozen
 from selfplay.dialogue.players import MEMORY_FLAGS, sampling_of
 from selfplay.dialogue.recipe import Recipe, spec_of
 from selfplay.dialogue.rules import default_rate_and_kl, game_of, is_embedded
@@ -60,6 +61,7 @@ class Need:
     libraries: int
     games: int
     weights: int
+    opponents: int  # frozen models
     reference: int
     optimizer: int
     cache: int  # keys and values, and the logits of a batch of replies
@@ -69,8 +71,8 @@ class Need:
     @property
     def total(self) -> int:
         """Updates and saving follow each other."""
-        steady = self.libraries + self.games + self.weights + self.reference + self.optimizer + self.cache
-        return steady + max(self.update, self.saving)
+        steady = self.libraries + self.games + self.weights + self.opponents + self.reference + self.optimizer
+        return steady + self.cache + max(self.update, self.saving)
 
     def __str__(self) -> str:
         parts = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -106,6 +108,7 @@ def need_on_device(config: DialogueConfig, print_: Footprint, talk: Talk, choice
         libraries=(BASE_MB if here else CUDA_MB) << 20,
         games=config.run.num_games * talk.game if here else 0,
         weights=print_.weights,
+        opponents=max_frozen(config) * print_.weights if config.league.meets_models else 0,
         reference=(trained if here else trained // 2) if kl and print_.whole else 0,
         optimizer=2 * trained,
         cache=0 if config.server.remote else _cache(print_, talk, conversations, threads if here else 1),
@@ -174,6 +177,8 @@ def _remedy(config: DialogueConfig, print_: Footprint, talk: Talk, device: str, 
         return f"set --set grpo.checkpointing=true and --set grpo.micro_tokens={least.micro_tokens}"
     if fits(grpo={"kl": 0.0}):
         return "set --kl 0, which needs no reference"
+    if config.league.meets_models and fits(league={"max_frozen": 1}):
+        return "set --set league.max_frozen=1, for fewer opponents at a time"
     games = config.run.num_games
     while games > config.grpo.games_per_state:
         games = max(

@@ -36,6 +36,15 @@ class DialogueLeagueConfig(OpponentConfig):
         """True if the model plays itself in all games."""
         return self.mode == "latest" and not self.opponents
 
+    @property
+    def meets_generations(self) -> bool:
+        return self.mode not in ("latest", "opponents")
+
+    @property
+    def meets_models(self) -> bool:
+        """True if frozen models may be opponents: generations, or those of ``--opponent``."""
+        return self.meets_generations or not all(map(is_server, self.opponents))
+
 
 def is_server(opponent: str) -> bool:
     """Return True if a value of ``--opponent`` is the URL of a server."""

@@ -77,7 +77,7 @@ def find_models(config: DialogueConfig, device: str) -> dict[str, Path]:
         folder = _folder(given)
         if is_model(folder) and (game := read_model_meta(folder).game) != config.game.type:
             raise ConfigError(f"--opponent {given} plays {game}, not {config.game.type}")
-        model = reopen(config, str(folder), device)
+        model = reopen(config, str(folder), device, plays=True)
         check_opening(config, model, model.context)
         if folder.resolve() not in {known.resolve() for known in found.values()}:
             found[_free_name(folder.resolve(), found)] = folder
@@ -189,7 +189,7 @@ class Opponents:
             if name not in wanted:
                 del self._models[name]
         for name in sorted(wanted - self._models.keys()):
-            self._models[name] = reopen(self.config, str(self._folder(name)), self.device)
+            self._models[name] = reopen(self.config, str(self._folder(name)), self.device, plays=True)
 
     def forget(self) -> None:
         """Drop all models: a restarted learner makes other generations of the same names."""

@@ -90,7 +90,7 @@ def reopen(
 ) -> LanguageModel:
     """Load a model of a run: the initial one, ``fresh``, or a generation, which has its adapter.
 
-    ``plays`` as of ``LanguageModel``; by default whether no server writes the replies, or generations are rated.
+    ``plays`` as of ``LanguageModel``; by default whether no server writes the replies, or generations are rated or met.
 
     Raises:
         ConfigError: the model does not exist or is not supported.
@@ -102,7 +102,7 @@ def reopen(
     model = config.model
     lora = Lora(model.lora_rank, model.lora_alpha, model.lora_targets) if fresh and model.lora_rank else None
     if plays is None:
-        plays = not config.server.remote or config.league.track_elo
+        plays = not config.server.remote or config.league.track_elo or config.league.meets_generations
     return load_model(where, device, rows=model.rows, lora=lora, bf16=model.bf16, plays=plays)
 
 

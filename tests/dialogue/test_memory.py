@@ -94,6 +94,20 @@ def test_a_run_that_cannot_fit_is_told_what_to_set():
         fit(given, found, TALK, "cpu", 650 * MB, "here", resumed=True)
 
 
+def test_opponents_are_frozen_models_in_memory():
+    found, choice = measured(), Choice(2048, checkpointing=False)
+    mixed = {"mode": "simple_mix", "max_frozen": 3}
+    leagues = ({}, {"mode": "opponents", "opponents": ("http://127.0.0.1:9",)}, mixed)
+    needs = [need_on_device(config(league=league), found, TALK, choice, "cpu") for league in leagues]
+    assert [need.opponents for need in needs] == [0, 0, 3 * found.weights]
+    assert needs[2].total - needs[0].total == 3 * found.weights
+    there = need_on_device(
+        config(league={**mixed, "max_frozen": 1}, grpo={"kl": 0.0}), found, TALK, Choice(256, checkpointing=True), "cpu"
+    ).total
+    with pytest.raises(ConfigError, match=r"set --set league.max_frozen=1, for fewer opponents at a time$"):
+        fit(config(league=mixed, grpo={"kl": 0.0}), found, TALK, "cpu", there, "here", resumed=False)
+
+
 def test_a_step_counts_gradients_and_activations():
     found = measured()
     one, two = (found.step(False, tokens, 64, 0.3) for tokens in (1024, 2048))

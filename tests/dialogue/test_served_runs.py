@@ -46,6 +46,9 @@ def test_a_model_that_only_a_server_can_write_with_is_trained_by_scoring(flags, 
     options = (FROZEN, "--games", 64, "--learning-rate", 1e-3, "--max-new-tokens", 12, *flags)
     with Stub(SGLANG, passes_or_bets(words)) as stub:
         code, shown = run(tmp_path / "run", model, "--server-url", stub.url, *options)
+        with pytest.raises(ConfigError, match="models of the type lfm2 cannot be played here"):
+            run(tmp_path / "met", model, "--server-url", stub.url, *options, "--mode", "simple_mix")
+    assert not (tmp_path / "met").exists()
     assert code == 0
     assert "No evaluation on held-out states: models of the type lfm2 cannot be played here" in shown
     assert min(losses(tmp_path / "run", "steps")) > 0
