@@ -12,6 +12,7 @@ from selfplay.dialogue.report.transcripts import (
     FILE_NAME,
     LATEST,
     LONGEST,
+    SHORT,
     TURNS,
     Kind,
     Said,
@@ -19,6 +20,7 @@ from selfplay.dialogue.report.transcripts import (
     kept,
     read_transcripts,
 )
+from selfplay.dialogue.runner import BOTH
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,13 +56,15 @@ def choose(played: Sequence[Played], iteration: int, seed: int) -> list[Transcri
 
 
 def _transcript(game: Played, iteration: int, kind: Kind) -> Transcript:
+    first, second = ("" if seat in game.learner else game.opponent[:SHORT] for seat in BOTH)
     prompts = ["\n\n".join(text for text in read[:2] if text) for read in game.read]
     return Transcript(
         iteration=iteration,
         kind=kind,
-        game=game.game_id[:100],
+        game=game.game_id[:SHORT],
+        opponents=(first, second),
         rewards=game.outcome.rewards,
-        reason=game.outcome.reason[:100],
+        reason=game.outcome.reason[:SHORT],
         told=(_cut(prompts[0]), _cut(prompts[1])),
         turns=tuple(_said(turn) for turn in game.turns[:TURNS]),
         left_out=max(0, len(game.turns) - TURNS),

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from selfplay.dialogue.contract import GameOutcome, Turn
 from selfplay.dialogue.report.transcripts import LATEST, LONGEST, TURNS, read_transcripts
 from selfplay.dialogue.runner import Played
@@ -34,6 +36,12 @@ def test_private_text_stays_apart():
     assert one.told == ("The rules.\n\nYour card: king.", "The rules.")
     assert (one.turns[0].private, one.turns[0].public, one.turns[0].error) == ("I hold the king.", "[bet]", None)
     assert (one.turns[1].private, one.turns[1].public, one.turns[1].error) == ("hm", "", "Write [pass] or [bet].")
+
+
+def test_the_seat_of_an_opponent_has_its_name(tmp_path):
+    games = [replace(played(0, (1.0, 1.0)), learner=(1,), opponent="gen_4"), played(1, (0.0, 0.0))]
+    keep_latest(tmp_path, games, 10, 0)
+    assert [one.opponents for one in read_transcripts(tmp_path, LATEST)] == [("gen_4", ""), ("", "")]
 
 
 def test_long_games_are_cut():

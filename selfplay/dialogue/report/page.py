@@ -50,8 +50,8 @@ def transcripts(games: Sequence[Transcript]) -> str:
     latest = max(game.iteration for game in chosen)
     ordered = sorted(chosen, key=lambda game: -game.iteration)
     note = (
-        '<p class="quiet">Training games with the same policy in both seats: the best, the worst and a random one '
-        "of the last iteration, and before each saved generation. Text in italics was private to its writer.</p>"
+        '<p class="quiet">Training games: the best, the worst and a random one of the last iteration, and before each '
+        "saved generation. An opponent has its name at its seat. Text in italics was private to its writer.</p>"
     )
     return note + "".join(_game(game, is_open=game.iteration == latest and game.kind == "best") for game in ordered)
 
@@ -62,24 +62,29 @@ def _game(game: Transcript, *, is_open: bool) -> str:
         f"{_KINDS[game.kind]} of iteration {game.iteration}: {game.reason}, {len(game.turns) + game.left_out} turns, "
         f"rewards {paid}"
     )
-    told = "".join(_told(seat, text) for seat, text in enumerate(game.told) if text)
-    said = "".join(_said(turn) for turn in game.turns)
+    told = "".join(_told(_seat(game, seat), seat, text) for seat, text in enumerate(game.told) if text)
+    said = "".join(_said(_seat(game, turn.seat), turn) for turn in game.turns)
     more = f'<p class="quiet">{game.left_out} more turns are left out.</p>' if game.left_out else ""
     opened = " open" if is_open else ""
     return f'<details class="talk"{opened}><summary>{escape(title)}</summary><ol>{told}{said}</ol>{more}</details>'
 
 
-def _told(seat: int, text: str) -> str:
-    who = f'<span class="who">seat {seat} was told privately</span>'
+def _seat(game: Transcript, seat: int) -> str:
+    name = game.opponents[seat]
+    return escape(f"seat {seat} ({name})" if name else f"seat {seat}")
+
+
+def _told(who: str, seat: int, text: str) -> str:
+    who = f'<span class="who">{who} was told privately</span>'
     return f'<li class="seat-{seat}">{who}{_text(text, "private")}</li>'
 
 
-def _said(turn: Said) -> str:
+def _said(who: str, turn: Said) -> str:
     private = _text(turn.private, "private") if turn.private else ""
     public = _text(turn.public, "") if turn.public else ""
     if turn.error is None:
-        return f'<li class="seat-{turn.seat}"><span class="who">seat {turn.seat}</span>{private}{public}</li>'
-    who = f'<span class="who">seat {turn.seat}, refused: {escape(turn.error)}</span>'
+        return f'<li class="seat-{turn.seat}"><span class="who">{who}</span>{private}{public}</li>'
+    who = f'<span class="who">{who}, refused: {escape(turn.error)}</span>'
     return f'<li class="seat-{turn.seat} refused">{who}{private}{public}</li>'
 
 

@@ -12,6 +12,7 @@ from selfplay.games.files import read_plain
 FILE_NAME: Final = "transcripts.jsonl"
 LATEST: Final = "latest_games.jsonl"  # those of the last iteration
 LONGEST: Final = 8_000  # maximum length of a text
+SHORT: Final = 100  # maximum length of a name or reason
 TURNS: Final = 200  # maximum number of turns of a game
 KEPT: Final = 60  # maximum number of games of a run
 FIRST: Final = 3  # number of first games that are always kept; the others are the newest
@@ -20,6 +21,7 @@ _MAX_BYTES: Final = 64 * 2**20
 Kind = Literal["best", "worst", "random"]
 Seat = Literal[0, 1]
 Text = Annotated[str, Field(max_length=LONGEST)]
+Short = Annotated[str, Field(max_length=SHORT)]
 
 
 class _Record(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):
@@ -41,9 +43,10 @@ class Transcript(_Record):
     format: Literal[1] = 1
     iteration: Annotated[int, Field(ge=0)]
     kind: Kind  # among the games of its iteration
-    game: Annotated[str, Field(max_length=100)]
+    game: Short
+    opponents: tuple[Short, Short] = ("", "")  # players of the seats by name; empty: the trained model
     rewards: tuple[float, float]
-    reason: Annotated[str, Field(max_length=100)]  # how it ended
+    reason: Short  # how it ended
     told: tuple[Text, Text]  # private information of each seat before its first reply
     turns: Annotated[tuple[Said, ...], Field(max_length=TURNS)]
     left_out: Annotated[int, Field(ge=0)] = 0  # number of omitted turns

@@ -72,6 +72,13 @@ def test_games_are_read_on_the_page_private_text_marked(tmp_path):
     assert '<pre class="private">Your table: 1 2 3</pre>' in raw
 
 
+def test_the_page_names_opponents(tmp_path):
+    played = [transcript(10, "best", opponents=("", HOSTILE)), transcript(10, "worst")]
+    parsed = Parsed(page(talked(tmp_path / "run", played)))
+    assert f"seat 1 ({HOSTILE}), refused: Write a tag." in parsed.text
+    assert "seat 1, refused: Write a tag." in parsed.text
+
+
 def test_the_page_has_games_of_the_last_iteration_before_they_are_saved(tmp_path):
     (tmp_path / FILE_NAME).write_text(transcript(10).row())
     (tmp_path / LATEST).write_text(transcript(13, text="only now").row())
