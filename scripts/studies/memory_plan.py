@@ -14,7 +14,7 @@ from selfplay.dialogue.memory import Talk, fit
 from selfplay.dialogue.settings import DialogueConfig
 
 CARD: Final = 80 * 10**9
-TALK: Final = Talk(tokens=1500, share=0.3, longest=1500, reply=512, game=0)
+TALK: Final = Talk(tokens=1500, shared=0, share=0.3, longest=1500, reply=512, game=0)
 Qwen2: Any = Qwen2Config
 SMALL: Final = Qwen2(
     vocab_size=151936, hidden_size=896, intermediate_size=4864, num_hidden_layers=24, num_attention_heads=14,

@@ -25,6 +25,7 @@ from selfplay.dialogue.players import MEMORY_FLAGS, sampling_of
 from selfplay.dialogue.recipe import Recipe, spec_of
 from selfplay.dialogue.rules import default_rate_and_kl, game_of, is_embedded
 from selfplay.errors import ConfigError, boundary
+from selfplay.learner.token_batch import LEAST_SHARED
 from selfplay.machine import update_threads
 from selfplay.memory_limits import as_size, available_memory, resident_memory
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
     from selfplay.dialogue.contract import DialogueEntry
+    from selfplay.dialogue.instances import Instance
     from selfplay.dialogue.settings import DialogueConfig
 
 BASE_MB: Final = 600  # libraries
@@ -48,6 +50,7 @@ class Talk:
     """Conversations of a run, as the teacher has them; one seat of a game each."""
 
     tokens: int  # mean length
+    shared: int  # mean number of tokens that a row and others of its state begin with
     share: float  # of tokens that train
     longest: int
     reply: int  # longest reply
@@ -98,12 +101,15 @@ def need_on_device(config: DialogueConfig, print_: Footprint, talk: Talk, choice
     embedded = is_embedded(config)
     conversations = SEATS * config.run.num_games
     threads = update_threads(config.run.threads) if here else 1
-    step_tokens = min(config.grpo.batch_rows, conversations) * talk.tokens
+    alike = config.grpo.games_per_state
+    packed = talk.tokens - talk.shared * (alike - 1) // alike
+    step_tokens = min(config.grpo.batch_rows, conversations) * packed
     tokens = max(talk.longest, min(choice.micro_tokens, -(-step_tokens // threads)))
     busy = min(threads, max(1, -(-step_tokens // tokens)))
+    rows = max(1, min(tokens // packed, 2 * tokens // talk.longest))
     kl = default_rate_and_kl(embedded)[1] if config.grpo.kl is None else config.grpo.kl
     trained = 4 * print_.trained
-    step = print_.step(choice.checkpointing, tokens, talk.tokens, talk.share)
+    step = print_.step(choice.checkpointing, rows, talk.tokens, talk.shared, talk.share)
     return Need(
         libraries=(BASE_MB if here else CUDA_MB) << 20,
         games=config.run.num_games * talk.game if here else 0,
@@ -257,7 +263,14 @@ def _talk(config: DialogueConfig, entry: DialogueEntry, rules: Any, chat: Chat) 
         tracemalloc.stop()
     lengths = [len(row.ids) for row in rows]
     marked = sum(int(row.sampled.sum()) for row in rows)
+    begun = sum(_begun(row) for row in rows)
     return Talk(
-        tokens=max(2, round(sum(lengths) / len(lengths))), share=marked / sum(lengths), longest=max(lengths),
-        reply=sampling_of(config).max_new_tokens, game=(peak - before) // SAMPLE,
+        tokens=max(2, round(sum(lengths) / len(lengths))), shared=begun // len(lengths), share=marked / sum(lengths),
+        longest=max(lengths), reply=sampling_of(config).max_new_tokens, game=(peak - before) // SAMPLE,
     )  # fmt: skip
+
+
+def _begun(row: Instance) -> int:
+    """Tokens before the first reply, which the games of a state have in common; 0 if they are packed for each game."""
+    first = int(row.sampled.argmax())
+    return first if first >= LEAST_SHARED * len(row.ids) else 0

@@ -27,7 +27,7 @@ from selfplay.__main__ import main
 assert main() == 0
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)
 """
-TALK = Talk(tokens=60, share=0.3, longest=80, reply=24, game=100_000)
+TALK = Talk(tokens=60, shared=0, share=0.3, longest=80, reply=24, game=100_000)
 WIDTHS = {
     "vocab_size": 2000, "hidden_size": 256, "intermediate_size": 1024, "num_attention_heads": 4,
     "num_key_value_heads": 2, "tie_word_embeddings": True,
@@ -110,8 +110,8 @@ def test_opponents_are_frozen_models_in_memory():
 
 def test_a_step_counts_gradients_and_activations():
     found = measured()
-    one, two = (found.step(False, tokens, 64, 0.3) for tokens in (1024, 2048))
-    light = found.step(True, 2048, 64, 0.3)
+    one, two = (found.step(False, rows, 64, 0, 0.3) for rows in (16, 32))
+    light = found.step(True, 32, 64, 0, 0.3)
     assert two - one > 0.8 * (one - 4 * found.trained)
     assert 4 * found.trained < light < 0.6 * two
 
@@ -151,8 +151,8 @@ SIZES = {
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("size", SIZES)
-def test_the_estimate_is_hardly_below_the_peak(size, tmp_path):
-    """It is above it where rows begin alike, which it does not count: measured 1.57, 0.95 and 2.1 times the peak."""
+def test_the_estimate_is_near_the_peak(size, tmp_path):
+    """Measured: 1.04, 0.85 and 1.04 times the peak."""
     widths, flags = SIZES[size]
     untaught("qwen2", "kuhn_text", tmp_path / "model", widths)
     arguments = [
@@ -165,4 +165,4 @@ def test_the_estimate_is_hardly_below_the_peak(size, tmp_path):
     amount, unit = re.search(r"Memory\W+about ([\d.]+) (MB|GB)", log).groups()
     estimate = float(amount) * (GB if unit == "GB" else MB)
     peak = int(told.split()[-1]) * 1024
-    assert 0.85 < estimate / peak < 2.5, f"{estimate / MB:.0f} MB, and it took {peak / MB:.0f} MB"
+    assert 0.8 < estimate / peak < 1.2, f"{estimate / MB:.0f} MB, and it took {peak / MB:.0f} MB"

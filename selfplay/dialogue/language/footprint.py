@@ -50,7 +50,7 @@ class Footprint:
     def __init__(self, config: Any, lora: Lora | None, *, light: bool, bf16: bool) -> None:  # noqa: ANN401
         self._config, self._lora, self._light, self._bf16 = config, lora, light, bf16
         self._models: dict[bool, CausalModel] = {}
-        self._steps: dict[tuple[bool, int, int, float], int] = {}
+        self._steps: dict[tuple[bool, int, int, int, float], int] = {}
         model = self._model(checkpointing=False)
         parameters = list(model.module.parameters())
         self.weights = sum(each.numel() * each.element_size() for each in (*parameters, *model.module.buffers()))
@@ -68,21 +68,22 @@ class Footprint:
         """That of the same model with an adapter that is trained instead."""
         return Footprint(self._config, Lora(rank, 2 * rank), light=self._light, bf16=self._bf16)
 
-    def step(self, checkpointing: bool, tokens: int, length: int, share: float) -> int:
+    def step(self, checkpointing: bool, rows: int, length: int, shared: int, share: float) -> int:
         """Bytes of the forward and backward pass of a micro-batch of rows of a length, with the gradients.
 
-        ``share`` of the tokens train; ``checkpointing`` as in ``checkpoint_layers``.
+        All begin with the same ``shared`` tokens. ``share`` of the tokens train; ``checkpointing`` as in
+        ``checkpoint_layers``.
         """
-        key = checkpointing, max(1, tokens // length), length, share
+        key = checkpointing, rows, length, shared, share
         if key not in self._steps:
             self._steps[key] = self._measure(*key)
         return self._steps[key]
 
-    def _measure(self, checkpointing: bool, rows: int, length: int, share: float) -> int:
+    def _measure(self, checkpointing: bool, rows: int, length: int, shared: int, share: float) -> int:
         model = self._model(checkpointing)
         if self._bf16:
             model.module.to(torch.bfloat16)  # the device has no autocast
-        tokens = padded(_rows(rows, length, share), [1.0] * rows, _META)
+        tokens = padded(_rows(rows, length, shared, share), [1.0] * rows, _META)
 
         def loss(logits: Tensor, part: slice) -> tuple[Tensor, Tensor]:
             return micro_loss(logits, tokens.targets[part], GRPOSettings(), Sampling())
@@ -120,12 +121,12 @@ def config_of(where: str) -> tuple[Any, Lora | None]:
     return config, Lora(rank_of(folder), 1) if adapted else None
 
 
-def _rows(count: int, length: int, share: float) -> list[TrainingRow]:
-    """Rows that share nothing."""
-    sampled = np.zeros(length + 1, np.bool_)
-    sampled[-max(1, round(length * share)) :] = True
+def _rows(count: int, length: int, shared: int, share: float) -> list[TrainingRow]:
+    """Rows that begin with the same ``shared`` tokens, and are different after these."""
+    sampled = np.arange(length + 1) > min(length - 1, round(length * (1 - share)))
     logprob = np.zeros(int(sampled.sum()), np.float32)
-    return [TrainingRow(np.full(length + 1, number), sampled, logprob, 1.0) for number in range(count)]
+    own = np.arange(length + 1) >= shared
+    return [TrainingRow(np.where(own, number + 1, 0), sampled, logprob, 1.0) for number in range(count)]
 
 
 class _Peak(TorchDispatchMode):  # type: ignore[no-untyped-call]
