@@ -1,32 +1,39 @@
-"""Kuhn poker in text against past opponents; writes docs/data/text_opponents.json.
+"""Kuhn poker in text against past opponents; writes a table of docs/dialogue/dialogue.md.
 
 Trains the embedded model with both seats current (``latest``) and against past generations (``past``), with the same
-supervised start for each seed, and keeps the exact NashConv of the start, of the newest generation and of the mixture
-of all. A finished cell is not measured again.
+supervised start for each seed, and measures the exact NashConv of the start, of the newest generation and of the
+mixture of all. Finished cells in docs/data/text_opponents.json are used again.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
+import sys
 import tempfile
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from scripts.studies import ROOT
 from scripts.studies.cells import Cells
-from scripts.studies.command_line import Command, tell_error
-from scripts.studies.pages import versions
+from scripts.studies.command_line import Command, notify, whole_numbers
+from scripts.studies.pages import machine_here, put_between, shown, table
 from selfplay.dialogue.cli.flags import parse
 from selfplay.dialogue.train import train
 from selfplay.errors import SelfPlayError
 
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
 DOCUMENT: Final = ROOT / "docs" / "data" / "text_opponents.json"
-SEEDS: Final = (0, 1, 2)
+PAGE: Final = ROOT / "docs" / "dialogue" / "dialogue.md"
 VARIANTS: Final[dict[str, tuple[str, ...]]] = {
     "latest": (),
     "past": ("--mode", "delta_uniform", "--held-out", "random,honest,equilibrium"),
 }
+PLAYERS: Final = {"start": "start", "average": "mixture of all generations", "newest": "newest"}
 
 
 def measure(variant: str, seed: int, games: int) -> dict[str, Any]:
@@ -37,19 +44,39 @@ def measure(variant: str, seed: int, games: int) -> dict[str, Any]:
         if train(parse([*arguments, *VARIANTS[variant], "--checkpoint", str(run)])):
             raise SelfPlayError(f"{variant} {seed} was interrupted")
         summary = json.loads((run / "summary.json").read_text(encoding="utf-8"))
-    kept = ("nash_conv", "elapsed_s", "games", "processor")
-    return {"versions": versions(), "budget": games, **{name: summary.get(name) for name in kept}}
+    return {**machine_here(), **{name: summary[name] for name in ("nash_conv", "elapsed_s", "games")}}
 
 
-def main() -> None:
+def text(cells: Cells, seeds: Sequence[int]) -> str:
+    """A row for each variant and number of games, with the figures of all seeds, in Markdown."""
+    lengths = sorted({int(name.split()[1]) for name in cells.names("*")})
+    rows = []
+    for games, variant in itertools.product(lengths, VARIANTS):
+        found = cells.read(key(variant, games, seed) for seed in seeds)
+        figures = (", ".join(shown(cell["nash_conv"][player]) for cell in found) for player in PLAYERS)
+        rows.append((shown(games), f"`{variant}`", *figures))
+    return table(("games", "opponents", *PLAYERS.values()), rows)
+
+
+def key(variant: str, games: int, seed: int) -> str:
+    return f"{variant} {games} seed {seed}"
+
+
+def main() -> int:
     command = Command("text_opponents", __doc__)
-    command.add_argument("--games", type=int, default=12_288, help="games of a run (default: %(default)s)")
-    options, cells = command.parse_args(), Cells(DOCUMENT)
-    for seed in SEEDS:
-        for variant in VARIANTS:
-            tell_error(f"{variant}, seed {seed}")
-            cells.make(f"{variant}-{seed}", partial(measure, variant, seed, options.games))
+    command.add_seeds()
+    lengths = "12288,24576,49152"
+    command.add_argument("--games", type=whole_numbers, default=lengths, help="of the runs (default: %(default)s)")
+    return command.execute(_run)
+
+
+def _run(options: argparse.Namespace) -> None:
+    cells = Cells(DOCUMENT)
+    for games, seed, variant in itertools.product(options.games, options.seeds, VARIANTS):
+        notify(name := key(variant, games, seed))
+        cells.make(name, partial(measure, variant, seed, games))
+    put_between(PAGE, "text opponents", text(cells, options.seeds))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
