@@ -18,8 +18,8 @@ Acted = str | Sequence[float] | tuple[float, float, str] | None
 
 Defaults = Mapping[str, Mapping[str, Any]]
 DEFAULTS: Final[Defaults] = {
-    "start": {"tokens": 20_000},  # enough to learn the form of replies
-    "grpo": {"learning_rate": 3e-4, "batch_rows": 32},
+    "start": {"tokens": 80_000},  # enough to learn that replies depend on what was read
+    "grpo": {"learning_rate": 1e-3, "batch_rows": 32, "games_per_state": 4},
     "run": {"games": 4096, "num_games": 64},
 }
 """Settings of a training of the embedded model, of all text games that name no others."""
