@@ -65,7 +65,7 @@ def key(variant: str, games: int, seed: int) -> str:
 def main() -> int:
     command = Command("text_opponents", __doc__)
     command.add_seeds()
-    lengths = "12288,24576,49152"
+    lengths = "12288,24576"
     command.add_argument("--games", type=whole_numbers, default=lengths, help="of the runs (default: %(default)s)")
     return command.execute(_run)
 
