@@ -33,7 +33,7 @@ VARIANTS: Final[dict[str, tuple[str, ...]]] = {
     "latest": (),
     "past": ("--mode", "delta_uniform", "--held-out", "random,honest,equilibrium"),
 }
-PLAYERS: Final = {"start": "start", "average": "mixture of all generations", "newest": "newest"}
+PLAYERS: Final = {"average": "mixture of all generations", "newest": "newest"}
 
 
 def measure(variant: str, seed: int, games: int) -> dict[str, Any]:
@@ -48,13 +48,14 @@ def measure(variant: str, seed: int, games: int) -> dict[str, Any]:
 
 
 def text(cells: Cells, seeds: Sequence[int]) -> str:
-    """A row for each variant and number of games, with the figures of all seeds, in Markdown."""
+    """A row for each variant and number of games that is finished for all seeds, in Markdown."""
     lengths = sorted({int(name.split()[1]) for name in cells.names("*")})
     rows = []
     for games, variant in itertools.product(lengths, VARIANTS):
         found = cells.read(key(variant, games, seed) for seed in seeds)
-        figures = (", ".join(shown(cell["nash_conv"][player]) for cell in found) for player in PLAYERS)
-        rows.append((shown(games), f"`{variant}`", *figures))
+        if len(found) == len(seeds):
+            figures = (", ".join(shown(cell["nash_conv"][player]) for cell in found) for player in PLAYERS)
+            rows.append((shown(games), f"`{variant}`", *figures))
     return table(("games", "opponents", *PLAYERS.values()), rows)
 
 
@@ -65,7 +66,7 @@ def key(variant: str, games: int, seed: int) -> str:
 def main() -> int:
     command = Command("text_opponents", __doc__)
     command.add_seeds()
-    lengths = "12288,24576"
+    lengths = "12288,24576,49152"
     command.add_argument("--games", type=whole_numbers, default=lengths, help="of the runs (default: %(default)s)")
     return command.execute(_run)
 
