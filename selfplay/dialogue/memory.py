@@ -25,7 +25,7 @@ from selfplay.dialogue.players import MEMORY_FLAGS, sampling_of
 from selfplay.dialogue.recipe import Recipe, spec_of
 from selfplay.dialogue.rules import default_rate_and_kl, game_of, is_embedded
 from selfplay.errors import ConfigError, boundary
-from selfplay.learner.token_batch import LEAST_SHARED
+from selfplay.learner.token_batch import MOST_PLACES, shared_length
 from selfplay.machine import update_threads
 from selfplay.memory_limits import as_size, available_memory, resident_memory
 
@@ -106,7 +106,7 @@ def need_on_device(config: DialogueConfig, print_: Footprint, talk: Talk, choice
     step_tokens = min(config.grpo.batch_rows, conversations) * packed
     tokens = max(talk.longest, min(choice.micro_tokens, -(-step_tokens // threads)))
     busy = min(threads, max(1, -(-step_tokens // tokens)))
-    rows = max(1, min(tokens // packed, 2 * tokens // talk.longest))
+    rows = max(1, min(tokens // packed, MOST_PLACES * tokens // talk.longest))
     kl = default_rate_and_kl(embedded)[1] if config.grpo.kl is None else config.grpo.kl
     trained = 4 * print_.trained
     step = print_.step(choice.checkpointing, rows, talk.tokens, talk.shared, talk.share)
@@ -272,5 +272,4 @@ def _talk(config: DialogueConfig, entry: DialogueEntry, rules: Any, chat: Chat) 
 
 def _begun(row: Instance) -> int:
     """Tokens before the first reply, which the games of a state have in common; 0 if they are packed for each game."""
-    first = int(row.sampled.argmax())
-    return first if first >= LEAST_SHARED * len(row.ids) else 0
+    return shared_length(row.ids[: row.sampled.argmax()], row.ids)

@@ -19,6 +19,7 @@ from torch import Tensor
 Aggregation: TypeAlias = Literal["constant", "seq-mean", "token-mean"]
 F32: TypeAlias = NDArray[np.float32]
 LEAST_SHARED: Final = 0.25
+MOST_PLACES: Final = 2  # padded places of a micro-batch, which attention needs, per packed token
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +155,7 @@ def _padded(rows: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
     return made
 
 
-def shared_length(one: NDArray[np.int64], other: NDArray[np.int64]) -> int:
+def shared_length(one: NDArray[np.integer], other: NDArray[np.integer]) -> int:
     """Number of tokens that both begin with; 0 if they are less than ``LEAST_SHARED`` of the other."""
     least = min(len(one), len(other))
     apart = np.flatnonzero(one[:least] != other[:least])
@@ -176,7 +177,7 @@ def micro_batches(rows: Sequence[TrainingRow], tokens: int, parts: int = 1, most
     """Row numbers in parts of at most ``tokens`` packed tokens, and ``most_rows`` rows unless 0.
 
     Rows that begin alike are neighbours. There are at least ``parts`` parts of about the same size if there are enough
-    rows; a part has one row at least. The padded places of a part, which attention needs, are at most twice ``tokens``.
+    rows; a part has one row at least. The padded places of a part are at most ``MOST_PLACES * tokens``.
     """
     order = _alike(rows)
     kept = [0, *(shared_length(rows[one].ids, rows[other].ids) for one, other in pairwise(order))][: len(order)]
@@ -187,7 +188,7 @@ def micro_batches(rows: Sequence[TrainingRow], tokens: int, parts: int = 1, most
     for number, shared in zip(order, kept, strict=True):
         length = len(rows[number].ids)
         wider = max(longest, length)
-        full = found and (count + length - shared > limit or (len(found[-1]) + 1) * wider > 2 * tokens)
+        full = found and (count + length - shared > limit or (len(found[-1]) + 1) * wider > MOST_PLACES * tokens)
         if not found or full or len(found[-1]) == most_rows:
             found.append([])
             count, wider, shared = 0, length, 0

@@ -123,7 +123,8 @@ def config_of(where: str) -> tuple[Any, Lora | None]:
 
 def _rows(count: int, length: int, shared: int, share: float) -> list[TrainingRow]:
     """Rows that begin with the same ``shared`` tokens, and are different after these."""
-    sampled = np.arange(length + 1) > min(length - 1, round(length * (1 - share)))
+    sampled = np.zeros(length + 1, np.bool_)
+    sampled[-max(1, round(length * share)) :] = True
     logprob = np.zeros(int(sampled.sum()), np.float32)
     own = np.arange(length + 1) >= shared
     return [TrainingRow(np.where(own, number + 1, 0), sampled, logprob, 1.0) for number in range(count)]
