@@ -11,6 +11,8 @@ import os
 import sys
 import threading
 import time
+import weakref
+from asyncio.selector_events import _SelectorTransport as SelectorTransport
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
@@ -127,7 +129,9 @@ def compiled_rules() -> None:
 
 @pytest.fixture(autouse=True)
 def nothing_left_behind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Fail a test that leaves an asyncio task, a thread or a child process; see the marker ``leaves``.
+    """Fail a test that leaves an asyncio task, a connection, a thread or a child process; see the marker ``leaves``.
+
+    A connection that its closed loop has not closed would warn in a later test, in which it is collected as garbage.
 
     In the full suite loops are in debug mode, which finds calls from other threads and the origin of coroutines that
     were never awaited, and doubles what tests of supervision take. Elsewhere PYTHONASYNCIODEBUG=1 asks for it.
@@ -146,6 +150,14 @@ def nothing_left_behind(request: pytest.FixtureRequest, monkeypatch: pytest.Monk
         tasks.extend(repr(task) for task in asyncio.all_tasks() if task is not asyncio.current_task())
         await leave()
 
+    transports: weakref.WeakSet[SelectorTransport] = weakref.WeakSet()
+    init = SelectorTransport.__init__
+
+    def note_and_init(transport: SelectorTransport, *args: object, **kwargs: object) -> None:
+        init(transport, *args, **kwargs)
+        transports.add(transport)
+
+    monkeypatch.setattr(SelectorTransport, "__init__", note_and_init)
     monkeypatch.setattr(asyncio.runners, "_cancel_all_tasks", note_and_cancel)
     monkeypatch.setattr(supervision_tasks, "_leave", note_and_leave)
     if "not full" not in request.config.option.markexpr:
@@ -155,7 +167,7 @@ def nothing_left_behind(request: pytest.FixtureRequest, monkeypatch: pytest.Monk
     threads = set(threading.enumerate())
     known = _child_pids()
     yield
-    left = {"task": tasks}
+    left = {"task": tasks, "connection": [repr(t) for t in transports if t._sock is not None and t._loop.is_closed()]}
     if "thread" not in allowed:
         left["thread"] = _after_grace(lambda: [t.name for t in threading.enumerate() if t not in threads])
     if "process" not in allowed:

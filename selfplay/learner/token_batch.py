@@ -181,19 +181,19 @@ def micro_batches(rows: Sequence[TrainingRow], tokens: int, parts: int = 1, most
     """
     order = _alike(rows)
     kept = [0, *(shared_length(rows[one].ids, rows[other].ids) for one, other in pairwise(order))][: len(order)]
-    total = sum(len(rows[number].ids) - shared for number, shared in zip(order, kept, strict=True))
-    limit = max(1, min(tokens, -(-total // parts)))
+    news = [len(rows[number].ids) - shared for number, shared in zip(order, kept, strict=True)]
+    share = max(1, -(-sum(news) // parts))  # of one part, without the beginning that its first row shares with another
     found: list[list[int]] = []
-    count = longest = 0
-    for number, shared in zip(order, kept, strict=True):
+    own = count = longest = 0  # of the last part: new tokens, packed tokens, tokens of its longest row
+    for number, new in zip(order, news, strict=True):
         length = len(rows[number].ids)
         wider = max(longest, length)
-        full = found and (count + length - shared > limit or (len(found[-1]) + 1) * wider > MOST_PLACES * tokens)
-        if not found or full or len(found[-1]) == most_rows:
+        full = own + new > share or count + new > tokens
+        if not found or full or (len(found[-1]) + 1) * wider > MOST_PLACES * tokens or len(found[-1]) == most_rows:
             found.append([])
-            count, wider, shared = 0, length, 0
+            own, count, wider = 0, length - new, length
         found[-1].append(number)
-        count, longest = count + length - shared, wider
+        own, count, longest = own + new, count + new, wider
     return found
 
 

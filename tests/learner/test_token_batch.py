@@ -103,6 +103,12 @@ def test_rows_that_begin_alike_are_computed_once():
     assert packed.before.tolist() == [3, 2]
 
 
+def test_rows_that_are_almost_equal_are_in_few_micro_batches():
+    beginning = list(range(1, 20))
+    batch = [row([*beginning, 20 + number], [0] * 19 + [1], 0) for number in range(64)]
+    assert [len(part) for part in micro_batches(batch, 2048, parts=4)] == [2, 21, 21, 20]
+
+
 @given(st.integers(1, 40), st.integers(1, 90), st.integers(1, 5), st.integers(0, 7), st.sampled_from([rows, alike]))
 def test_micro_batches_have_every_row_once_and_few_tokens(count, tokens, parts, most_rows, made):
     batch = made(count, seed=1)
