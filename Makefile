@@ -26,7 +26,7 @@ TESTED := dev,dolphin,dialogue
 EXTRAS ?= export,openspiel,ray
 PEERS := peppi-py==0.8.6 # read replay files beside our reader, in the tests only
 # use the environments, in the tests only; moviepy asks for an older Pillow than ours and works with ours, so it comes alone
-USERS := stable-baselines3==2.9.2 pygame==2.6.1 imageio imageio-ffmpeg proglog decorator python-dotenv
+USERS := stable-baselines3==2.9.2 nbclient==0.11.0 ipykernel==7.4.0 pygame==2.6.1 imageio imageio-ffmpeg proglog decorator python-dotenv
 MOVIEPY := moviepy==2.2.1
 OLD := numpy==1.26.4 gymnasium==0.29.1 # what other trainers pin; the games run with it, in the tests only
 OLD_NUMBA := numba==0.61.2 llvmlite==0.44.0 numpy==2.2.6 # the oldest that makes the rules for browsers, in the tests only

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from selfplay.config.ppo import Config as Config
     from selfplay.games.plugins import allow as allow
     from selfplay.games.text_game import TextGame as TextGame
+    from selfplay.league.external_games import ratings as ratings
     from selfplay.league.matchmaker import Candidate as Candidate
     from selfplay.policy.policy import Policy as Policy
     from selfplay.policy.policy import load_policy as load_policy
@@ -25,6 +26,7 @@ _HOMES = {
     "TextGame": "selfplay.games.text_game",
     "allow": "selfplay.games.plugins",
     "evaluate": "selfplay.api",
+    "ratings": "selfplay.league.external_games",
     "train": "selfplay.api",
     "Checkpoint": "selfplay.checkpoint",
     "load_checkpoint": "selfplay.checkpoint",

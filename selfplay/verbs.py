@@ -31,7 +31,7 @@ OWN: Final = {
     "record": Verb("selfplay.commands.cli.record", "record games for imitation"),
     "evaluate": Verb("selfplay.commands.cli.evaluate", "play two players against each other"),
     "rate": Verb("selfplay.commands.cli.rate", "play more rating games for a run"),
-    "leaderboard": Verb("selfplay.commands.cli.leaderboard", "show the ratings of a run, or write them as a page"),
+    "leaderboard": Verb("selfplay.commands.cli.leaderboard", "show the ratings of a run, or of games of any program"),
     "exploit": Verb(
         "selfplay.commands.cli.exploit", "train policies against one policy: a lower bound on its exploitability"
     ),

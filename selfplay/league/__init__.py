@@ -7,7 +7,7 @@ See docs/trainer/league.md.
 """
 
 from selfplay.league.diagnosis import Diagnosis, diagnose
-from selfplay.league.external_games import Result, read_csv, table_of
+from selfplay.league.external_games import Result, table_of
 from selfplay.league.games import GameTable
 from selfplay.league.leaderboard import Leaderboard, build
 from selfplay.league.ledger import Ledger, read_games
@@ -16,6 +16,7 @@ from selfplay.league.nash import nash_weights
 from selfplay.league.ratings import Difference, Ratings, expected_score, rate
 from selfplay.league.records import GameRecord
 from selfplay.league.render import to_text
+from selfplay.league.result_files import read_results
 from selfplay.league.schedule import Matchup, plan
 from selfplay.league.sprt import SprtBounds, SprtResult, sprt
 from selfplay.league.statistics import ScoreInterval, score_interval
@@ -41,8 +42,8 @@ __all__ = [
     "nash_weights",
     "plan",
     "rate",
-    "read_csv",
     "read_games",
+    "read_results",
     "score_interval",
     "sprt",
     "table_of",

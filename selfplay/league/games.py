@@ -60,6 +60,7 @@ class GameTable:
     duplicates: int = 0  # ignored rows with a repeated match id
     torn: bool = False  # an incomplete last row was ignored
     external: bool = False  # from another program: arbitrary names
+    skipped: Mapping[str, int] = field(default_factory=dict)  # games of another program without a row, by reason
     paid: RewardColumns | None = None  # None: games without partners
     version_names: tuple[str, ...] = ()  # by their numbers in ``versions``
     by_wins: bool = False  # the games paid different rewards for a win, of which only the scores count
@@ -187,6 +188,7 @@ class GameTable:
                 "of weights since replaced": int((same & ~current).sum()),
                 "against players outside the ladder": int((same & current & unranked).sum()),
                 "of generations that have not played for long": int(too_old.sum()),
+                **self.skipped,
             }
         )
         return Selection(self.subset(counts & ~too_old), self.groups[wanted], dict(+left_out))

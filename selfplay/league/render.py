@@ -327,5 +327,5 @@ def _notes(board: Leaderboard, show_all: bool) -> list[str]:
         notes.append(f"{better(board)} than every generation: {names}; --all lists them too")
     if hidden := len(board.rows) - len(_shown(board, show_all)) - len(stronger):
         notes.append(f"{hidden} more {'player' if hidden == 1 else 'players'}: --all")
-    notes += [f"Left out: {count} games {reason}." for reason, count in board.left_out.items()]
+    notes += [f"Left out: {count} game{'s' * (count != 1)} {reason}." for reason, count in board.left_out.items()]
     return notes + [f"Warning: {warning}" for warning in board.warnings]

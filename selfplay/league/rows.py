@@ -172,7 +172,7 @@ def _outcomes(games: GameTable, ratings: Ratings) -> Ints:
     finished = np.zeros(len(games), dtype=np.bool_) if games.finished is None else games.finished
     counts = np.zeros((len(ratings.players), 4), dtype=np.int64)
     for seat, mine in ((0, games.scores), (1, 1.0 - games.scores)):
-        for column, hits in enumerate((mine == 1.0, mine == 0.0, mine == 0.5, finished)):
+        for column, hits in enumerate((mine > 0.5, mine < 0.5, mine == 0.5, finished)):
             counts[:, column] += np.bincount(seats[hits, seat], minlength=len(counts))
     return counts
 

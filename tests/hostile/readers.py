@@ -43,9 +43,9 @@ from selfplay.imitation.folders import game_of_training
 from selfplay.imitation.recorded_games import RecordedGames
 from selfplay.league.anchors import read_table as read_anchors
 from selfplay.league.anchors import shipped_tables
-from selfplay.league.external_games import read_csv
 from selfplay.league.ledger import Ledger, read_games, read_records
 from selfplay.league.people_ledger import run_games
+from selfplay.league.result_files import read_results
 from selfplay.report.files import trim_metrics
 from selfplay.report.health import Health
 from selfplay.report.leaderboard_page.curves import training
@@ -422,9 +422,27 @@ READERS = (
     ),
     Reader(
         "games of others",
-        ("selfplay.league.external_games",),
+        ("selfplay.league.result_files",),
         _file("games.csv", lambda: b"first,second,score\na,b,1\n"),
-        lambda f, p: read_csv(p),
+        lambda f, p: read_results(p),
+    ),
+    Reader(
+        "payoffs of others",
+        ("selfplay.league.result_files",),
+        _file("games.csv", lambda: b"player_1;player_2;reward_1;reward_2\na;b;1,5;-1,5\nb;a;2;-2\n"),
+        lambda f, p: read_results(p),
+    ),
+    Reader(
+        "games of others as JSON lines",
+        ("selfplay.league.result_files",),
+        _file("games.jsonl", lambda: _json({"first": "a", "second": "b", "score": 0.5, "pair": 3}) + b"\n"),
+        lambda f, p: read_results(p),
+    ),
+    Reader(
+        "games of others as PGN",
+        ("selfplay.league.result_files",),
+        _file("games.pgn", lambda: b'[White "a"]\n[Black "b"]\n[Result "1-0"]\n\n1. e4 {x} 1-0\n'),
+        lambda f, p: read_results(p),
     ),
     Reader(
         "a run for its page",

@@ -135,7 +135,7 @@ def test_facts_and_what_was_left_out_are_said_in_words():
     text = to_text(build(games))
     assert "2 games, 0% draws, 100% finished; at the time limit the player who is ahead wins" in text
     assert "Left out: 3 games under other settings." in text
-    assert "Left out: 1 games against players outside the ladder." in text
+    assert "Left out: 1 game against players outside the ladder." in text
     assert "idle" not in {row.policy for row in build(games).rows}
     assert analyse(games, settings="older").board.games == 3
 

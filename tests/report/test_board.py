@@ -5,9 +5,9 @@ from html.parser import HTMLParser
 import pytest
 
 from selfplay.games.columns import NONE, Column, Columns, Rate
-from selfplay.league.external_games import read_csv
 from selfplay.league.games import GameTable
 from selfplay.league.leaderboard import analyse
+from selfplay.league.result_files import read_results
 from selfplay.report.health import Health
 from selfplay.report.leaderboard_page.curves import MOST, POINTS, SHARES, TOP, cycles, maps, rating_curve, training
 from selfplay.report.leaderboard_page.facts import health, settings
@@ -85,6 +85,7 @@ def test_texts_are_those_of_the_kind_of_game(tmp_path):
         "the player with the larger sum of rewards in the game",
     ]
     assert ["Mean reward" in parsed.text for parsed in (fight, game, shared, opposed)] == [False, False, True, True]
+    assert "training games never count" in fight.text
     lengths = [
         [one["name"] for one in parsed.data["data-training"]["play"] if one["name"].startswith("Length")]
         for parsed in (fight, game)
@@ -103,12 +104,13 @@ def test_names_are_text_and_nothing_else(tmp_path):
     for first, second, name in ((hostile, quoted, "bad.csv"), ("a", "b", "good.csv")):
         (tmp_path / name).write_text(f'first,second,score\n"{first}","{second.replace(chr(34), chr(34) * 2)}",1\n')
     bad, good = (
-        Parsed(page(PageContent(f"{hostile} {name}", analyse(read_csv(tmp_path / name), anchor=anchor))))
+        Parsed(page(PageContent(f"{hostile} {name}", analyse(read_results(tmp_path / name), anchor=anchor))))
         for name, anchor in (("bad.csv", hostile), ("good.csv", "a"))
     )
     assert [tag for tag, _ in bad.elements] == [tag for tag, _ in good.elements]
     assert set(bad.data["data-maps"]["players"]) == {hostile, quoted}
     assert hostile in bad.text
+    assert "training games never count" not in bad.text
     assert {"id": "learning"} not in [a for _, a in bad.elements]  # another program's games come without a run
 
 

@@ -154,14 +154,34 @@ def test_a_page_that_cannot_be_is_one_clear_line(rated, arguments, message):
 
 def test_it_rates_games_of_other_programs(tmp_path, rated):
     (tmp_path / "games.csv").write_text("first,second,score\nA,B,1\nB,A,0.5\n")
-    done = run("--games", tmp_path / "games.csv", "--anchor", "B")
+    (tmp_path / "bad.csv").write_text("first,second,score\nA,B,won?\n")
+    (tmp_path / "games.pgn").write_text('[White "A"]\n[Black "B"]\n[Result "*"]\n')
+    done = run("--games", tmp_path / "games.csv", tmp_path / "games.pgn", "--anchor", "B")
     assert done.returncode == 0, done.stderr
     assert "B = 1500; 2 games" in done.stdout
+    assert "Left out: 1 game without a result." in done.stdout
     for arguments, message in (
-        (("--games", tmp_path / "games.csv", rated), "without RUN, --settings and --game-type"),
+        ((rated, "--games", tmp_path / "games.csv"), "without RUN, --settings and --game-type"),
         ((rated, "--anchor", "B"), "goes with --games"),
-        (("--games", tmp_path / "none.csv"), "cannot read the games"),
+        (("--games", tmp_path / "none.csv"), "cannot read"),
+        (("--games", rated), "is not a plain file"),
+        (
+            ("--games", tmp_path / "games.csv", tmp_path / "bad.csv", "--html", tmp_path / "page.html"),
+            "bad.csv:2: score",
+        ),
     ):
         done = run(*arguments)
         assert done.returncode == 2
         assert message in done.stderr
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_json_and_csv_of_other_programs_games_have_intervals_and_likelihoods(tmp_path):
+    (tmp_path / "games.jsonl").write_text('{"white": "A", "black": "B", "winner": "A"}\n' * 3)
+    board = json.loads(run("--games", tmp_path / "games.jsonl", "--json").stdout)
+    rows = list(csv.DictReader(io.StringIO(run("--games", tmp_path / "games.jsonl", "--csv").stdout)))
+    assert board["external"]
+    assert [(row["policy"], row["wins"]) for row in board["rows"]] == [("A", 3), ("B", 0)]
+    assert board["rows"][0]["above_next"] > 0.5
+    assert float(rows[0]["above_next"]) == board["rows"][0]["above_next"]
+    assert {"rating", "low", "high", "rank_best", "rank_worst"} <= rows[0].keys()

@@ -1,4 +1,4 @@
-"""Show the ratings of a run: works while it trains, and needs no torch."""
+"""Show the ratings of a run, or of the games of any program: works while a run trains, and needs no torch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ def parser() -> argparse.ArgumentParser:
     made = Parser(description=__doc__)
     made.add_argument("run", nargs="?", metavar="RUN", help="run folder, or its name in checkpoints/ (default: newest)")
     made.add_argument(
-        "--games", type=Path, metavar="FILE.csv", help="rate games of another program: columns first, second, score"
+        "--games",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="rate games of another program: CSV, TSV or JSON lines with first, second, score, or PGN",
     )
     made.add_argument(
         "--anchor", metavar="NAME", help="with --games: the player fixed at 1500 (default: random, or who played most)"
@@ -47,10 +51,11 @@ def parser() -> argparse.ArgumentParser:
 @command(parser)
 def main(options: argparse.Namespace) -> None:
     from selfplay.checkpoint.run_dir import named_run
-    from selfplay.league.external_games import default_anchor, read_csv
+    from selfplay.league.external_games import default_anchor
     from selfplay.league.leaderboard import analyse
     from selfplay.league.people_ledger import run_games
     from selfplay.league.render import to_csv, to_json, to_table, to_text
+    from selfplay.league.result_files import read_results
 
     run: Path | None = None
     if options.play and (options.html is None or options.games is not None):
@@ -58,7 +63,7 @@ def main(options: argparse.Namespace) -> None:
     if options.games is not None:
         if any(given is not None for given in (options.run, options.settings, options.game_type)):
             raise ConfigError("--games rates a file of its own, without RUN, --settings and --game-type")
-        games = read_csv(options.games)
+        games = read_results(*options.games)
         found = analyse(games, options.elo, anchor=options.anchor or default_anchor(games))
     elif options.anchor is not None:
         raise ConfigError("--anchor goes with --games; in a run's ledger random stands at 1500")
@@ -102,7 +107,7 @@ def page(found: LeaderboardAnalysis, run: Path | None, options: argparse.Namespa
     if run is None:
         from selfplay.report.leaderboard_page.page import PageContent, write_page
 
-        return f"{path} ({write_page(PageContent(options.games.name, found), path) / 1e6:.1f} MB)"
+        return f"{path} ({write_page(PageContent(found.board.settings, found), path) / 1e6:.1f} MB)"
     from selfplay.commands.leaderboard_page import write_run
 
     return write_run(run, found, path, lambda text: print(text, file=sys.stderr), play=options.play)

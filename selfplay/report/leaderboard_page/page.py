@@ -98,6 +98,7 @@ def page(subject: PageContent) -> str:
         headline=escape(headline(board)),
         written=escape(datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")),
         warnings=paragraphs(board.warnings, "warning"),
+        counted="" if board.external else "Games between frozen players only: training games never count. ",
         table=table(board, subject.play),
         rest=_rest(board),
         people='<option value="person">people</option>' if any(row.person for row in board.rows) else "",

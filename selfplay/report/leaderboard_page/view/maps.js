@@ -29,7 +29,8 @@ export class PairMap {
     const total = label + size * count;
     const root = svg("svg", { width: total + 1, height: total + 1, class: "map" });
     players.forEach((name, k) => {
-      const middle = label + size * (k + 0.5), shown = name.length > 18 ? `${name.slice(0, 17)}…` : name;
+      const middle = label + size * (k + 0.5);
+      const shown = name.length > 18 ? `${name.slice(0, 7)}…${name.slice(-10)}` : name; // versions differ at the end
       root.append(svg("text", { class: "axis", x: label - 5, y: middle + 4, "text-anchor": "end" }, shown));
       root.append(svg(
         "text", { class: "axis", transform: `translate(${middle + 4} ${label - 5}) rotate(-90)` }, shown,
