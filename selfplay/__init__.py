@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from selfplay.league.matchmaker import Candidate as Candidate
     from selfplay.policy.policy import Policy as Policy
     from selfplay.policy.policy import load_policy as load_policy
+    from selfplay.report.trackers.tracker import Tracker as Tracker
 
 _HOMES = {
     "Candidate": "selfplay.league.matchmaker",
     "Config": "selfplay.config.ppo",
     "Run": "selfplay.api",
     "TextGame": "selfplay.games.text_game",
+    "Tracker": "selfplay.report.trackers.tracker",
     "allow": "selfplay.games.plugins",
     "evaluate": "selfplay.api",
     "ratings": "selfplay.league.external_games",

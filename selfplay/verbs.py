@@ -36,6 +36,7 @@ OWN: Final = {
         "selfplay.commands.cli.exploit", "train policies against one policy: a lower bound on its exploitability"
     ),
     "export": Verb("selfplay.commands.cli.export", "write a policy as ONNX or as a graph of torch.export"),
+    "push": Verb("selfplay.commands.cli.push", "upload a policy to the Hugging Face Hub"),
     "play": Verb("selfplay.commands.cli.play", "play against a policy yourself: on a page or in the terminal"),
     "tree": Verb("selfplay.commands.cli.tree", "show the supervision tree and the crashes of a run"),
     "doctor": Verb("selfplay.commands.cli.doctor", "check this machine"),

@@ -40,7 +40,7 @@ SECONDS: Final = 300
 EXCLUDED: Final = frozenset({
     "wall", "created", "started", "ended", "seconds", "elapsed_s", "session_s", "steps_per_s_median",
     "games_per_s_median", "charts/steps_per_s", "charts/rows_per_s", "charts/seconds", "charts/games_per_s",
-    "charts/games_per_s_collecting", "charts/tokens_per_s", "runners/tasks", "processor", "cores",
+    "charts/games_per_s_collecting", "charts/tokens_per_s", "runners/tasks", "processor", "cores", "run_id",
 })  # fmt: skip
 """JSON keys left out at any depth: they differ between two runs of the same code."""
 EXCLUDED_PREFIX: Final = "time/"

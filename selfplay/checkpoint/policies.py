@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from selfplay.checkpoint.generations import POLICY_FILE, list_generations, load_generation
+from selfplay.checkpoint.hub import local
 from selfplay.checkpoint.run_dir import CHECKPOINTS, RunDir, modified_ns, walk
 from selfplay.checkpoint.store import MANIFEST
 from selfplay.distribution import policy_folders
@@ -58,12 +59,14 @@ def shipped_policies() -> dict[str, Path]:
 def resolve_policy(path: Path, root: Path = CHECKPOINTS) -> Path:
     """The policy folder at ``path``; for a run its promoted generation, or without a gate the newest.
 
+    A name of the Hub, ``hf://OWNER/NAME``, is downloaded first, see ``hub``.
     For a folder of imitation it is the best policy: ``best_policy`` or ``imitation_best_policy``. The name of a shipped
     policy is that policy, also where a folder has the same name.
     NotARunError or, for a file of the predecessor, ConfigError; both name the closest policy folder below ``root``.
     """
     if (shipped := shipped_policies().get(str(path))) is not None:
         return shipped
+    path = local(path)
     if path.suffix.lower() in (".bin", ".axon"):
         raise ConfigError(f"{path} is a file of the predecessor, which cannot be read here; {_nearest(path, root)}")
     if is_policy(path):

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from selfplay.checkpoint.documents import GENERATION_ID, MAX_JSON_BYTES, JsonObject, decode_json, encode_json
+from selfplay.checkpoint.hub import local
 from selfplay.checkpoint.store import make_folder, recover, write_file
 from selfplay.errors import (
     CheckpointError,
@@ -64,6 +65,7 @@ class RunDir:
     crashes = _Below("crashes.jsonl")  # one JSON object per crash, the newest ones
     stacks = _Below("blocked.txt")  # stacks of all threads when the event loop was blocked
     best_json = _Below("best.json")  # the promoted generation; absent without a gate
+    films = _Below("films")  # GIFs for trackers
     events = _Below("events")  # TensorBoard files
     rating_events = _Below("events/ratings")  # TensorBoard files of the ratings, rewritten with each table
     lock_file = _Below(LOCK)  # locked by the trainer of the run; holds its process id
@@ -245,7 +247,7 @@ def runs_under(root: Path = CHECKPOINTS) -> list[Path]:
 
 
 def named_run(name: str | None, files: Sequence[str] = (RUN_FILE,), root: Path = CHECKPOINTS) -> Path:
-    """The folder for a path, a name under ``root``, or None for the newest run.
+    """The folder for a path, a name under ``root``, a policy of the Hub (``hf://``), or None for the newest run.
 
     A named folder must contain one of ``files``.
     """
@@ -254,7 +256,7 @@ def named_run(name: str | None, files: Sequence[str] = (RUN_FILE,), root: Path =
         if not runs:
             raise NotARunError(f"no run under {root}; train one first")
         return runs[0]
-    for folder in (Path(name), root / name):
+    for folder in (local(name), root / name):
         if any((folder / file).is_file() for file in files):
             return folder
     there = ", ".join(run.name for run in runs[:8]) or "none"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from enum import Enum, auto
-from typing import Annotated, ClassVar, Final, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, field_validator
 
 from selfplay.checkpoint import NetworkSpec
 from selfplay.games.plugins import is_code
+from selfplay.report.trackers.find import FILES
 
 MOST: Final = 2**53
 """Above it no float holds every whole number, and products of settings would overflow."""
@@ -73,6 +74,16 @@ class SelfPlaySettings(RunSettings):
     )
     runners: Natural = 0
     chaos: Changeable[str | None] = None
+    report_to: Changeable[tuple[str, ...]] = Field(
+        FILES,
+        description="Where figures go; `tensorboard`, `jsonl` (metrics.jsonl), `wandb`, `trackio`, or your own tracker "
+        "as `module:Name`; `none` for nowhere",
+    )
+
+    @field_validator("report_to", mode="before")
+    @classmethod
+    def _nowhere(cls, value: Any) -> Any:  # noqa: ANN401
+        return () if value in (("none",), "none") else value
 
 
 OwnNetwork = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*$", max_length=100)]

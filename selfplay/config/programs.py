@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any
@@ -49,6 +50,7 @@ def check_own_code(explicit: dict[str, Any], game: str = "game.type") -> None:
 
     A network of the user's own, named by the user, may be imported from here on.
     """
+    allow_trackers(explicit)
     if isinstance(name := explicit.get(game), str):
         check_game(name)
         explicit[game] = spelling(name)
@@ -56,6 +58,13 @@ def check_own_code(explicit: dict[str, Any], game: str = "game.type") -> None:
         if (".py" in name or "/" in name) and (near := meant_module(name)):
             raise ConfigError(f"--backbone {name}: a module is named as Python imports it; did you mean {near!r}?")
         allow(name)
+
+
+def allow_trackers(explicit: Mapping[str, Any]) -> None:
+    """Allow trackers of the user's own, named by the user, to be imported."""
+    names = explicit.get("run.report_to", ())
+    for name in names if isinstance(names, (list, tuple)) else ():
+        allow(str(name))
 
 
 def _end_ppo(explicit: dict[str, Any]) -> None:

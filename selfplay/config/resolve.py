@@ -18,6 +18,7 @@ from selfplay.config.resume import resumed_ppo
 from selfplay.errors import ConfigError
 from selfplay.league.modes import turns
 from selfplay.machine import THREADS, check_device, usable_cores
+from selfplay.report.trackers.find import check_trackers
 from selfplay.runner.chaos import check_plan
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def resolve_ppo(
     if resumed is not None:
         config = resumed_ppo(resumed, explicit)
     check_device(config.run.device)
+    check_trackers(config.run.report_to)
     check_applicable(config, explicit)
     check_agreement(config, explicit)
     config = config.game.own_settings.complete(config, notice)

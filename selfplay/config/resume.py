@@ -119,8 +119,10 @@ def refuse_unnamed(
 
 
 def spelled(config: Group, options: Sequence[Option]) -> str:
-    """Flags to add to a command that resumes: for each program, server, cluster, and own game or network."""
+    """Flags to add to a command that resumes: for each program, server, cluster, and own game, network or tracker."""
     found = changed(config, marked(type(config), Mark.STARTS_PROGRAM, Mark.JOINS_CLUSTER))
+    if any(map(is_code, trackers := value_of(config, "run.report_to"))):
+        found["run.report_to"] = trackers
     return _flags(found, options) + own_code(config, options)
 
 

@@ -38,6 +38,9 @@ WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(("elo", "rate", "eval"), ("--track-elo",)),
     **dict.fromkeys(("eval_freq", "eval_interval", "evaluation_interval"), ("--save-interval with --track-elo",)),
     **dict.fromkeys(("save_freq", "checkpoint_freq", "checkpoint_interval"), ("--save-interval",)),
+    **dict.fromkeys(("wandb", "wandb_project", "wandb_project_name", "track"), ("--report-to wandb",)),
+    **dict.fromkeys(("trackio",), ("--report-to trackio",)),
+    **dict.fromkeys(("tensorboard", "tensorboard_log", "logger", "report"), ("--report-to",)),
     **dict.fromkeys(("max_time", "minutes", "time_limit"), ("--max-minutes",)),
     **dict.fromkeys(("render", "human", "show"), ("--terminal",)),
 }
@@ -50,10 +53,6 @@ SETTINGS: Final[Mapping[str, str]] = {
 }
 """Settings without a flag."""
 ABSENT: Final[Mapping[str, str]] = {
-    **dict.fromkeys(
-        ("wandb", "wandb_project", "track", "tensorboard"),
-        "each run writes TensorBoard files: tensorboard --logdir checkpoints",
-    ),
     **dict.fromkeys(("quiet", "silent", "q"), "send the output to a file instead: > log.txt"),
 }
 """Advice for flags that no command has."""

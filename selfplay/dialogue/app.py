@@ -119,7 +119,8 @@ def _start(
     """Run the event loop with a model and its name."""
     place = (resumed.meta.iteration, resumed.meta.total_steps) if resumed else None
     at = resumed_at(run, resumed) if resumed else None
-    made = reporters(run.path, stream, resumed=place, lines=DialogueLines, view=DialogueDashboard)
+    files = config.run.report_to
+    made = reporters(run.path, stream, resumed=place, report_to=files, lines=DialogueLines, view=DialogueDashboard)
     entry, rules = game_of(config)
     model, base = opened
     folder = Path(base) if resumed is None else run.generations / resumed.meta.generations[-1]

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from selfplay.checkpoint import RunDir, list_generations
+from selfplay.checkpoint.hub import local
 from selfplay.checkpoint.store import MANIFEST, fill_folder
 from selfplay.config.words import check_name
 from selfplay.dialogue.language.endpoint import Endpoint, find_opponent
@@ -86,10 +87,10 @@ def find_models(config: DialogueConfig, device: str) -> dict[str, Path]:
 
 def _folder(given: str) -> Path:
     """The folder of a model; of a run, that of its newest generation."""
-    path = Path(given)
+    path = local(given)
     if not is_model(path) and (generations := list_generations(RunDir(path))):
         return generations[-1].path
-    return find(given)
+    return find(str(path))
 
 
 def _free_name(folder: Path, taken: Collection[str]) -> str:

@@ -12,6 +12,7 @@ from selfplay.config.resume import refuse_unnamed, saved_config, with_changes
 from selfplay.dialogue.opponent_settings import is_server
 from selfplay.dialogue.settings import OPTIONS, DialogueConfig, refuse_single_games
 from selfplay.machine import check_device
+from selfplay.report.trackers.find import check_trackers
 from selfplay.runner.chaos import check_plan
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def resolve_dialogue(
     if resumed is not None:
         config = with_changes(saved_config(resumed, DialogueConfig), explicit, OPTIONS)
     check_device(config.run.device)
+    check_trackers(config.run.report_to)
     check_host(config.run, explicit)
     config.league.check_share(explicit)
     _refuse_unnamed_servers(config, explicit)

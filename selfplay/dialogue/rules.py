@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from selfplay.checkpoint.hub import local
 from selfplay.dialogue.find import find_dialogue
 from selfplay.dialogue.models import is_model, read_model_meta
 from selfplay.dialogue.settings import TINY
@@ -27,7 +28,7 @@ def game_of(config: DialogueConfig) -> tuple[DialogueEntry, Any]:
 
 def is_embedded(config: DialogueConfig) -> bool:
     """Return True if the model is the embedded one, or a folder in which a run saved it."""
-    path = Path(config.model.name)
+    path = local(config.model.name)
     with boundary(ConfigError, f"--model {config.model.name[:200]}"):  # names that are invalid as a path
         there = path.is_dir()
     return config.embedded or (there and is_model(path) and read_model_meta(path).base == TINY)

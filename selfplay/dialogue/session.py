@@ -50,6 +50,7 @@ class DialogueSession:
 
     packages: ClassVar[tuple[str, ...]] = ("torch", "numpy", "transformers", "tokenizers", "scipy")
     document: ClassVar[dict[str, Any]] = {"family": "dialogue"}
+    film_flags: ClassVar[None] = None  # games of text are not filmed
 
     @property
     def runners(self) -> tuple[str, ...]:

@@ -148,7 +148,9 @@ def _start(session: Session, preset: str | None, stream: TextIO, notices: Sequen
     columns = session.game.columns
     lines_of = partial(PlainReporter, verbose=session.config.run.verbose, columns=columns)
     view = partial(DashboardReporter, columns=columns)
-    reporter = Tee(list(reporters(session.run.path, stream, resumed=place, lines=lines_of, view=view).values()))
+    files = session.config.run.report_to
+    made = reporters(session.run.path, stream, resumed=place, report_to=files, lines=lines_of, view=view)
+    reporter = Tee(list(made.values()))
     lines = header.lines("Self-Play Training", _header(session, preset, at))
     judged = session.game.objective.advice()
     told = [*notices, *([] if judged is None else [judged])]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from selfplay.checkpoint import ActionHeads, LearnerState, NetworkSpec, RunDir
 from selfplay.config.resolve import held_out, runners
+from selfplay.config.resume import own_code
 from selfplay.league.modes import turns
 from selfplay.ppo.host import RealTimeHost, host_of
 from selfplay.ppo.rating import RatingSettings, settings_of
@@ -65,6 +67,11 @@ class Session:
     def host(self) -> RealTimeHost | None:
         """What plays games in real time; None for other games."""
         return host_of(self.game)
+
+    @property
+    def film_flags(self) -> Sequence[str] | None:
+        """Flags of ``selfplay watch`` for policies of the run; None: it does not show this game."""
+        return shlex.split(own_code(self.config, self.config.game.options)) if "watch" in self.game.verbs else None
 
     @property
     def network(self) -> NetworkSpec:

@@ -23,6 +23,7 @@ from selfplay.ppo.blocks import Blocks
 from selfplay.ppo.population import Population
 from selfplay.ppo.rating import play_matchups
 from selfplay.report.health import Health
+from selfplay.report.trackers.find import TENSORBOARD
 from selfplay.run.lifecycle import flags_to_continue
 from selfplay.run.progress import Progress, chaos_of
 from selfplay.run.rating_games import COST_S, RatingBlock, RatingPlan
@@ -192,7 +193,7 @@ class PPOTraining(Training[Segments, "UpdateMetrics"]):
     def next_steps(self) -> list[str]:
         config = self.session.config
         started = spelled(config, config.game.options)
-        game = self.session.game
+        game, tensorboard = self.session.game, TENSORBOARD in config.run.report_to
         playable = not game.real_time and (game.single is not None or "play" in game.verbs)
         served = "" if config.net.backbone in PLAYED or "play" not in game.verbs else " --serve"
         resume = f"  selfplay train --resume --checkpoint {quoted(self.run.path)}"
@@ -204,7 +205,7 @@ class PPOTraining(Training[Segments, "UpdateMetrics"]):
             f"  selfplay evaluate {newest} {ANCHOR} --games 100{own}",
             *([f"  selfplay watch {quoted(self.run.path)}{own}"] if "watch" in game.verbs else []),
             f"{resume}{flags_to_continue(config.run, self.progress)}{started}",
-            f"  tensorboard --logdir {quoted(self.run.path.parent)}",
+            *([f"  tensorboard --logdir {quoted(self.run.path.parent)}"] if tensorboard else []),
             *([f"  selfplay play {quoted(self.run.path)}{served}{own}  # play against it"] if playable else []),
         ]
 

@@ -28,7 +28,7 @@ from selfplay.appending import Appender
 from selfplay.errors import CorruptError, DiskError, describe
 from selfplay.games.files import NotPlain, opened, parse_json
 from selfplay.league.render import to_text
-from selfplay.report.metrics import ELO, PAYOFF
+from selfplay.report.metrics import ratings_of
 
 if TYPE_CHECKING:
     from selfplay.league.leaderboard import Leaderboard
@@ -186,7 +186,7 @@ class TensorBoardReporter(_Silent):
         self._write(report, report.flat())
 
     def rated(self, report: Figures) -> None:
-        self._write(report, {tag: value for tag, value in report.flat().items() if tag in (ELO, PAYOFF)})
+        self._write(report, ratings_of(report))
 
     def _write(self, report: Figures, flat: Mapping[str, float]) -> None:
         values = [Summary.Value(tag=tag, simple_value=value) for tag, value in flat.items()]

@@ -133,6 +133,11 @@ def rated_now(rating: RatingReport | None, iteration: int) -> dict[str, float]:
     return {PAYOFF if rating.scale.by_payoff else ELO: rating.rating}
 
 
+def ratings_of(report: Figures) -> dict[str, float]:
+    """The rating among the figures of a report, by tag."""
+    return {tag: value for tag, value in report.flat().items() if tag in (ELO, PAYOFF)}
+
+
 class TrainingReport(BaseModel, frozen=True, extra="forbid"):
     """What all reports have. Totals count from the start of the run, across resumptions."""
 

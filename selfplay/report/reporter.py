@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from selfplay.errors import DiskError, says_full
+from selfplay.report.trackers.tracking import Tracking
 
 logger = logging.getLogger(__name__)
 Report = Any  # the report of an iteration; its type depends on the trainer
@@ -145,15 +146,25 @@ def _is_full(notice: str) -> bool:
 class Feed(Forwarding):
     """A reporter that never blocks or raises: it queues events, and ``run`` delivers them to the wrapped reporter.
 
-    When the bounded queue is full, new events are dropped and counted in ``dropped``.
+    When the bounded queue is full, new events are dropped and counted in ``dropped``. Iterations go to the trackers of
+    ``tracking``, too, which have queues of their own.
     """
 
-    def __init__(self, reporter: Reporter, limit: int = 1000) -> None:
+    def __init__(self, reporter: Reporter, limit: int = 1000, tracking: Tracking | None = None) -> None:
         self.dropped = 0
+        self.tracking = Tracking() if tracking is None else tracking
         self._reporter = reporter
         self._events: queue.Queue[Callable[[], None]] = queue.Queue(limit)
         self._closing = threading.Event()
         self._delivering = threading.Lock()  # a cancelled thread may still deliver its last event
+
+    def iteration(self, report: Report) -> None:
+        super().iteration(report)
+        self.tracking.iteration(report)
+
+    def rated(self, report: Report) -> None:
+        super().rated(report)
+        self.tracking.rated(report)
 
     def close(self) -> None:
         """Make ``run`` deliver the queued events, close the wrapped reporter and return."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import sys
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -23,6 +25,9 @@ from selfplay.league.ledger import read_games
 from selfplay.league.render import terminal_width, to_text
 from selfplay.machine import processor, usable_cores
 from selfplay.report.reporter import Feed
+from selfplay.report.trackers.find import make_trackers
+from selfplay.report.trackers.tracker import TrackedRun
+from selfplay.report.trackers.tracking import Tracking
 from selfplay.run.disk import SUMMARY
 from selfplay.run.monitoring.abandoned_limit import AbandonedLimit
 from selfplay.run.monitoring.crash_log import CrashLog
@@ -38,9 +43,10 @@ if TYPE_CHECKING:
     from selfplay.config.base import SelfPlaySettings
     from selfplay.report.reporter import Reporter
     from selfplay.run.progress import Progress
-    from selfplay.run.training import RunSession, Training
+    from selfplay.run.training import RunSession, Settings, Training
 
 FORMAT: Final = 1
+IDENTITY: Final = re.compile("[0-9a-f]{12}")
 INTERRUPTED: Final = 128 + signal.SIGINT  # exit code of a run that Ctrl-C ended
 TERMINATED: Final = 128 + signal.SIGTERM
 DISK_S: Final = 1.0  # timeout of the second signal for the name of the last checkpoint
@@ -54,11 +60,15 @@ def run_to_end(
     session: RunSession, make: MakeFamily, reporter: Reporter, header: Iterable[str], notices: Iterable[str] = ()
 ) -> int:
     """Run the event loop, in which ``make`` is called, until the run has ended; the exit code."""
-    session.run.write_run(_run_document(session))
-    feed = Feed(reporter)
+    identity = _identity(session.run)
+    session.run.write_run(_run_document(session, identity))
+    tracking = Tracking(make_trackers(session.config.run.report_to))
+    feed = Feed(reporter, tracking=tracking)
     feed.header(tuple(map(without_secrets, header)))
     for line in (*notices, *(session.resumed.skipped if session.resumed else ())):
         feed.notice(line)
+    resumed_at = session.resumed.meta.total_steps if session.resumed else None
+    tracking.begin(TrackedRun(identity, session.run.path, _shown(session.config), resumed_at), feed.notice)
     return supervision.run(_run(session, make, feed))
 
 
@@ -88,7 +98,19 @@ async def _run(session: RunSession, make: MakeFamily, feed: Feed) -> int:
                 await crash_log.close(ended)
         return code
     finally:
-        await feed.finish()
+        try:
+            await _finish_tracking(feed)
+        finally:
+            await feed.finish()
+
+
+async def _finish_tracking(feed: Feed) -> None:
+    if feed.tracking:
+        worker = Worker("tracking")
+        try:
+            await worker.submit(feed.tracking.finish)
+        finally:
+            worker.close()
 
 
 async def _to_its_end(tree: Tree, stop: Stop) -> None:
@@ -119,9 +141,33 @@ async def _to_its_end(tree: Tree, stop: Stop) -> None:
         worker.close()
 
 
-def _run_document(session: RunSession) -> dict[str, Any]:
+def _identity(run: RunDir) -> str:
+    """The id of the run for trackers: that of its earlier sessions, or a new one."""
+    found = run.read_run().get("run_id") if run.holds_run() else None
+    return found if isinstance(found, str) and IDENTITY.fullmatch(found) else uuid.uuid4().hex[:12]
+
+
+def _shown(config: Settings) -> dict[str, Any]:
+    """The settings as trackers get them, without secrets."""
+    found: dict[str, Any] = _hidden(config.model_dump(mode="json"))
+    return found
+
+
+def _hidden(value: Any) -> Any:  # noqa: ANN401
+    match value:
+        case str():
+            return without_secrets(value)
+        case dict():
+            return {key: _hidden(part) for key, part in value.items()}
+        case list():
+            return [_hidden(part) for part in value]
+    return value
+
+
+def _run_document(session: RunSession, identity: str) -> dict[str, Any]:
     return {
         "format": FORMAT,
+        "run_id": identity,
         "started": datetime.now(UTC).isoformat(),
         "config": session.config.model_dump(mode="json"),
         "device": session.device,

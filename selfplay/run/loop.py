@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from selfplay.checkpoint import LearnerState, RunDir, load_latest_learner, set_aside_newer
 from selfplay.errors import CorruptError, IncompatibleError, LeagueError, NotARunError, SelfPlayError
 from selfplay.run.disk import RATINGS, DiskWatch
+from selfplay.run.films import films_of
 from selfplay.run.progress import Phases
 from selfplay.run.saving import Saving
 from selfplay.run.stopping import COLLECT, RATE, REPORT, SAVE, START, UPDATE
@@ -46,7 +47,9 @@ class TrainingLoop:
     _first: int = 0  # iteration at which this session begins
 
     def __post_init__(self) -> None:
-        self.disk = DiskWatch(self.training.feed.notice)
+        training = self.training
+        self.disk = DiskWatch(training.feed.notice)
+        self._films = films_of(training.session, training.feed)
 
     @property
     def progress(self) -> Progress:
@@ -136,6 +139,8 @@ class TrainingLoop:
             progress.phase = SAVE
             await saving.save(collected)
             phases.end("save")
+            if self._films is not None:
+                self._films.take(progress.total_steps)
         progress.phase, progress.longest_s = REPORT, max(progress.longest_s, sum(phases.seconds.values()))
         self._report(collected, update, phases.seconds)
         training.release(collected)
@@ -159,6 +164,17 @@ class TrainingLoop:
             if not self.rating_games.plan.deterministic:  # a later end of equal runs makes no difference
                 progress.phase = SAVE
                 await saving.checkpoint()
+        await self._track_last()
+
+    async def _track_last(self) -> None:
+        """Hand the newest policy to the trackers, and of a run that has ended its film."""
+        training, progress = self.training, self.progress
+        if not training.feed.tracking:
+            return
+        folder = training.run.generations / progress.newest
+        training.feed.tracking.policy(progress.total_steps, progress.newest, folder)
+        if self._films is not None and progress.finished:
+            await training.worker.submit(self._films.take_last, progress.total_steps)
 
     def _done(self) -> bool:
         run, iterations, progress = self.training.settings.run, self.training.iterations, self.progress

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from selfplay.checkpoint.store import writing
 from selfplay.league.anchors import comparable, find_table, highest
 from selfplay.league.gate import SHARE, Gate, GateState
 from selfplay.league.leaderboard import Leaderboard, build
 from selfplay.league.schedule import plan_games, repeat, scores_against
-from selfplay.report.files import write_ratings
 from selfplay.report.metrics import GateReport, RatingReport, ScoreAgainst
 from selfplay.runner.work_queue import Job, Limits, WorkQueue
 from selfplay.seeding import derive
@@ -148,6 +146,7 @@ class RatingGames:
     ledger: RunLedger
     queue: WorkQueue[RatingBlock]  # where the runner of rating games takes jobs
     notice: Callable[[str], None]
+    publish: Callable[[Leaderboard, int], object] = lambda *_: None  # a new table, with the total steps; may block
     rating: RatingReport | None = None
     _rated_at: float = 0.0  # seconds of the run
 
@@ -277,12 +276,10 @@ class RatingGames:
         return board, decided, tuple(scores)
 
     def _publish(self, board: Leaderboard, total_steps: int) -> None:
-        """Write which generation is best, and the table of TensorBoard. Blocks."""
-        run = self.run
+        """Write which generation is best, and publish the table. Blocks."""
         if self.gate is not None:
-            run.write_best(self.gate.state.model_dump(mode="json"))
-        with writing(f"cannot write {run.rating_events}"):
-            write_ratings(run.rating_events, board, total_steps)
+            self.run.write_best(self.gate.state.model_dump(mode="json"))
+        self.publish(board, total_steps)
 
     def _decide(self, gate: Gate, games: GameTable) -> str | None:
         best = gate.state.best

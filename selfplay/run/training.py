@@ -67,6 +67,9 @@ class RunSession(Protocol):
     def resumed(self) -> LearnerState | None: ...  # that the run continues from; None for a new run
 
     @property
+    def film_flags(self) -> Sequence[str] | None: ...  # of ``selfplay watch``; None: it cannot show the policies
+
+    @property
     def packages(self) -> tuple[str, ...]: ...
 
     @property

@@ -15,6 +15,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from selfplay.checkpoint.store import writing
+from selfplay.report.files import write_ratings
+from selfplay.report.trackers.find import TENSORBOARD
 from selfplay.run.ledger import RunLedger
 from selfplay.run.loop import TrainingLoop
 from selfplay.run.monitoring.supervision_notices import SupervisionNotices
@@ -36,6 +39,7 @@ from selfplay.supervision import (
 )
 
 if TYPE_CHECKING:
+    from selfplay.league.leaderboard import Leaderboard
     from selfplay.run.stopping import Stop
     from selfplay.run.training import Training
 
@@ -59,7 +63,7 @@ class Tree:
         self.rating_games: RatingGames | None = None
         if rating is not None:
             self.rating_games = RatingGames(
-                training.run, rating, self._ledger, self._rating_queue, training.feed.notice
+                training.run, rating, self._ledger, self._rating_queue, training.feed.notice, self._publish
             )
         stop.cut_listeners += [runners.queue.cut, self._rating_queue.cut]
         notice = training.feed.notice
@@ -108,6 +112,14 @@ class Tree:
     async def _deliver(self, ctx: Context) -> None:
         ctx.ready()
         await self.training.feed.run()
+
+    def _publish(self, board: Leaderboard, total_steps: int) -> None:
+        """Report a new table of ratings. Blocks."""
+        training, events = self.training, self.training.run.rating_events
+        if TENSORBOARD in training.settings.run.report_to:
+            with writing(f"cannot write {events}"):
+                write_ratings(events, board, total_steps)
+        training.feed.tracking.ratings(board, total_steps)
 
     def _count_restart(self, runner: str, why: str) -> None:
         if runner in self.training.runners.names:

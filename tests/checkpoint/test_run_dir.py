@@ -46,6 +46,7 @@ def test_every_path_of_a_run_is_named():
         "tree_json": "tree.json",
         "crashes": "crashes.jsonl",
         "stacks": "blocked.txt",
+        "films": "films",
         "events": "events",
         "rating_events": "ratings",
         "lock_file": ".lock",

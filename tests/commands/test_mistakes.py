@@ -32,7 +32,7 @@ MISTAKES = [
     ("train --total-timesteps=8", "--total-timesteps: did you mean --timesteps?"),
     ("train --gpu", "--gpu: did you mean --device cuda?"),
     ("train --cuda", "--cuda: did you mean --device cuda?"),
-    ("train --wandb", "--wandb: each run writes TensorBoard files"),
+    ("train --wandb", "unknown flag --wandb: did you mean --report-to wandb?"),
     ("train --log-dir x", "--log-dir: did you mean --checkpoint?"),
     ("train --output x", "--output: did you mean --checkpoint?"),
     ("train --quiet", "--quiet: send the output to a file"),

@@ -38,6 +38,7 @@ OTHER = {
     "--device": "cuda",
     "--host": "process",
     "--ray-address": "auto",
+    "--report-to": "jsonl,wandb",
     "--runners": "3",
     "--collect-timeout": "12",
     "--chaos": "crash=0.001",

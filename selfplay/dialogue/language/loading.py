@@ -12,6 +12,7 @@ from tqdm import tqdm
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging
 
+from selfplay.checkpoint.hub import local
 from selfplay.dialogue.language.attention import NAME
 from selfplay.dialogue.language.folders import ADAPTER, base_name, check_folder, check_size
 from selfplay.dialogue.language.model import LanguageModel
@@ -98,7 +99,7 @@ def find(where: str) -> Path:
         ConfigError: the model does not exist, cannot be downloaded or has no safetensors.
     """
     with boundary(ConfigError, f"model {where[:200]}"):  # names that are invalid as a path
-        path = Path(where).expanduser()
+        path = local(where).expanduser()
         there = path.is_dir()
     if there:
         check_folder(path, where)

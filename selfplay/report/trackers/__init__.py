@@ -1,0 +1,1 @@
+"""Experiment trackers: where a run reports to, beside its own files."""
