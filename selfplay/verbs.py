@@ -27,6 +27,7 @@ class Verb(NamedTuple):
 
 OWN: Final = {
     "train": Verb("selfplay.commands.cli.train", "train a policy by self-play"),
+    "sweep": Verb("selfplay.commands.cli.sweep", "train settings by seeds, and say which is strongest"),
     "imitate": Verb("selfplay.commands.cli.imitate", "train a policy to imitate the players of recorded games"),
     "record": Verb("selfplay.commands.cli.record", "record games for imitation"),
     "evaluate": Verb("selfplay.commands.cli.evaluate", "play two players against each other"),
@@ -66,6 +67,7 @@ WORDS: Final = {
     "elo": "leaderboard",
     "fit": "train",
     "bc": "imitate",
+    **dict.fromkeys(("tune", "grid", "search", "hpo", "optuna"), "sweep"),
     "train_self_play": "train",
     "train_from_replays": "imitate",
     "record_replays": "record",

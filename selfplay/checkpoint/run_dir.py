@@ -73,6 +73,10 @@ class RunDir:
     def holds_run(self) -> bool:
         return self.run_json.is_file()
 
+    def has_begun(self) -> bool:
+        """Whether there is a state from which the run can go on."""
+        return self.holds_run() and self.learner.is_dir() and any(self.learner.glob("iter_*"))
+
     def read_run(self) -> JsonObject:
         """Read ``run.json``; NotARunError if missing."""
         return _read_document(self.run_json)

@@ -23,13 +23,9 @@ if TYPE_CHECKING:
 EVERY_S: Final = 1.0  # between two looks at the metrics of a training
 
 
-def has_begun(run: RunDir) -> bool:
-    return run.holds_run() and run.learner.is_dir() and any(run.learner.glob("iter_*"))
-
-
 def is_finished(run: RunDir, timesteps: int | None) -> bool:
     """Whether a run was trained to its end; ConfigError if it has another number of steps than ``timesteps``."""
-    if not has_begun(run):
+    if not run.has_begun():
         return False
     there = config_of(run).run.timesteps
     if there != timesteps:
@@ -43,7 +39,7 @@ def finish(run: RunDir, config: Config, explicit: Mapping[str, Any] | None = Non
     ``explicit`` are values that were asked for; a run that has begun keeps its own.
     """
     place = {"run.checkpoint": str(run.path)}
-    resume = has_begun(run)
+    resume = run.has_begun()
     if not resume:
         shutil.rmtree(run.path, ignore_errors=True)  # left by a training that was killed before its first save
     given = place if resume or explicit is None else explicit

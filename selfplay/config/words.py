@@ -54,6 +54,7 @@ SETTINGS: Final[Mapping[str, str]] = {
 """Settings without a flag."""
 ABSENT: Final[Mapping[str, str]] = {
     **dict.fromkeys(("quiet", "silent", "q"), "send the output to a file instead: > log.txt"),
+    **dict.fromkeys(("sweep", "tune", "grid", "optuna"), "many settings are trained by selfplay sweep FILE.toml"),
 }
 """Advice for flags that no command has."""
 

@@ -106,3 +106,14 @@ def _design_effect(points: NDArray[np.float64], share: float, cluster: NDArray[n
         unseen = Z95**2 * float(np.square(0.5 * np.bincount(cluster)).mean())
         return (together + unseen) / (coins + unseen)
     return together / coins if coins > 0.0 else 1.0
+
+
+def student95(df: float) -> float:
+    """Student's t with ``df`` degrees of freedom lies between minus and plus this value in 95% of cases.
+
+    With t = sqrt(df) tan(a) the density of the angle a is proportional to cos(a)^(df - 1); it is summed up.
+    """
+    angles = np.linspace(0.0, math.pi / 2, 100_001)
+    density = np.cos(angles) ** (df - 1.0)
+    mass = np.concatenate([[0.0], np.cumsum(density[1:] + density[:-1])])
+    return math.sqrt(df) * math.tan(float(np.interp(0.95, mass / mass[-1], angles)))

@@ -35,6 +35,7 @@ MISTAKES = [
     ("train --wandb", "unknown flag --wandb: did you mean --report-to wandb?"),
     ("train --log-dir x", "--log-dir: did you mean --checkpoint?"),
     ("train --output x", "--output: did you mean --checkpoint?"),
+    ("train --sweep x.toml", "--sweep: many settings are trained by selfplay sweep FILE.toml"),
     ("train --quiet", "--quiet: send the output to a file"),
     ("train --learning_rate 1", "did you mean --learning-rate?"),
     ("train --n-epochs 3", "did you mean --ppo-epochs?"),
@@ -140,6 +141,12 @@ MISTAKES = [
     ("export nowhere --format onx --out x", "--format onx: unknown, did you mean onnx?"),
     ("export nowhere --format torch --out full", "cannot write full: it is a folder"),
     ("export nowhere --format torch --out x", "nowhere holds no policy"),
+    ("tune", "did you mean sweep?"),
+    ("sweep", "FILE is missing: settings, seeds, method and judge, in TOML"),
+    ("sweep nowhere.toml", "nowhere.toml: No such file"),
+    ("sweep lr.toml", "lr.toml: key ppo: unknown"),
+    ("sweep sweep.toml", "sweep.toml: ppo.gamma = 2: --gamma 2: at most 1 is possible"),
+    ("sweep sweep.toml --jobs 0", "--jobs 0: at least 1 is needed"),
     ("selfcheck --games kun", "--games kun: unknown, did you mean kuhn?"),
     ("leaderboard nowhere", "nowhere holds no run"),
     ("tree nowhere", "nowhere holds no run"),
@@ -162,6 +169,7 @@ MISTAKES = [
     ("imitate --replays x --seed -1", "--seed -1: at least 0 is needed"),
     (f"exploit x --seeds 1,{2**64}", f"--seeds '{2**64}': whole numbers of at most 18 digits are needed"),
 ]
+SWEEP = "game_type = 'rps'\ntimesteps = 8\nseeds = [0]\n[settings]\nppo.gamma = [2, 1]\n"
 CALLS = """
 import contextlib, io, json, sys
 from selfplay.__main__ import main
@@ -185,6 +193,7 @@ def found(tmp_path_factory):
     (folder / "full").mkdir()
     (folder / "full" / "file").touch()
     (folder / "lr.toml").write_text("[ppo]\nlr = 1e-3\n")
+    (folder / "sweep.toml").write_text(SWEEP)
     (folder / "checkpoints" / "run").mkdir(parents=True)
     (folder / "checkpoints" / "run" / "run.json").write_text('{"config": {"game": {"type": "mock"}}}')
     lines = [line for line, _ in MISTAKES]

@@ -17,6 +17,7 @@ from selfplay.checkpoint import (
     load_latest_learner,
     save_learner,
 )
+from selfplay.checkpoint.documents import encode_meta
 from selfplay.checkpoint.store import MANIFEST, open_folder
 from selfplay.cli.game_type import game_of_line
 from selfplay.cli.ppo import parse
@@ -52,6 +53,9 @@ from selfplay.report.leaderboard_page.curves import training
 from selfplay.report.leaderboard_page.records import RunRecords
 from selfplay.report.tree_status import Crash, TreeStatus
 from selfplay.run.monitoring.crash_file import append_crash, read_crashes
+from selfplay.sweep.cells import Cell, CellFile, Folder, Measured, Started
+from selfplay.sweep.plan import plan_of
+from selfplay.sweep.settings import SweepSettings, read_sweep
 from selfplay_melee.dolphin.disc import DISC_MAGIC, judge_disc
 from selfplay_melee.play.games import PlayedGame, replay
 from selfplay_melee.replay import read_replay
@@ -293,6 +297,9 @@ def _imported(folder: Path, path: Path) -> None:
         raise GameError("see standard error")
 
 
+SWEEP = b"game_type = 'rps'\ntimesteps = 64\nseeds = [0]\n[settings]\nppo.epochs = [1, 2]\nppo.gamma = [0.5]\n"
+ASKED = SweepSettings(game_type="rps", timesteps=64, seeds=(0,), settings={"ppo": {"epochs": [1, 2]}})
+MEASURED = (Measured(share=1.0, strength=-0.5, seconds=3.0, policy="gen_2"),)
 READERS = (
     Reader(
         "a manifest", ("selfplay.checkpoint.store",), _generation(MANIFEST), lambda f, p: open_folder(p.parent).verify()
@@ -527,6 +534,26 @@ READERS = (
         _file("run.toml", lambda: b'[run]\nseed = 5\n[game]\ncharacter = "fox"\n'),
         _config,
         names=False,
+    ),
+    Reader(
+        "the file of a sweep",
+        ("selfplay.sweep.settings",),
+        _file("sweep.toml", lambda: SWEEP),
+        lambda f, p: plan_of(read_sweep(p), p),
+    ),
+    Reader(
+        "sweep.json",
+        ("selfplay.sweep.cells",),
+        _file("sweep.json", lambda: encode_meta(Started(asked=ASKED, settings=({"ppo.epochs": 1},)), Path("a"))),
+        lambda f, p: Folder(f, ASKED),
+    ),
+    Reader(
+        "cell.json",
+        (),
+        _file(
+            "cell.json", lambda: encode_meta(CellFile(values={"ppo.epochs": 1}, seed=0, measured=MEASURED), Path("a"))
+        ),
+        lambda f, p: Cell(f, 0, {}, 0).read(),
     ),
     Reader(
         "a character",
