@@ -9,6 +9,7 @@
 #                    hand over
 # make figures       make every published figure of fights again, about 90 minutes (REPLAYS=folder of people's games)
 # make check-figures name published figures that are of other versions of the game, or that pages do not show
+# make docs          build the documentation as a site, build/site/index.html (REPOSITORY=URL for links to sources)
 # make wheels        build the wheels, with the rules as WebAssembly and one with their machine code, into dist/
 # make bench         measure speed and memory of the training loop
 #
@@ -23,7 +24,7 @@ TORCH_INDEX ?=
 ARGS ?=
 # extras that the tests need
 TESTED := dev,dolphin,dialogue
-EXTRAS ?= export,openspiel,ray
+EXTRAS ?= docs,export,openspiel,ray
 PEERS := peppi-py==0.8.6 # read replay files beside our reader, in the tests only
 # use the environments, in the tests only; moviepy asks for an older Pillow than ours and works with ours, so it comes alone
 USERS := stable-baselines3==2.9.2 nbclient==0.11.0 ipykernel==7.4.0 pygame==2.6.1 imageio imageio-ffmpeg proglog decorator python-dotenv
@@ -56,7 +57,7 @@ TESTS := .venv/.installed-for-tests
 TORCH := $(shell sed -n 's/^torch==/torch==/p' constraints.txt)
 
 .DEFAULT_GOAL := help
-.PHONY: help .venv train test test-all test-gpu test-ray test-extras check figures check-figures wheels bench format clean
+.PHONY: help .venv train test test-all test-gpu test-ray test-extras check figures check-figures docs wheels bench format clean
 
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
@@ -133,6 +134,15 @@ figures: $(TESTS)
 
 check-figures: $(TESTS)
 	$(BIN)/python -m scripts.studies.figures --check
+
+FIGHTS := build/fights
+docs: $(STAMP)
+	$(INSTALL) $(EXTRA_INDEX) -c constraints.txt -e '.[docs]'
+	@mkdir -p $(FIGHTS)
+	$(BIN)/selfplay watch fox --out $(FIGHTS)/fight.html
+	$(BIN)/selfplay play strong --name you --no-open --out $(FIGHTS)/play.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build $(ARGS)
+	@echo build/site/index.html
 
 wheels: $(TESTS)
 	$(BIN)/python -m scripts.wheels $(ARGS)

@@ -60,6 +60,19 @@ def test_nothing_is_installed_twice(clone, target):
     assert "--quiet" not in planned(clone, target)
 
 
+def test_the_site_has_its_fights_before_it_is_built(clone):
+    installed(clone, ".installed")
+    commands = planned(clone, "docs")
+    steps = [
+        "-e '.[docs]'",
+        "selfplay watch fox --out build/fights/fight.html",
+        "--out build/fights/play.html",
+        "mkdocs build",
+    ]
+    places = [commands.index(step) for step in steps]
+    assert places == sorted(places)
+
+
 def test_a_new_list_of_versions_is_installed(clone):
     installed(clone, ".installed", ".installed-for-tests")
     os.utime(clone / "constraints.txt", (2**31, 2**31))

@@ -1,7 +1,8 @@
 """Time the first commands of README in fresh clones with empty caches: ``make train``, a page to play, a second clone.
 
 Each run clones this checkout as it is committed, and has a cache folder of its own, so that no package and no compiled
-code of this account is used. About seven minutes a run on an idle machine with a fast network.
+code of this account is used. About seven minutes a run on an idle machine with a fast network. --page times the
+commands of the quickstart instead, in an empty folder with this interpreter.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 DOCUMENT: Final = ROOT / "docs" / "data" / "first_hour.json"
 PAGE: Final = ROOT / "docs" / "trainer/internals/performance.md"
+QUICKSTART: Final = ROOT / "docs" / "quickstart.md"
+NOT_TYPED: Final = ("git ", "make ", "source ")  # --runs has the time of an installation
 FIGURES: Final = {  # of a run, with the words of the table
     "install_s": "installation of `make train`, s",
     "installed_mb": "its `.venv`, MB",
@@ -59,6 +63,21 @@ def measure(folder: Path) -> dict[str, float]:
         "play_s": play.at(""),
         "imitation_s": other.seconds(r"Imitated scripted players in (\d+) s"),
     }
+
+
+def measure_page(folder: Path) -> list[dict[str, float | str]]:
+    """The commands of the quickstart with their seconds, typed in order."""
+    from tests.scripts.documented_lines import lines_of
+
+    found: list[dict[str, float | str]] = []
+    for line in lines_of(str(QUICKSTART.relative_to(ROOT))):
+        if line.startswith(NOT_TYPED):
+            continue
+        _, *words = shlex.split(line)
+        opens = ("--no-open",) if words[0] == "play" else ()
+        timed = Timed((sys.executable, "-m", "selfplay", *words, *opens), folder)
+        found.append({"command": line, "seconds": timed.at("")})
+    return found
 
 
 class Timed:
@@ -103,26 +122,41 @@ def write(root: Path) -> None:
     rows = [[words, *(f"{run[name]:g}" for run in made["runs"])] for name, words in FIGURES.items()]
     head = ["", *(f"run {number + 1}" for number in range(len(made["runs"])))]
     put_between(root / PAGE.relative_to(ROOT), "first hour", about + table(head, rows))
+    hour = made["hour"]
+    lines = [re.sub(r"--game-type \S+", "$GAME", step["command"]) for step in hour["steps"]]
+    steps = [[f"`{line}`", f"{step['seconds']:.0f}"] for line, step in zip(lines, hour["steps"], strict=True)]
+    total = sum(step["seconds"] for step in hour["steps"]) / 60
+    machine = f"{hour['processor']}, {hour['cores']} cores, load {hour['load']}"
+    about = f"{hour['date']}, {machine}; {total:.0f} minutes in all:\n\n"
+    put_between(root / QUICKSTART.relative_to(ROOT), "hour", about + table(["command", "s"], steps))
 
 
 def _run(options: argparse.Namespace) -> None:
-    runs: list[dict[str, float]] = []
-    for _ in range(options.runs):
+    made: dict[str, Any] = json.loads(DOCUMENT.read_text(encoding="utf-8"))
+    if options.page:
         with tempfile.TemporaryDirectory() as folder:
-            runs.append(measure(Path(folder)))
-        notify(str(runs[-1]))
+            here = Path(folder) / "hour"
+            here.mkdir()
+            steps = measure_page(here)
+            made["hour"] = {**machine_here(), "load": round(os.getloadavg()[2]), "steps": steps}
+        notify(str(made["hour"]))
+    else:
+        runs: list[dict[str, float]] = []
+        for _ in range(options.runs):
+            with tempfile.TemporaryDirectory() as folder:
+                runs.append(measure(Path(folder)))
+            notify(str(runs[-1]))
+        made |= {"command": this_command("first_hour", ["--write"]), **machine_here(), "runs": runs}
     if options.write:
-        document: dict[str, Any] = {"command": this_command("first_hour", ["--write"]), **machine_here(), "runs": runs}
-        write_json(DOCUMENT, document)
+        write_json(DOCUMENT, made)
         write(ROOT)
 
 
 def main() -> int:
     command = Command("first_hour", __doc__)
     command.add_argument("--runs", type=int, default=3, metavar="N", help="each in new clones (%(default)s)")
-    command.add_argument(
-        "--write", action="store_true", help="write docs/data/first_hour.json and the table of the page"
-    )
+    command.add_argument("--page", action="store_true", help="time the commands of the quickstart")
+    command.add_argument("--write", action="store_true", help="write docs/data/first_hour.json and the tables of pages")
     return command.execute(_run)
 
 

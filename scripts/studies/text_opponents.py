@@ -1,4 +1,4 @@
-"""Kuhn poker in text against past opponents; writes a table of docs/dialogue/dialogue.md.
+"""Kuhn poker in text against past opponents; writes a table of docs/dialogue/internals/results.md.
 
 Trains the embedded model with both seats current (``latest``) and against past generations (``past``), with the same
 supervised start for each seed, and measures the exact NashConv of the start, of the newest generation and of the
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 DOCUMENT: Final = ROOT / "docs" / "data" / "text_opponents.json"
-PAGE: Final = ROOT / "docs" / "dialogue" / "dialogue.md"
+PAGE: Final = ROOT / "docs" / "dialogue" / "internals/results.md"
 VARIANTS: Final[dict[str, tuple[str, ...]]] = {
     "latest": (),
     "past": ("--mode", "delta_uniform", "--held-out", "random,honest,equilibrium"),

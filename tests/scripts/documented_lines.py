@@ -6,6 +6,7 @@ Lines are typed with fewer games and steps (``SMALLER``). ``LEFT_OUT`` says whic
 import re
 import shlex
 import shutil
+import time
 
 from tests.scripts.commands import ROOT
 
@@ -17,6 +18,10 @@ SMALLER = (
         "--max-episode-frames 1200",
     ),
     (r"--timesteps 1000000", "--num-games 4 --rollout-length 8 --timesteps 256 --save-interval 4"),
+    (
+        r"--max-minutes 3$",
+        "--preset laptop --track-elo --num-games 4 --timesteps 1024 --save-interval 2 --max-episode-frames 1200",
+    ),
     (r"--max-minutes 30", "--timesteps 1536"),
     (r"--budget 1000", "--budget 4"),
     (r"--games (100|200)", "--games 4"),
@@ -33,6 +38,7 @@ LEFT_OUT = {  # by the start of a line
     "make ": "tests of the make file: a person's own .venv",
     "git ": "the network",
     "pip ": "the network",
+    "source ": "the shell's own",
     "selfplay selfcheck": "tests/commands/test_selfcheck.py",
     "selfplay train --game-type openspiel:": "tests/run/test_any_game.py",
     "selfplay train --game-type pettingzoo:": "tests/games/test_pettingzoo_games.py",
@@ -46,7 +52,8 @@ LEFT_OUT = {  # by the start of a line
     "selfplay evaluate hf:": "tests/extras/test_hub.py",
     "tensorboard ": "another program: it serves until it is stopped",
 }
-PAGES = ("README.md", "docs/trainer/environments.md", "docs/melee/play.md")
+HOUR = "docs/quickstart.md"  # begins in an empty folder
+PAGES = ("README.md", HOUR, "docs/trainer/environments.md", "docs/melee/play.md")
 
 
 def lines_of(page):
@@ -80,16 +87,22 @@ def make_folder(page, folder, run):
 
 
 def type_lines(page, folder, run):
-    """Type the lines of a page in order; ``run`` is given the words behind ``selfplay``. All must succeed."""
-    typed = 0
+    """Type the lines of a page in order; ``run`` is given the words behind ``selfplay``. All must succeed.
+
+    Returns each line of the page with the seconds that it took.
+    """
+    typed = []
     for line in lines_of(page):
         if line.startswith(tuple(LEFT_OUT)):
             continue
+        small = line
         for long, short in SMALLER:
-            line = re.sub(long, short, line)
-        program, *words = shlex.split(line)
+            small = re.sub(long, short, small)
+        program, *words = shlex.split(small)
         assert program == "selfplay", line
+        began = time.monotonic()
         done = run(*words, cwd=folder)
-        assert done.returncode == 0, f"{line}\n{done.stdout[-2000:]}\n{done.stderr}"
-        typed += 1
+        assert done.returncode == 0, f"{small}\n{done.stdout[-2000:]}\n{done.stderr}"
+        typed.append((line, time.monotonic() - began))
     assert typed
+    return typed

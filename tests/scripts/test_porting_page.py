@@ -1,4 +1,4 @@
-"""What docs/dialogue/porting.md promises: its commands exist, and show what the page says."""
+"""What docs/dialogue/internals/porting.md promises: its commands exist, and show what the page says."""
 
 import ast
 import importlib
@@ -14,7 +14,7 @@ from selfplay.dialogue.cli import flags as dialogue
 from tests.dialogue.models import model_folder
 from tests.scripts.commands import ROOT, run_shell
 
-PAGE = (ROOT / "docs" / "dialogue/porting.md").read_text(encoding="utf-8").partition("## Differences")[0]
+PAGE = (ROOT / "docs" / "dialogue/internals/porting.md").read_text(encoding="utf-8").partition("## Differences")[0]
 ROW = re.compile(r"^\| (?P<promise>.*?) ?\| `(?P<command>[^`]+)` \| (?P<seen>.+) \|$", re.MULTILINE)
 ROWS = [(row["promise"], row["command"], re.findall(r"`([^`]+)`", row["seen"])) for row in ROW.finditer(PAGE)]
 COMMANDS = [command for _, command, _ in ROWS]

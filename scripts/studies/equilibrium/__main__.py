@@ -61,7 +61,9 @@ def main() -> int:
     command.add_argument("--folder", type=Path, default=FOLDER, metavar="DIR", help="of the cells")
     command.add_argument("--venvs", type=Path, default=default_folder(), metavar="DIR", help="environment of R-NaD")
     command.add_argument("--plan", action="store_true", help="only say what would be measured, and for how long")
-    command.add_argument("--page", action="store_true", help="only write docs/trainer/truth.md from the cells")
+    command.add_argument(
+        "--page", action="store_true", help="only write docs/trainer/internals/truth.md from the cells"
+    )
     return command.execute(_run)
 
 

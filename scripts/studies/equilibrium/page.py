@@ -1,4 +1,4 @@
-"""The tables of ``docs/trainer/truth.md`` from the cells."""
+"""The tables of ``docs/trainer/internals/truth.md`` from the cells."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from scripts.studies.equilibrium.cells import Cell
 
-PAGE: Final = ROOT / "docs" / "trainer" / "truth.md"
+PAGE: Final = ROOT / "docs" / "trainer/internals" / "truth.md"
 HEAD: Final = (
     "game",
     "method",

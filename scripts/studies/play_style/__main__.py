@@ -100,7 +100,7 @@ def _people(paths: Sequence[Path]) -> list[Any]:
 
 
 def table(made: dict[str, Any]) -> str:
-    """A column for each kind of player, a row for each figure with its interval."""
+    """A column for each kind of player, a row for each figure; the document has the intervals."""
     columns = made["columns"]
     about = (
         f"{made['date']}: {made['games']} games of each player of the mock against itself, {made['character']} on "
@@ -114,11 +114,10 @@ def table(made: dict[str, Any]) -> str:
 
 
 def _shown(figure: dict[str, float | None]) -> str:
-    value, low, high = figure["mean"], figure["low"], figure["high"]
-    if value is None or low is None or high is None:
+    value = figure["mean"]
+    if value is None or figure["low"] is None:
         return "–"
-    digits = 0 if value >= 100 else 1 if value >= 10 else 2
-    return f"{value:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
+    return f"{value:.{0 if value >= 100 else 1 if value >= 10 else 2}f}"
 
 
 if __name__ == "__main__":
