@@ -45,6 +45,7 @@ class Sweep:
     stopped: Callable[[], bool] = lambda: False
     _errors: dict[str, str] = field(default_factory=dict)
     _entries: dict[int, Entry] = field(default_factory=dict)
+    _rows: dict[float, list[Sequence[Cell]]] = field(default_factory=dict)  # judged cells by length
 
     def run(self) -> Results | None:
         """The results; None if the sweep was stopped. Blocks."""
@@ -122,17 +123,19 @@ class Sweep:
         )
 
     def _judged(self, planned: Round, cells: Sequence[Sequence[Cell]]) -> JudgedRound:
-        """The strength of each setting: the mean over its seeds."""
-        found = {cell.name: cell.measured(planned.share) for row in cells for cell in row}
+        """The strength of each setting: the mean over its seeds. Games are between all cells of equal length."""
+        rows = self._rows.setdefault(planned.share, [])
+        rows += cells
+        found = {cell.name: cell.measured(planned.share) for row in rows for cell in row}
         measured = {name: each for name, each in found.items() if each is not None}
         strength = {name: each.strength for name, each in measured.items() if each.strength is not None}
         if self.measure.by == "games" and measured:
-            of = {cell.name: cell for row in cells for cell in row}
+            of = {cell.name: cell for row in rows for cell in row}
             policies = {name: of[name].policy(each) for name, each in measured.items()}
             groups = {name: of[name].setting for name in measured}
             self.notice(f"Games between {len(policies)} policies")
             strength = ratings_of(policies, groups, self.plan, usable_cores())
-        for row in cells:
+        for row in rows:
             strengths = tuple(strength.get(cell.name) for cell in row)
             self._entries[row[0].setting] = Entry(row[0].setting, row[0].values, planned.share, strengths)
         return JudgedRound(planned, tuple(map(self._mean, cells)))

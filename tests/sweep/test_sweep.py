@@ -176,25 +176,39 @@ def test_policies_with_a_memory_are_judged_by_opponents(tmp_path):
 
 @pytest.mark.full
 def test_a_killed_sweep_goes_on(tmp_path):
-    """Its trainers end with it, and finished cells are kept as they are."""
-    planned(tmp_path, **SIZE | {"settings.ppo": "{ rollout_length = 16, learning_rate = [1e-3, 1e-2] }"})
+    """Its trainers end with it; finished cells are kept as they are, and runs that have a state are resumed."""
+    longer = {"timesteps": "6400", "settings.run": "{ num_games = 4, save_interval = 5 }"}
+    planned(tmp_path, **SIZE | longer)
     words = ["sweep", tmp_path / "sweep.toml", "--folder", tmp_path / "out", "--jobs", "2"]
     command = [sys.executable, "-m", "selfplay", *words]
     with Process(command, stdout=-1, stderr=-2) as process:
-        read_until(process, "-seed1: NashConv")
+        read_until(process, "NashConv")
+        wait_for(lambda: begun(tmp_path / "out"))
         process.send_signal(signal.SIGKILL)
         process.wait()
-    kept = {
-        path: path.read_bytes()
-        for path in (tmp_path / "out").glob("cells/*/cell.json")
-        if b"seconds" in path.read_bytes()
-    }
+    kept = {path: path.read_bytes() for path in (tmp_path / "out" / "cells").glob("*/cell.json") if is_done(path)}
+    unfinished = begun(tmp_path / "out")
     assert kept
+    assert unfinished
     done = finish(command)
     assert done.returncode == 0, done.stderr
     assert f"{len(kept)} of 4 cells are there already" in done.stderr
     assert "Best: s" in done.stdout
     assert {path: path.read_bytes() for path in kept} == kept
+    assert all("Resumed at: iteration" in (cell / "log.txt").read_text() for cell in unfinished)
+
+
+def is_done(path):
+    return b"seconds" in path.read_bytes()
+
+
+def begun(out):
+    """Cells without a result whose runs have saved a state."""
+    return [
+        path.parent
+        for path in out.glob("cells/*/cell.json")
+        if not is_done(path) and [*path.parent.glob("run/learner/iter_*")]
+    ]
 
 
 @pytest.mark.full
@@ -203,7 +217,7 @@ def test_an_interrupted_sweep_leaves_no_trainer(tmp_path):
     words = ["sweep", tmp_path / "sweep.toml", "--folder", tmp_path / "out", "--jobs", "2"]
     with Process([sys.executable, "-m", "selfplay", *words], stdout=-1, stderr=-2) as process:
         runs = [tmp_path / "out" / "cells" / f"s0-seed{seed}" / "run" for seed in (0, 1)]
-        wait_for(lambda: all((run / "metrics.jsonl").exists() for run in runs))
+        wait_for(lambda: len(begun(tmp_path / "out")) == 2)
         process.send_signal(signal.SIGINT)
         said = process.stdout.read()
         assert process.wait() == 130
