@@ -11,6 +11,7 @@
 # make check-figures name published figures that are of other versions of the game, or that pages do not show
 # make docs          build the documentation as a site, build/site/index.html (REPOSITORY=URL for links to sources)
 # make wheels        build the wheels, with the rules as WebAssembly and one with their machine code, into dist/
+# make release       check a release, build it into dist/ and check the files (ARGS=--tag tags it)
 # make bench         measure speed and memory of the training loop
 #
 # Options: PYTHON=python3.12        another interpreter (3.11 or newer) for .venv
@@ -146,6 +147,11 @@ docs: $(STAMP)
 
 wheels: $(TESTS)
 	$(BIN)/python -m scripts.wheels $(ARGS)
+
+.PHONY: release
+release: $(TESTS)
+	$(INSTALL) twine==7.0.0
+	$(BIN)/python -m scripts.release $(ARGS)
 
 bench: $(TESTS)
 	$(BIN)/python -m scripts.studies.bench $(ARGS)

@@ -28,9 +28,10 @@ ROOT = Path(__file__).resolve().parents[1]
 def run(verb: str) -> int:
     """Call the program of a verb; its exit code.
 
-    SystemExit with one line that says what to type, if Python is too old or packages are missing.
+    SystemExit with one line that says what to type, if Python is too old, on Windows, or if packages are missing.
     """
     require_python()
+    _require_posix()
     if verb != "doctor":  # it lists what is missing
         _require_packages()
     from selfplay.verbs import find_verb
@@ -47,6 +48,11 @@ def require_python() -> None:
     if sys.version_info[:2] < OLDEST:
         least, found = (".".join(map(str, version[:3])) for version in (OLDEST, sys.version_info))
         _refuse(f"Python {least} or newer is needed, this is {found}", _activate(" PYTHON=python3.12"))
+
+
+def _require_posix() -> None:
+    if sys.platform == "win32":
+        _refuse("Linux or macOS is needed, or the Windows Subsystem for Linux", "wsl --install, then install it there")
 
 
 def _require_packages() -> None:

@@ -27,6 +27,19 @@ finally:
     print(*sorted(name for name in sys.modules if name.split(".")[0] in ("selfplay", "selfplay_melee", "numpy")))
 """
 
+WITHOUT_POSIX = """
+import os, runpy, sys
+for name in ("fcntl", "grp", "pwd", "resource", "termios", "tty"):
+    sys.modules[name] = None
+for name in ("O_CLOEXEC", "O_DIRECTORY", "O_NOFOLLOW", "O_NONBLOCK", "fork", "getuid", "killpg", "register_at_fork"):
+    delattr(os, name)
+import selfplay, selfplay.games, selfplay.league, selfplay.learner, selfplay.supervision
+print(selfplay.__version__)
+sys.platform = "win32"
+sys.argv = ["selfplay", *sys.argv[1:]]
+runpy.run_module("selfplay", run_name="__main__")
+"""
+
 
 def project():
     return tomllib.loads(distribution.CHECKOUT.read_text())["project"]
@@ -71,6 +84,21 @@ def test_packages_that_are_missing_are_named(start):
     assert line.startswith(
         f"{' '.join([start, *words])}: not installed in {sys.executable}: {', '.join(entry.PACKAGES)}; "
     )
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("verb", ["--help", "train"])
+def test_on_windows_libraries_and_help_work_and_verbs_name_what_is_needed(verb):
+    done = finish([sys.executable, "-c", WITHOUT_POSIX, verb], cwd=ROOT)
+    version, _, said = done.stdout.partition("\n")
+    assert version == distribution.version(), done.stderr
+    if verb == "--help":
+        assert (done.returncode, done.stderr) == (0, "")
+        assert said.startswith("usage: ")
+    else:
+        (line,) = done.stderr.splitlines()
+        assert (done.returncode, said) == (2, "")
+        assert "Linux or macOS is needed, or the Windows Subsystem for Linux; type: wsl --install" in line
 
 
 def test_the_environment_is_made_and_activated(monkeypatch, tmp_path, capsys):

@@ -6,26 +6,27 @@ for the oldest processors that ``TARGETS`` names; on others, and with other vers
 compiled as from any wheel. That for aarch64 is built on such a machine: Numba compiles for the processor that it runs
 on, where the code is compared, too.
 
-Both are compared with the uncompiled rules, bit for bit, before anything is written. Needs what the tests need, and
-Node.js.
+Both are compared with the uncompiled rules, bit for bit, before anything is written. What is written holds the packages
+alone, and the source distribution makes the same wheel, or the build fails. Needs what the tests need, and Node.js.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import platform
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import Final
 
+from scripts.release.facts import facts
 from scripts.studies import ROOT
 from scripts.studies.command_line import notify
+from scripts.wheels.contents import PACKAGES
+from scripts.wheels.distributions import build_for_any, call_setuptools, copy, keep_packages, run
 from selfplay.compilation.code_cache import shipped_root
 from selfplay_melee.browser.assets import PROGRAM
 from selfplay_melee.wasm.build import file_name
@@ -40,7 +41,6 @@ TARGETS: Final = {  # processor and features of LLVM, by machine
     "aarch64": ("generic", "neon"),
     "arm64": ("generic", "neon"),
 }
-PACKAGES: Final = ("selfplay", "selfplay_dialogue", "selfplay_melee")
 USES: Final = (  # commands that call every compiled function of a run, with the types that it is called with
     ("watch", "strong", "--out", "fight.gif"),
     ("train", "--preset", "laptop", "--num-games", "16", "--timesteps", "2048", "--track-elo", "--checkpoint", "run"),
@@ -67,28 +67,29 @@ def main() -> int:
 def _build(folder: Path, out: Path) -> None:
     tree = folder / "tree"
     for source in SOURCES:
-        _copy(ROOT / source, tree / source)
+        copy(ROOT / source, tree / source)
     for package in PACKAGES:
         shutil.rmtree(_shipped(tree, package), ignore_errors=True)
     page_rules = _shipped(tree, "selfplay_melee") / file_name(PROGRAM)
     page_rules.parent.mkdir()
     notify("the rules as WebAssembly")
-    _run(tree, "-m", "selfplay_melee.wasm", PROGRAM, str(page_rules))
+    run(tree, "-m", "selfplay_melee.wasm", PROGRAM, str(page_rules))
     target = TARGETS.get(platform.machine())
     code = []
     for made in _compiled(tree, folder, *target) if target else ():
         code.append(_shipped(tree, made.name.rpartition("-")[0]) / made.name)
-        _copy(made, code[-1])
+        copy(made, code[-1])
     notify("comparison with the uncompiled rules")
     _compare(tree, folder / "empty")
+    known = facts(ROOT)
+    keep_packages(tree, known)
     if code:
         notify("wheel with machine code")
-        _setuptools(tree, "build_wheel", out, *_tags())
+        call_setuptools(tree, "build_wheel", out, *_tags())
         for place in code:
             shutil.rmtree(place)
     notify("wheel for any machine, and source distribution")
-    _setuptools(tree, "build_wheel", out)
-    _setuptools(tree, "build_sdist", out)
+    build_for_any(tree, out, folder / "again", known.version)
 
 
 def _shipped(tree: Path, package: str) -> Path:
@@ -104,13 +105,13 @@ def _compiled(tree: Path, folder: Path, processor: str, features: str) -> list[P
     }
     for words in USES:
         notify(f"machine code for {processor}: selfplay {words[0]}")
-        _run(folder, "-m", "selfplay", *words, PYTHONPATH=str(tree), **target)
+        run(folder, "-m", "selfplay", *words, PYTHONPATH=str(tree), **target)
     return sorted({path.parents[1] for path in (folder / "compiled").rglob("*.nbc")})
 
 
 def _compare(tree: Path, empty: Path) -> None:
     """Compare in a process whose cache is empty, so that it uses the code of the package."""
-    said = _run(
+    said = run(
         tree, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "-m", "full", *SAME, NUMBA_CACHE_DIR=str(empty)
     )
     if "skipped" in said:
@@ -125,31 +126,6 @@ def _tags() -> list[str]:
     wheel = distribution("llvmlite").read_text("WHEEL") or ""
     machine = re.findall(r"^Tag: .*-([^-\s]+)$", wheel, re.MULTILINE)[0]
     return ["--plat-name", machine, "--python-tag", f"cp{sys.version_info.major}{sys.version_info.minor}"]
-
-
-def _setuptools(tree: Path, step: str, out: Path, *options: str) -> None:
-    shutil.rmtree(tree / "build", ignore_errors=True)  # what it copies once it would put into each wheel
-    settings = {"--build-option": list(options)} if options else None
-    _run(tree, "-c", f"import setuptools.build_meta as build; build.{step}({str(out)!r}, {settings})")
-
-
-def _copy(source: Path, target: Path) -> None:
-    if source.is_dir():
-        left_out = shutil.ignore_patterns("__pycache__", "node_modules", "*.lock", "*.npz", "*.egg-info")
-        shutil.copytree(source, target, ignore=left_out)
-    else:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(source, target)
-
-
-def _run(folder: Path, *words: str, **environment: str) -> str:
-    done = subprocess.run(
-        [sys.executable, *words], cwd=folder, env=os.environ | environment, stdin=subprocess.DEVNULL, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
-    )  # fmt: skip
-    if done.returncode:
-        raise SystemExit(f"{' '.join(words)} ended with exit code {done.returncode}:\n{done.stdout}")
-    return done.stdout
 
 
 if __name__ == "__main__":

@@ -1,0 +1,1 @@
+"""Prepares and checks a release: ``python -m scripts.release``."""
