@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -14,14 +15,16 @@ from selfplay.cli.game_type import training_of
 from selfplay.commands.exact import exact_part
 from selfplay.commands.notable_games import Ended, Notable, after_steps, notable, rated
 from selfplay.commands.replay import StepReplayer
+from selfplay.commands.run_status import NEWEST, examine
 from selfplay.config.resume import type_in
-from selfplay.errors import ConfigError, IncompatibleError
+from selfplay.errors import ConfigError, IncompatibleError, SelfPlayError
 from selfplay.games.errors import GameError
 from selfplay.games.kind import GameKind
 from selfplay.games.registry import DEFAULT, find_kind
 from selfplay.league.ledger import read_records
 from selfplay.report.leaderboard_page.page import PageContent, PageReplay, stepper, write_page
 from selfplay.report.leaderboard_page.records import RunRecords
+from selfplay.report.leaderboard_page.tree import tree_section
 from selfplay.report.ticker import time_left
 from selfplay.report.tree import counted
 from selfplay.run.trainings import find_training
@@ -59,9 +62,9 @@ def write_run(
     """
     run, records, about = RunDir(folder), RunRecords.of(folder), ""
     game = type_in(records.run.get("config")) or DEFAULT
-    view = find_training(_training_of(game, records.run.get("config"))).view(folder, game)
+    view = find_training(training_name(game, records.run.get("config"))).view(folder, game)
     show = show_of(game)
-    content = PageContent(folder.resolve().name, study, records, view, part=show.part)
+    content = PageContent(folder.resolve().name, study, records, view, part=show.part, tree=_tree(run))
     if play and show.play_pages is None:
         raise ConfigError(f"--play: {game} is not played on pages")
     if view.reading is not None:
@@ -79,7 +82,14 @@ def write_run(
     return _written(replace(content, replays=replays, notes=notes), path, notice) + about
 
 
-def _training_of(game: str, config: object) -> str:
+def _tree(run: RunDir) -> str:
+    """The supervision tree, as HTML; empty if it cannot be read."""
+    with suppress(SelfPlayError):
+        return tree_section(examine(run, NEWEST))
+    return ""
+
+
+def training_name(game: str, config: object) -> str:
     """Name of the training of a run; that of PPO is known by its settings, without loading a game of one's own."""
     return "ppo" if isinstance(config, dict) and "ppo" in config else training_of(game)
 

@@ -61,6 +61,14 @@ def notable(games: Sequence[GameRecord], ratings: Ratings, ended: Ended) -> list
     return [kind for kind in chosen if kind]
 
 
+def outcome(game: GameRecord, how: str) -> str:
+    """Who beat whom, and ``how`` it ended: a sentence without its full stop."""
+    first, second = (seat.player for seat in game.seats)
+    winner, loser = (first, second) if game.score == 1.0 else (second, first)
+    verb = "played with" if game.objective == "shared" else "drew with" if game.score == 0.5 else "beat"
+    return f"{winner} {verb} {loser}{how}"
+
+
 @dataclass(frozen=True, slots=True)
 class _Judged:
     """A game, how it ended, and how likely the ratings called that."""
@@ -97,8 +105,7 @@ class _Judged:
         return self.expected if self.paid is None else self.expected - self.paid
 
     def sentence(self, kind: str) -> str:
-        verb = "played with" if self.scale.shared else "drew with" if self.drawn else "beat"
-        text = f"{self.winner} {verb} {self.loser}{self.how}"
+        text = outcome(self.game, self.how)
         if kind != UPSET:
             return f"{text}."
         if self.paid is None:

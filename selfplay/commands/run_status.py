@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from selfplay.checkpoint.documents import MAX_JSON_BYTES, decode_json, parse
 from selfplay.errors import CheckpointError, CorruptError, NotARunError
@@ -14,6 +14,8 @@ from selfplay.run.monitoring.crash_file import read_crashes
 if TYPE_CHECKING:
     from selfplay.checkpoint import RunDir
     from selfplay.report.tree_status import Crash
+
+NEWEST: Final = 5  # crashes that are shown in a line each
 
 
 def examine(run: RunDir, count: int) -> RunStatus:

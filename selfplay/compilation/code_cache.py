@@ -31,7 +31,7 @@ from typing import Any, Final, NamedTuple
 import numba
 import numpy as np
 
-from selfplay.games.files import is_writable
+from selfplay.games.files import is_writable, user_cache
 
 _numba_config: Any = numba.config
 _PACKAGE: Final = Path(__file__).resolve().parents[1]
@@ -57,7 +57,7 @@ def find_cache(name: str) -> Cache:
     a private temporary folder. If only the last or none can be used, one line on stderr says so. Child processes use
     the same and say nothing.
     """
-    home = _user_cache()
+    home = user_cache()
     usual = [_PACKAGE / "__pycache__"]
     if home is not None:
         usual.insert(0, home)
@@ -84,13 +84,6 @@ def find_cache(name: str) -> Cache:
 def cache_folder(package: str, *called: str) -> Path | None:
     """Folder of compiled code of a package, see ``code_name``; None: there is no cache."""
     return find_cache(code_name(package, *called)).folder
-
-
-def _user_cache() -> Path | None:
-    try:
-        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "selfplay"
-    except RuntimeError:  # a user without a home folder
-        return None
 
 
 def _private_temporary_folder() -> Path | None:

@@ -105,6 +105,14 @@ def is_writable(folder: Path) -> bool:
         return False
 
 
+def user_cache() -> Path | None:
+    """Folder for files that this user's programs can make again; None for a user without a home folder."""
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "selfplay"
+    except RuntimeError:
+        return None
+
+
 @contextmanager
 def alone(lock: Path) -> Iterator[None]:
     """Wait until no other process is in such a block with the same file; where files cannot be locked, do not wait."""

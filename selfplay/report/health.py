@@ -46,10 +46,14 @@ class HealthMonitor:
         self._window: deque[MetricsRow] = deque(maxlen=WINDOW)
         self._known: set[str] = set()
 
-    def observe(self, row: MetricsRow) -> tuple[HealthFinding, ...]:
+    def add(self, row: MetricsRow) -> None:
         if self._window and row["iteration"] <= self._window[-1]["iteration"]:  # played again after a crash
             self._window.clear()
         self._window.append(row)
+
+    def observe(self, row: MetricsRow) -> tuple[HealthFinding, ...]:
+        """Add a row; returns what is new."""
+        self.add(row)
         found = self.findings()
         new = tuple(finding for finding in found if finding.name not in self._known)
         self._known = {finding.name for finding in found}

@@ -30,18 +30,23 @@ STYLES: Final[dict[State, str]] = {
 
 def view(found: RunStatus, whole: bool = False) -> Group:
     """The tree, and below it the crashes: one line each, or with ``whole`` full reports."""
-    standing = found.standing
     parts: list[RenderableType] = [Text(f"{printable(found.run)}: {printable(found.fate)}"), _drawn(found)]
-    counts = [f"{counted(standing.crashes, 'crash', 'crashes')} in this session"]
-    if standing.hanging:
-        counts.append(f"{counted(standing.hanging, 'thread')} left hanging")
-    if standing.unwritten:
-        counts.append(f"{counted(standing.unwritten, 'crash report')} not written")
-    if found.unreadable:
-        counts.append(f"{counted(found.unreadable, 'line')} of crashes not readable")
-    parts.append(Text("; ".join(counts)))
-    parts += [_report(crash) if whole else _line(crash) for crash in found.crashes]
+    parts.append(Text(count_text(found)))
+    parts += [_report(crash) if whole else crash_text(crash) for crash in found.crashes]
     return Group(*parts)
+
+
+def count_text(found: RunStatus) -> str:
+    """How many crashed, and what is not known about them."""
+    standing = found.standing
+    known = [f"{counted(standing.crashes, 'crash', 'crashes')} in this session"]
+    if standing.hanging:
+        known.append(f"{counted(standing.hanging, 'thread')} left hanging")
+    if standing.unwritten:
+        known.append(f"{counted(standing.unwritten, 'crash report')} not written")
+    if found.unreadable:
+        known.append(f"{counted(found.unreadable, 'line')} of crashes not readable")
+    return "; ".join(known)
 
 
 def _drawn(found: RunStatus) -> Tree:
@@ -49,11 +54,12 @@ def _drawn(found: RunStatus) -> Tree:
     places: dict[str, Tree] = {}
     for row in sorted(found.standing.rows, key=lambda row: row.id.count("/")):
         above = places.get(row.id.rpartition("/")[0], top) if row.id.count("/") < DEPTH else top
-        places[row.id] = above.add(_label(row, row.id if above is top else row.id.rpartition("/")[2]))
+        places[row.id] = above.add(child_text(row, row.id if above is top else row.id.rpartition("/")[2]))
     return top
 
 
-def _label(row: ChildStatus, name: str) -> Text:
+def child_text(row: ChildStatus, name: str) -> Text:
+    """The status of a child, in lines."""
     text = Text(f"{printable(name)}  ").append(row.state, STYLES[row.state])
     if row.until is not None:
         text.append(f" until {_clock(row.until)}")
@@ -71,7 +77,8 @@ def _label(row: ChildStatus, name: str) -> Text:
     return text
 
 
-def _line(crash: Crash) -> Text:
+def crash_text(crash: Crash) -> Text:
+    """A crash in one line."""
     when = f"{crash.time.astimezone():%Y-%m-%d %H:%M:%S}"
     text = Text(f"{when}  {printable(crash.id)} #{crash.incarnation}  ").append(crash.kind, "red")
     text.append(f" after {crash.lived_s:.1f} s" if crash.started else " before it was ready")
@@ -85,7 +92,7 @@ def _line(crash: Crash) -> Text:
 
 
 def _report(crash: Crash) -> Text:
-    text = Text("\n").append_text(_line(crash)).append(f"\n  restarts before it: {crash.restarts}")
+    text = Text("\n").append_text(crash_text(crash)).append(f"\n  restarts before it: {crash.restarts}")
     if crash.at_s is not None:
         text.append(f"; {crash.at_s:.1f} s after the session began")
     for line in crash.traceback.splitlines():

@@ -21,6 +21,7 @@ from selfplay.checkpoint.documents import encode_meta
 from selfplay.checkpoint.store import MANIFEST, open_folder
 from selfplay.cli.game_type import game_of_line
 from selfplay.cli.ppo import parse
+from selfplay.commands.live_page import newest_game
 from selfplay.commands.run_status import examine
 from selfplay.dialogue.files.games import GAMES
 from selfplay.dialogue.files.games import read_games as read_written
@@ -47,9 +48,11 @@ from selfplay.league.anchors import shipped_tables
 from selfplay.league.ledger import Ledger, read_games, read_records
 from selfplay.league.people_ledger import run_games
 from selfplay.league.result_files import read_results
+from selfplay.loopback import lasting_token
 from selfplay.report.files import trim_metrics
 from selfplay.report.health import Health
 from selfplay.report.leaderboard_page.curves import training
+from selfplay.report.leaderboard_page.growing import GrowingCurves
 from selfplay.report.leaderboard_page.records import RunRecords
 from selfplay.report.tree_status import Crash, TreeStatus
 from selfplay.run.monitoring.crash_file import append_crash, read_crashes
@@ -211,6 +214,18 @@ def _run_ends(folder: Path, path: Path) -> None:
     assert all(first <= last for first, last in records.gaps)
     training(records, NONE)
     assert isinstance(records.ended, bool)
+
+
+def _grow(folder: Path, path: Path) -> None:
+    curves = GrowingCurves(path, NONE)
+    for _ in range(2):
+        curves.read(Health())
+        json.dumps(curves.changes(""), allow_nan=False)
+
+
+def _key(folder: Path) -> Path:
+    lasting_token(folder / "cache", "a run")
+    return folder / "cache" / "page_key"
 
 
 def _trim(folder: Path, path: Path) -> None:
@@ -457,6 +472,19 @@ READERS = (
         _file("metrics.jsonl", lambda: _json(ITERATION) + b"\n"),
         _run_ends,
     ),
+    Reader(
+        "metrics of a run that goes on",
+        ("selfplay.report.leaderboard_page.growing",),
+        _file("metrics.jsonl", lambda: _json(ITERATION) + b"\n"),
+        _grow,
+    ),
+    Reader(
+        "the newest game of a ledger",
+        ("selfplay.commands.live_page",),
+        _file("ledger.jsonl", _ledger),
+        lambda f, p: newest_game(p, lambda game: ""),
+    ),
+    Reader("a key of addresses", ("selfplay.loopback",), _key, lambda f, p: lasting_token(p.parent, "a run")),
     Reader(
         "its summary",
         ("selfplay.report.leaderboard_page.records",),

@@ -10,12 +10,13 @@ from scripts.studies import gallery
 from selfplay.checkpoint import list_generations
 from selfplay.checkpoint.run_dir import CHECKPOINTS
 from selfplay.league.ledger import Ledger, read_records
+from selfplay.loopback import opening_file
 from selfplay_melee.commands.cli import play
 from selfplay_melee.commands.cli.play import login_name
 from selfplay_melee.play import home
 from selfplay_melee.play.added_games import games_folder
 from selfplay_melee.play.content import play_content
-from selfplay_melee.play.hosting import keeper, opening_file
+from selfplay_melee.play.hosting import keeper
 from selfplay_melee.play_page import page
 from tests.league.pools import series
 from tests.melee.commands.page_games import page_game

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import html
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from selfplay.errors import ConfigError, boundary
 from selfplay.policy.policy import load_policy
 from selfplay_melee.play.added_games import add_game
 from selfplay_melee.play.server import Decisions, PlayServer
@@ -50,17 +45,3 @@ def keeper(run: RunDir | None, notice: Callable[[str], None]) -> Callable[[bytes
         return {"message": str(added), "rated": added.why_not_rated is None}
 
     return keep
-
-
-@contextmanager
-def opening_file(address: str, folder: Path) -> Iterator[Path]:
-    """A file that leads a browser to an address. Other users see the arguments of programs, but not into this file."""
-    with boundary(ConfigError, f"cannot write to {folder}"):
-        folder.mkdir(parents=True, exist_ok=True)
-        file = tempfile.NamedTemporaryFile("w", dir=folder, prefix="open-", suffix=".html")  # noqa: SIM115
-    with file:
-        file.write(
-            f'<!doctype html><meta http-equiv="refresh" content="0;url={html.escape(address)}"><title>play</title>'
-        )
-        file.flush()
-        yield Path(file.name).absolute()

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from selfplay.checkpoint import RunDir
 
-NEWEST = 5  # crashes that are shown in a line each
 WIDE = 2000  # columns, where the output is no terminal
 EVERY_S = 1.0
 
@@ -45,7 +44,7 @@ def main(options: argparse.Namespace) -> None:
     from rich.console import Console
 
     from selfplay.checkpoint.run_dir import RunDir, named_run
-    from selfplay.commands.run_status import examine
+    from selfplay.commands.run_status import NEWEST, examine
     from selfplay.report.tree import view
 
     run = RunDir(named_run(options.run))
@@ -65,7 +64,7 @@ def watch(run: RunDir, console: Console, crashes: int | None, sleep: Callable[[f
     """Draw the tree until the trainer has ended or the user interrupts; ConfigError without a terminal."""
     from rich.live import Live
 
-    from selfplay.commands.run_status import examine
+    from selfplay.commands.run_status import NEWEST, examine
     from selfplay.report.tree import view
 
     if not console.is_terminal:

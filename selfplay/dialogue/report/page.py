@@ -33,12 +33,9 @@ COLUMNS: Final = Columns(
 def view(folder: Path, _: str) -> TrainingView:
     """What the page of a run shows."""
     saved = read_transcripts(folder)
-    newest = [
-        game
-        for game in read_transcripts(folder, LATEST)
-        if game.iteration > max((g.iteration for g in saved), default=0)
-    ]
-    return TrainingView(COLUMNS, DialogueHealth(), transcripts((*saved, *newest)))
+    last = read_transcripts(folder, LATEST)
+    newest = [game for game in last if game.iteration > max((g.iteration for g in saved), default=0)]
+    return TrainingView(COLUMNS, DialogueHealth(), transcripts((*saved, *newest)), transcripts(last))
 
 
 def transcripts(games: Sequence[Transcript]) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -21,6 +22,8 @@ POINTS: Final = 160  # maximum number of points of a curve; each is a mean over 
 SHARES: Final = 40
 """Maximum number of points of stacked shares. They are noisy, since few episodes end in an iteration."""
 PAST: Final = "past generations"
+OPPONENTS: Final = "opponents/"  # of metrics: episodes against each
+PHASE: Final = "time/"  # of metrics: seconds of each phase
 TOP: Final = 24  # top players on a map; scripted players, people, the start and the newest generation are added
 MOST: Final = 48  # maximum number of players on a map, since in external games all players count as scripted
 _LOSSES: Final = {
@@ -73,15 +76,55 @@ def training(records: RunRecords, columns: Columns) -> dict[str, Any] | None:
     rows = records.metrics
     if not rows:
         return None
-    groups = _groups(rows, POINTS)
+    tags = chart_tags(columns)
+    points = _points(rows, POINTS, tags)
+    each = -(-len(rows) // len(points))  # iterations per point
+    return charts(points, _points(rows, SHARES, tags), columns) | {"each": each}
+
+
+def charts(points: Sequence[Point], shares: Sequence[Point], columns: Columns) -> dict[str, Any]:
+    """What the page's script draws of points of curves, and of points of stacked shares."""
     return {
-        "x": [_steps(group) for group in groups],
-        "each": -(-len(rows) // len(groups)),  # iterations per point
-        "opponents": _shares(rows, "opponents/", ("current", PAST)),
-        "phases": _shares(rows, "time/", tuple(f"{phase}_s" for phase in PHASES)),
-        "losses": _series(groups, _LOSSES),
-        "play": _series(groups, _play(columns)),
+        "x": [point.steps for point in points],
+        "opponents": _shares(shares, OPPONENTS, ("current", PAST)),
+        "phases": _shares(shares, PHASE, tuple(f"{phase}_s" for phase in PHASES)),
+        "losses": _series(points, _LOSSES),
+        "play": _series(points, _play(columns)),
     }
+
+
+@dataclass(slots=True)
+class Point:
+    """Figures of neighbouring iterations: their sums, and in how many iterations each was known."""
+
+    steps: int = 0  # at the last iteration
+    sums: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, row: JsonRow, tags: Collection[str]) -> Point:
+        """A point of one iteration. Of all past generations together there is one share."""
+        point = cls(int(row.get("total_steps") or row["iteration"]))
+        for tag, value in row.items():
+            if isinstance(value, int | float) and (tag in tags or tag.startswith((OPPONENTS, PHASE))):
+                past = generation_number(tag.removeprefix(OPPONENTS)) is not None
+                name = OPPONENTS + PAST if past else tag
+                point.sums[name] += value  # type: ignore[assignment]
+                point.counts[name] += 1
+        return point
+
+    def add(self, later: Point) -> None:
+        self.steps = later.steps
+        self.sums.update(later.sums)
+        self.counts.update(later.counts)
+
+    def mean(self, tag: str) -> float | None:
+        return _short(self.sums[tag] / self.counts[tag]) if self.counts[tag] else None
+
+
+def chart_tags(columns: Columns) -> frozenset[str]:
+    """Metrics that have a chart of their own."""
+    return frozenset((*_LOSSES, *_play(columns)))
 
 
 def _play(columns: Columns) -> dict[str, str]:
@@ -93,47 +136,39 @@ def _play(columns: Columns) -> dict[str, str]:
     }
 
 
-def _groups(rows: Sequence[JsonRow], most: int) -> list[list[JsonRow]]:
-    """Split the rows into at most ``most`` groups of about equal size."""
-    return [[rows[i] for i in part] for part in np.array_split(np.arange(len(rows)), min(most, len(rows)))]
-
-
-def _steps(group: Sequence[JsonRow]) -> int:
-    return int(group[-1].get("total_steps") or group[-1]["iteration"])
-
-
-def _series(groups: Sequence[Sequence[JsonRow]], names: dict[str, str]) -> list[dict[str, Any]]:
+def _points(rows: Sequence[JsonRow], most: int, tags: Collection[str]) -> list[Point]:
+    """At most ``most`` points of about as many rows each."""
     found = []
-    for tag, name in names.items():
-        values = [[row[tag] for row in group if isinstance(row.get(tag), int | float)] for group in groups]
-        if any(values):
-            found.append({"name": name, "y": [_short(sum(v) / len(v)) if v else None for v in values]})
+    for part in np.array_split(np.arange(len(rows)), min(most, len(rows))):
+        point = Point()
+        for i in part:
+            point.add(Point.of(rows[i], tags))
+        found.append(point)
     return found
 
 
-def _shares(rows: Sequence[JsonRow], prefix: str, order: Sequence[str]) -> dict[str, Any]:
-    """Shares of the metrics that start with ``prefix``, past generations as one series; each point adds up to 1."""
-    found: list[tuple[int, Counter[str]]] = []
-    for group in _groups(rows, SHARES):
-        sums: Counter[str] = Counter()
-        for row in group:
-            for tag, value in row.items():
-                if tag.startswith(prefix) and isinstance(value, int | float):
-                    name = tag.removeprefix(prefix)
-                    sums[PAST if generation_number(name) is not None else name] += value  # type: ignore[assignment]
-        if sum(sums.values()) > 0:
-            found.append((_steps(group), sums))
-    names = {name for _, sums in found for name in sums}
+def _series(points: Sequence[Point], names: dict[str, str]) -> list[dict[str, Any]]:
+    known = [tag for tag in names if any(point.counts[tag] for point in points)]
+    return [{"name": names[tag], "y": [point.mean(tag) for point in points]} for tag in known]
+
+
+def _shares(points: Sequence[Point], prefix: str, order: Sequence[str]) -> dict[str, Any]:
+    """Shares of the metrics that start with ``prefix``. Each point adds up to 1, or has None: nothing was counted."""
+    names = {tag.removeprefix(prefix) for point in points for tag in point.sums if tag.startswith(prefix)}
     known = [name for name in order if name in names]
-    totals = [sum(sums.values()) for _, sums in found]
+    named = (*known, *sorted(names - set(known)))
+    totals = [sum(point.sums[prefix + name] for name in named) for point in points]
     return {
-        "x": [steps for steps, _ in found],
+        "x": [point.steps for point in points] if named else [],
         "series": [
             {
                 "name": name.removesuffix("_s"),
-                "y": [round(sums[name] / total, 4) for (_, sums), total in zip(found, totals, strict=True)],
+                "y": [
+                    round(point.sums[prefix + name] / total, 4) if total > 0 else None
+                    for point, total in zip(points, totals, strict=True)
+                ],
             }
-            for name in (*known, *sorted(names - set(known)))
+            for name in named
         ],
     }
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from selfplay.league.leaderboard import Leaderboard, LeaderboardAnalysis
     from selfplay.report.leaderboard_page.records import RunRecords
 
-_SCRIPTS: Final = ("svg.js", "charts.js", "maps.js", "table.js", "main.js")
+_SCRIPTS: Final = ("svg.js", "charts.js", "training.js", "maps.js", "table.js", "main.js")
 GAPS: Final = 10  # maximum number of gaps that are listed
 
 
@@ -57,6 +57,7 @@ class TrainingView:
     columns: Columns
     health: HealthMonitor
     reading: str | None = None  # games to read, as HTML; None: there are games to watch
+    newest: str = ""  # those of the last iteration
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,7 @@ class PageContent:
     notes: Sequence[str] = ()  # why there are no games to watch
     play: Mapping[str, str] = field(default_factory=dict)  # addresses of play pages, by player
     exact: str = ""  # section with exact figures, as HTML
+    tree: str = ""  # the supervision tree of the run, as HTML
 
 
 def write_page(subject: PageContent, path: Path) -> int:
@@ -109,6 +111,7 @@ def page(subject: PageContent) -> str:
         watch="Games to read" if view.reading else "Games to watch",
         replays=view.reading or _replays(subject, part.html),
         training=_training(records, view.health),
+        tree=_tree(subject.tree),
         settings=_settings(records),
     )
 
@@ -165,6 +168,10 @@ def _lacking(gaps: Sequence[tuple[int, int]]) -> list[str]:
         f"The curves leave out {count} without metrics: {', '.join(shown)}{others}. A run "
         "that is killed loses metrics that it has not written yet, but no training."
     ]
+
+
+def _tree(tree: str) -> str:
+    return f'<section id="supervision"><h2>Supervision</h2>{tree}</section>' if tree else ""
 
 
 def _settings(records: RunRecords | None) -> str:

@@ -28,7 +28,7 @@ class RunRecords:
 
     @classmethod
     def of(cls, folder: Path) -> Self:
-        metrics = tuple(row for row in _parsed(_text(folder / "metrics.jsonl").splitlines()) if _can_be_drawn(row))
+        metrics = tuple(row for row in _parsed(_text(folder / "metrics.jsonl").splitlines()) if can_be_drawn(row))
         return cls(_document(folder / "run.json"), _document(folder / "summary.json"), metrics)
 
     @property
@@ -70,7 +70,7 @@ class RunRecords:
         return monitor.findings() if self.metrics else None
 
 
-def _can_be_drawn(row: JsonRow) -> bool:
+def can_be_drawn(row: JsonRow) -> bool:
     whole = isinstance(row.get("iteration"), int) and isinstance(row.get("total_steps", 0), int)
     return whole and all(abs(value) < LARGEST for value in row.values() if isinstance(value, int | float))
 

@@ -13,15 +13,16 @@ import numpy as np
 import pytest
 import torch
 
+from selfplay import loopback
 from selfplay.errors import ConfigError, CorruptError
 from selfplay.league.ledger import read_records
+from selfplay.loopback import CONNECTIONS
 from selfplay.policy import browser
 from selfplay.policy.browser.weights import SCRIPTS, browser_policy, policy_description
 from selfplay.policy.recurrent_state import RecurrentState
 from selfplay_melee import play_page
-from selfplay_melee.play import server as play_server
 from selfplay_melee.play.hosting import keeper
-from selfplay_melee.play.server import CONNECTIONS, EPISODES, Decisions, PlayServer
+from selfplay_melee.play.server import EPISODES, Decisions, PlayServer
 from tests.hostile.test_loopback import listening
 from tests.melee.commands.page_games import page_game
 from tests.melee.commands.test_added_games import encoded, kept, run  # noqa: F401  (a fixture)
@@ -346,6 +347,6 @@ def test_no_address_is_logged(capsys):
 
 
 def test_the_token_is_compared_in_constant_time():
-    text = Path(play_server.__file__).read_text()
+    text = Path(loopback.__file__).read_text()
     assert re.search(r"hmac\.compare_digest\(token", text)
     assert "== self.server.token" not in text

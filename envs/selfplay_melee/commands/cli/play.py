@@ -170,8 +170,9 @@ def serve(options: argparse.Namespace, home: Home) -> None:
     """Host the page until Ctrl-C."""
     from contextlib import ExitStack
 
+    from selfplay.loopback import opening_file
     from selfplay_melee.play.added_games import games_folder
-    from selfplay_melee.play.hosting import host, opening_file
+    from selfplay_melee.play.hosting import host
     from selfplay_melee.play.server import PORT
 
     content, folder = content_of(options, home), games_folder(home.run)

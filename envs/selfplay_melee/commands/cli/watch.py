@@ -7,16 +7,22 @@ import itertools
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from selfplay.cli.parser import Parser, add_own_code, add_seed
 from selfplay.commands.cli import command
+from selfplay.commands.cli.live import add_live, watch_live
 from selfplay.errors import ConfigError, IncompatibleError
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import RunDir
     from selfplay.league.records import GameRecord
     from selfplay_melee.drawing.film import Film
+
+_OF_ONE_FIGHT: Final = {
+    "players": "players", "out": "--out", "terminal": "--terminal", "start": "--from", "seconds": "--seconds",
+    "seed": "--seed", "game": "--game",
+}  # fmt: skip
 
 
 def parser() -> argparse.ArgumentParser:
@@ -54,6 +60,7 @@ def parser() -> argparse.ArgumentParser:
     add_seed(which, "seed of the game, for a run (default: the best of a few)", None)
     which.add_argument("--game", metavar="ID", help="play a rated game again: its match id, or the start of it")
     add_own_code(made)
+    add_live(made)
     return made
 
 
@@ -166,6 +173,8 @@ def _again(folder: Path, game: GameRecord) -> Film:
 
 @command(parser, one_thread=True)
 def main(options: argparse.Namespace) -> None:
+    if watch_live(options, _OF_ONE_FIGHT):
+        return
     film, path, why = film_and_path(options)
     from selfplay_melee.show import show
 

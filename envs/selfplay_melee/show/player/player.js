@@ -29,7 +29,6 @@ export class Player {
 
   // Shows a film from the frame where it opens, in place of the one before it.
   open(film) {
-    const first = !this.film;
     this.film = film;
     this.position = film.opens; // frames of the game since the first, with a fraction while playing
     this.stage = new Stage(element("view"), film);
@@ -49,7 +48,6 @@ export class Player {
     this.texts();
     this.resize();
     this.pause();
-    if (first) requestAnimationFrame((now) => this.tick(now));
   }
 
   get frame() {
@@ -121,6 +119,7 @@ export class Player {
   setPlaying(playing) {
     this.playing = playing;
     this.root.dataset.playing = playing;
+    this.wake();
     element("play").setAttribute("aria-label", playing ? "Pause" : "Play");
     element("play-icon").setAttribute("d", playing ? PAUSE : PLAY);
   }
@@ -132,6 +131,7 @@ export class Player {
 
   seek(frame) {
     this.position = Math.min(Math.max(frame, 0), this.film.length - 1);
+    this.wake();
   }
 
   faster(steps) {
@@ -148,7 +148,7 @@ export class Player {
     const what = SWITCHES[button];
     this.stage[what] = !this.stage[what];
     element(button).setAttribute("aria-pressed", this.stage[what]);
-    this.shown = -1;
+    this.redraw();
   }
 
   resize() {
@@ -156,10 +156,21 @@ export class Player {
     for (const canvas of this.root.querySelectorAll("canvas")) fit(canvas);
     this.stage.recolour();
     for (const chart of this.charts) chart.recolour(this.stage.colour);
+    this.redraw();
+  }
+
+  redraw() {
     this.shown = -1;
+    this.wake();
+  }
+
+  // Draws the next picture; while nothing changes none is.
+  wake() {
+    this.waiting ??= requestAnimationFrame((now) => this.tick(now));
   }
 
   tick(now) {
+    this.waiting = null;
     if (this.playing) {
       this.position += (Math.min(now - (this.last ?? now), 100) / 1000) * this.film.fps * this.speed;
       if (this.position >= this.film.length - 1) {
@@ -167,9 +178,9 @@ export class Player {
         this.setPlaying(false);
       }
     }
-    this.last = now;
+    this.last = this.playing ? now : null;
     if (this.shown !== this.frame) this.show(this.frame);
-    requestAnimationFrame((later) => this.tick(later));
+    if (this.playing) this.wake();
   }
 
   show(frame) {

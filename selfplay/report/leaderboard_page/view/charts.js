@@ -133,9 +133,13 @@ export function lineChart(x, { name, y }) {
   };
 }
 
-// Shares that add up to one, the first at the bottom.
-export function stackChart(x, series, name) {
+// Shares that add up to one, the first at the bottom. Points without shares are left out.
+export function stackChart(all, shares, name) {
+  const places = [...all.keys()].filter((i) => shares[0].y[i] !== null);
+  const x = places.map((i) => all[i]);
+  const series = shares.map((one) => ({ name: one.name, y: places.map((i) => one.y[i]) }));
   return (width) => {
+    if (!x.length) return "";
     const frame = new Frame(width, { x, low: 0, high: 1, height: 200, name });
     let floor = x.map(() => 0);
     series.forEach(({ y }, k) => {

@@ -1,17 +1,12 @@
 // What is on the page, put together.
 
-import { follow, html, signed } from "./svg.js";
-import { legend, lineChart, ratingChart, stackChart } from "./charts.js";
+import { follow, signed } from "./svg.js";
+import { ratingChart } from "./charts.js";
 import { PairMap } from "./maps.js";
 import { Table } from "./table.js";
+import { Training } from "./training.js";
 
 const data = (id) => JSON.parse(document.getElementById(`data-${id}`).textContent);
-
-function figure(parent, caption, draw, ...more) {
-  const place = html("div");
-  parent.append(html("figure", { class: "chart" }, html("figcaption", {}, caption), ...more, place));
-  follow(place, draw);
-}
 
 function showMaps(maps) {
   const { payoff, shared, spread, decimals } = maps, written = (value) => signed(value, decimals);
@@ -38,25 +33,6 @@ function showMaps(maps) {
       : "Rows and columns are in the order of the table.");
 }
 
-function showTraining(training) {
-  const root = document.getElementById("training"), { x, each } = training;
-  const grid = (kind) => root.appendChild(html("div", { class: kind }));
-  const wide = grid("charts wide");
-  for (const [shares, caption] of [
-    [training.opponents, "Whom the learner met, share of episodes"], [training.phases, "Where the time went, share"],
-  ]) {
-    if (shares.x.length > 1) figure(wide, caption, stackChart(shares.x, shares.series, caption), legend(shares.series));
-  }
-  const small = grid("charts");
-  for (const series of [...training.play, ...training.losses]) figure(small, series.name, lineChart(x, series));
-  root.append(html(
-    "p", { class: "quiet" },
-    "Over steps of training. Each point is " +
-      `${each > 1 ? `the mean of ${each} iterations or one fewer` : "an iteration"}. ` +
-      "A falling loss is no progress by itself: the ratings above are.",
-  ));
-}
-
 // Lets a choice of a game open its data, which is text, by the script of its kind; the first is opened at once.
 export function showGames(open) {
   const choices = [...document.querySelectorAll(".choice")];
@@ -76,4 +52,4 @@ if (curve.points.length) follow(document.getElementById("curve"), ratingChart(cu
 else document.getElementById("progress").hidden = true;
 const pairMaps = data("maps"), training = data("training");
 showMaps(pairMaps);
-if (training) showTraining(training);
+if (training) new Training(document.getElementById("training")).show(training);

@@ -38,14 +38,24 @@ export function signed(value, decimals) {
   return +text === 0 ? text : `${value > 0 ? "+" : "−"}${text}`;
 }
 
-// Draws again whenever the place of the drawing changes its width.
+// Draws again whenever the place of the drawing changes its width; returns what draws again because the data changed.
+// That waits while the place is out of sight, and while the pointer is on it, which has a box of text there.
 export function follow(place, draw) {
-  let width = 0;
+  let width = 0, seen = false, late = false;
+  const again = () => {
+    late = !seen || place.matches(":hover");
+    if (width && !late) place.replaceChildren(draw(width));
+  };
   new ResizeObserver(() => {
     if (Math.round(place.clientWidth) === width) return;
     width = Math.round(place.clientWidth);
     if (width) place.replaceChildren(draw(width));
   }).observe(place);
+  new IntersectionObserver(([entry]) => {
+    seen = entry.isIntersecting;
+    if (seen && late) again();
+  }).observe(place);
+  return again;
 }
 
 // A box with lines of text beside the pointer; without lines it goes away.

@@ -2,8 +2,11 @@
 
 const RISING = ["Rank", "Player", "Ranks"]; // columns that are sorted upwards first
 
+const same = (head, other) => head.getAttribute("aria-sort") === other.getAttribute("aria-sort");
+
 export class Table {
-  constructor(root) {
+  // before: a table of which this one is a newer state; its order is kept.
+  constructor(root, before = null) {
     this.body = root.tBodies[0];
     this.rows = [...this.body.rows];
     this.heads = [...root.tHead.rows[0].cells];
@@ -15,6 +18,7 @@ export class Table {
     this.name.oninput = this.kind.onchange = () => this.filter();
     if (this.all) this.all.onclick = () => this.toggle();
     this.heads[0].setAttribute("aria-sort", "ascending");
+    if (before) this.sortAs(before);
     this.filter();
   }
 
@@ -32,6 +36,13 @@ export class Table {
       return upwards ? compare(a, b) : compare(b, a);
     });
     this.body.append(...this.rows);
+  }
+
+  sortAs({ heads }) {
+    const sorted = heads.find((head) => head.getAttribute("aria-sort"));
+    const column = this.heads.findIndex((head) => head.textContent === sorted.textContent);
+    if (column === -1) return;
+    for (let i = 0; i < 2 && !same(this.heads[column], sorted); i++) this.sort(column);
   }
 
   toggle() {
