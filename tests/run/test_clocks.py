@@ -36,8 +36,11 @@ DATED = {
     "envs/selfplay_melee/play/added_games.py": "_keep",
     "scripts/studies/gallery.py": "build",
     "selfplay/run/monitoring/watchdog.py": "_report",
+    "scripts/studies/engine_match.py": "measure",
+    "scripts/release/__main__.py": "_run",
+    "selfplay/commands/live_page.py": "_look",
 }
-"""Where the wall clock is asked: functions by module. Every one of them dates a record, a row or a line."""
+"""Where the wall clock is asked: functions by module. Every one of them dates a record, a row or a line, or says how old a file is."""
 
 
 def asked(tree, function="module"):
