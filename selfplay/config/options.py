@@ -28,7 +28,7 @@ LEAGUE_FLAGS: Final = (
     ("--held-out", "league.held_out", "NAME"),
     *flags("league", track_elo="", rating_share="F"),
 )
-PLACE_FLAGS: Final = flags("run", device="NAME", host="HOST", runners="N", ray_address="HOST", report_to="NAME,NAME")
+PLACE_FLAGS: Final = flags("run", device="NAME", host="HOST", runners="N", ray_address="HOST", report_to="NAMES")
 FAULT_FLAGS: Final = flags("run", chaos="PLAN")
 
 

@@ -14,7 +14,7 @@ pytestmark = [
     pytest.mark.timeout(600),
 ]
 TRAINING = (
-    *("--game-type", "mock", "--num-games", 4, "--rollout-length", 32, "--timesteps", 10_000_000, "--hidden", "16"),
+    *("--game-type", "mock", "--num-games", 4, "--rollout-length", 32, "--timesteps", 500_000, "--hidden", "16"),
     *("--save-interval", 4, "--track-elo", "--rating-share", "1", "--max-episode-frames", 300),
 )
 LOST = "Failed to load resource: net::ERR_"  # Chromium itself logs a server that is gone
@@ -89,7 +89,7 @@ def test_a_training_is_watched_killed_and_resumed_and_the_server_is_killed_and_s
         assert same == address
         is_in(page, "killed")
         assert page.locator("#lost").is_hidden()
-        resumed = start("train", "--resume", "--checkpoint", "run", "--timesteps", 20_000_000, cwd=tmp_path)
+        resumed = start("train", "--resume", "--checkpoint", "run", "--timesteps", 1_000_000, cwd=tmp_path)
         with resumed:
             is_in(page, "training")
             page.wait_for_function(

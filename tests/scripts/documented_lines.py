@@ -47,9 +47,6 @@ LEFT_OUT = {  # by the start of a line
     "selfplay play RUN --add": "tests/melee/commands/test_added_games.py: needs a game that a person has played",
     "selfplay play checkpoints/tic_tac_toe": "tests/commands/test_play_terminal.py: asks for moves",
     "python -m scripts.": "tests/studies",
-    "selfplay train --report-to": "tests/extras/test_trackers.py",
-    "selfplay push": "tests/extras/test_hub.py",
-    "selfplay evaluate hf:": "tests/extras/test_hub.py",
     "tensorboard ": "another program: it serves until it is stopped",
 }
 HOUR = "docs/quickstart.md"  # begins in an empty folder
