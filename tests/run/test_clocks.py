@@ -40,7 +40,7 @@ DATED = {
     "scripts/release/__main__.py": "_run",
     "selfplay/commands/live_page.py": "_look",
 }
-"""Where the wall clock is asked: functions by module. Every one of them dates a record, a row or a line, or says how old a file is."""
+"""Where the wall clock is asked: functions by module. All date a record, a row or a line, or tell the age of a file."""
 
 
 def asked(tree, function="module"):
