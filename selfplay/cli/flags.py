@@ -13,9 +13,8 @@ from selfplay import verbs
 from selfplay.cli.parser import Parser
 from selfplay.config.base import Group
 from selfplay.config.options import field_of, shown, without_flag
-from selfplay.config.program import NO_PRESET, Invocation, Program, flatten, known
+from selfplay.config.program import NO_PRESET, Invocation, Program, flatten, known, read_toml
 from selfplay.errors import ConfigError
-from selfplay.games.files import MAX_TEXT_BYTES, parse_toml, read_plain
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -150,13 +149,8 @@ def _whole(text: str) -> int | None:
 
 
 def _from_file(program: Program[Any], path: Path) -> dict[str, Any]:
-    try:
-        document = parse_toml(read_plain(path, MAX_TEXT_BYTES, follow=True))
-    except OSError as error:
-        raise ConfigError(f"--config {path}: {error.strerror or error}") from error
-    except ValueError as error:
-        raise ConfigError(f"--config {path}: not TOML: {error}") from error
-    return flatten(program, document, f"--config {path}")
+    name = f"--config {path}"
+    return flatten(program, read_toml(path, name), name)
 
 
 def _from_text(program: Program[Any], text: str) -> dict[str, Any]:

@@ -84,7 +84,7 @@ class _Handler(LoopbackHandler):
 
 
 class LiveRun:
-    """Answers what of a run changed since a page asked last."""
+    """Finds what has changed in a run since a page's last request."""
 
     def __init__(self, folder: Path) -> None:
         self._run = RunDir(folder)

@@ -17,7 +17,7 @@ from selfplay.commands.model_card import FILM, Card, Facts
 from selfplay.errors import ConfigError
 from selfplay.games.kind import GameKind
 from selfplay.games.registry import find_kind
-from selfplay.run.films import film
+from selfplay.run.films import film, why
 from selfplay.run.monitoring.secrets import without_secrets
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def find_policy(what: str | None) -> Path:
 
 
 def full_name(api: HfApi, repo: str) -> str:
-    """``OWNER/NAME``: the user is the owner of a bare name. ConfigError if nobody is logged in."""
+    """``OWNER/NAME``: the user owns a bare name. ConfigError without a login."""
     from huggingface_hub import errors
 
     with hub_errors(repo):
@@ -94,6 +94,6 @@ def _filmed(game: str, what: Path, path: Path, notice: Callable[[str], object]) 
     try:
         film(what, path, FILM_S)
     except (OSError, subprocess.SubprocessError) as error:
-        notice(f"No film: {(getattr(error, 'stderr', None) or str(error)).strip().splitlines()[-1]}")
+        notice(f"No film: {why(error)}")
         return False
     return True

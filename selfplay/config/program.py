@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from pydantic import ValidationError
@@ -13,6 +14,7 @@ from selfplay.config.base import PARTIAL, Group
 from selfplay.config.options import Option, flag_of, paths, shown, value_of
 from selfplay.config.words import check_name, setting_meant, unknown_name
 from selfplay.errors import ConfigError
+from selfplay.games.files import MAX_TEXT_BYTES, parse_toml, read_plain
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -93,6 +95,16 @@ def preset_values(program: Program[Settings], name: str | None) -> dict[str, Any
     check_name("--preset", name, [*program.presets, NO_PRESET])
     groups = program.presets[name].items()
     return {f"{group}.{setting}": value for group, part in groups for setting, value in part.items()}
+
+
+def read_toml(path: Path, name: str) -> dict[str, Any]:
+    """The document of a TOML file that a user named; ConfigError names the file as ``name``."""
+    try:
+        return parse_toml(read_plain(path, MAX_TEXT_BYTES, follow=True))
+    except OSError as error:
+        raise ConfigError(f"{name}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise ConfigError(f"{name}: not TOML: {error}") from error
 
 
 def flatten(program: Program[Any], document: Mapping[str, object], where: str) -> dict[str, Any]:

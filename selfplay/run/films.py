@@ -62,8 +62,7 @@ class Films:
             film(self._run.path, path, limit_s, self._flags)
         except (OSError, subprocess.SubprocessError) as error:
             if not self._failed:
-                said = getattr(error, "stderr", None) or str(error)
-                self._notice(f"No film at step {step}: {said.strip().splitlines()[-1]}")
+                self._notice(f"No film at step {step}: {why(error)}")
             self._failed = True
         else:
             self._tracking.video(step, FILM, path)
@@ -79,7 +78,7 @@ def films_of(session: RunSession, feed: Feed) -> Films | None:
 def film(what: Path, path: Path, limit_s: float, flags: Sequence[str] = ()) -> None:
     """Write the best moment of a game of a run's newest generation, or of a policy, as a GIF. Blocks.
 
-    OSError or SubprocessError if that fails or takes longer; its ``stderr`` says why.
+    OSError or SubprocessError if that fails or takes longer.
     """
     reaper = ProcessReaper()
     made = reaper.folder / "film.gif"  # nothing is left of it if this process ends
@@ -109,3 +108,9 @@ def film(what: Path, path: Path, limit_s: float, flags: Sequence[str] = ()) -> N
         temporary.replace(path)
     finally:
         reaper.close()
+
+
+def why(error: OSError | subprocess.SubprocessError) -> str:
+    """Why ``film`` failed: the last line of what its process said, else the error itself."""
+    said = error.stderr if isinstance(error, subprocess.CalledProcessError) else ""
+    return next((line.strip() for line in reversed(said.splitlines()) if line.strip()), str(error))

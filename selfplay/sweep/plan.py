@@ -55,7 +55,7 @@ class Plan:
         return given(self.asked, self.space, values, seed, share)
 
     def named_again(self, given: Values) -> Values:
-        """What of all settings a run that is resumed needs: its length, and what it starts or imports."""
+        """The settings that a resumed run must be given again: its length, and what it starts or imports."""
         started = marked(config_type(self.game), Mark.STARTS_PROGRAM, Mark.JOINS_CLUSTER)
         names = {"run.timesteps", "run.max_minutes", *started}
         own = {name: value for name, value in given.items() if name == "net.backbone" and is_code(str(value))}
@@ -82,7 +82,9 @@ def plan_of(asked: SweepSettings, place: Path) -> Plan:
     space = space_of(_settings(asked, game, place), f"{place}: [settings]")
     first, checked = _first(asked, space, place)
     calls = [(values, _call(asked, game, space, values, place)) for values in checked]
-    from selfplay.ppo.pretrained import with_pretrained  # here: torch takes seconds to load, mistakes are told before
+    from selfplay.ppo.pretrained import (
+        with_pretrained,  # here: it loads torch, for seconds; mistakes above are found without
+    )
 
     configs = []
     for values, call in calls:

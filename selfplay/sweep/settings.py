@@ -9,9 +9,9 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError, model_validator
 
 from selfplay.config.base import Group, Minutes, Positive
+from selfplay.config.program import read_toml
 from selfplay.config.words import unknown_name
 from selfplay.errors import ConfigError, first_problem
-from selfplay.games.files import MAX_TEXT_BYTES, parse_toml, read_plain
 
 Samples = Annotated[int, Field(ge=1, le=10_000)]
 By = Literal["exact", "opponents", "games"]
@@ -107,12 +107,7 @@ _TABLES: Final[Mapping[tuple[str, ...], type[BaseModel]]] = {
 
 def read_sweep(path: Path) -> SweepSettings:
     """The settings in a file; ConfigError says in one line what is wrong in it, and what is valid."""
-    try:
-        document = parse_toml(read_plain(path, MAX_TEXT_BYTES, follow=True))
-    except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror or error}") from error
-    except ValueError as error:
-        raise ConfigError(f"{path}: not TOML: {error}") from error
+    document = read_toml(path, str(path))
     try:
         return SweepSettings.model_validate(document)
     except ValidationError as error:

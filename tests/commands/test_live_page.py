@@ -3,9 +3,7 @@
 import http.client
 import json
 import os
-import threading
 import time
-from contextlib import contextmanager
 from urllib.parse import urlencode
 
 import pytest
@@ -28,6 +26,7 @@ from tests.report.boards import folder, metrics
 from tests.scripts.commands import mistake
 from tests.scripts.test_tree import BEGAN, ROWS, crash
 from tests.support.processes import wait_for
+from tests.support.servers import served
 
 
 def append(path, rows):
@@ -169,17 +168,9 @@ def test_the_newest_game_that_finished_is_found_behind_rows_that_are_torn(tmp_pa
     assert newest_game(tmp_path / "none", lambda game: "") is None
 
 
-@contextmanager
 def serving(run, monkeypatch, cache):
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
-    with LiveServer(run, 0) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+    return served(LiveServer(run, 0))
 
 
 def ask(server, path="", **headers):

@@ -558,14 +558,14 @@ READERS = (
     ),
     Reader(
         "settings in TOML",
-        ("selfplay.cli.flags", "selfplay.cli.game_type"),
+        ("selfplay.config.program", "selfplay.cli.game_type"),
         _file("run.toml", lambda: b'[run]\nseed = 5\n[game]\ncharacter = "fox"\n'),
         _config,
         names=False,
     ),
     Reader(
         "the file of a sweep",
-        ("selfplay.sweep.settings",),
+        ("selfplay.config.program",),
         _file("sweep.toml", lambda: SWEEP),
         lambda f, p: plan_of(read_sweep(p), p),
     ),

@@ -8,7 +8,7 @@ import pytest
 from selfplay.checkpoint import RunDir
 from selfplay.report.trackers.tracking import Tracking
 from selfplay.run import films
-from selfplay.run.films import EVERY_S, FILM, Films, film, films_of
+from selfplay.run.films import EVERY_S, FILM, Films, film, films_of, why
 from tests.support.processes import wait_for
 
 WAIT_S = 30.0
@@ -106,3 +106,15 @@ def test_a_film_that_takes_too_long_is_given_up(tmp_path):
     with pytest.raises(subprocess.TimeoutExpired):
         film(Path("strong"), tmp_path / "film.gif", 0.1)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (subprocess.CalledProcessError(2, "watch", stderr="one\nno game\n\n"), "no game"),
+        (subprocess.CalledProcessError(2, "watch", stderr=" \n"), "Command 'watch' returned non-zero exit status 2."),
+        (subprocess.TimeoutExpired("watch", 3, stderr=b"begun"), "Command 'watch' timed out after 3 seconds"),
+    ],
+)
+def test_why_there_is_no_film(error, said):
+    assert why(error) == said

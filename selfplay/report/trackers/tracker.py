@@ -12,7 +12,7 @@ Cell = str | int | float | None
 
 @dataclass(frozen=True, slots=True)
 class TrackedRun:
-    """What a tracker is told of the run at the start.
+    """A run, as its trackers see it.
 
     Attributes:
         id: Of the run, the same after ``--resume``.
@@ -45,7 +45,7 @@ class Tracker:
         """The figures of an iteration by tag, as in metrics.jsonl. All are finite."""
 
     def table(self, step: int, name: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
-        """The ratings, whenever they are made anew."""
+        """The ratings, after each new fit."""
 
     def video(self, step: int, name: str, path: Path) -> None:
         """A film of a fight, a GIF."""

@@ -6,7 +6,6 @@ import re
 import socket
 import threading
 import time
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +28,7 @@ from tests.melee.commands.test_added_games import encoded, kept, run  # noqa: F4
 from tests.policy.browser.test_browser_policy import policy
 from tests.support.node import gather, needs_node, run_node
 from tests.support.processes import wait_for
+from tests.support.servers import served
 
 KINDS = ("mlp", "gru", "mamba", "attention")
 WIDTH = 7  # of an observation
@@ -36,17 +36,10 @@ EPISODE = "0123456789abcdef0123456789abcdef0123"
 PAGE = b"<!doctype html><title>play</title>"
 
 
-@contextmanager
 def serving(policies=None, keep=lambda document: {"message": f"{len(document)} bytes"}, **options):
-    with PlayServer(Decisions(policies or {}), keep, port=0, **options) as server:
-        server.page = PAGE
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+    server = PlayServer(Decisions(policies or {}), keep, port=0, **options)
+    server.page = PAGE
+    return served(server)
 
 
 @pytest.fixture(scope="module")
