@@ -140,7 +140,7 @@ FIGHTS := build/fights
 docs: $(STAMP)
 	$(INSTALL) $(EXTRA_INDEX) -c constraints.txt -e '.[docs]'
 	@mkdir -p $(FIGHTS)
-	$(BIN)/selfplay watch fox --out $(FIGHTS)/fight.html
+	$(BIN)/selfplay watch expert --out $(FIGHTS)/fight.html
 	$(BIN)/selfplay play strong --name you --no-open --out $(FIGHTS)/play.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build $(ARGS)
 	@echo build/site/index.html

@@ -12,6 +12,7 @@ SelfPlayError             base class
 │   └── ImmutableError    a generation of this name has other weights
 ├── LeagueError           a match, a rating or the ledger is invalid (exit code 2)
 ├── RunnerError           a game runner or its host failed
+│   ├── ActorLostError    an actor of a cluster is gone, or has no node
 │   ├── InjectedFaultError a fault on purpose (--chaos) that fails the whole runner
 │   ├── ServerError       an inference server cannot start, or fails too often
 │   └── HangingError      too many abandoned threads and children (exit code 4)
@@ -100,6 +101,10 @@ class LeagueError(SelfPlayError):
 
 class RunnerError(SelfPlayError):
     """A game runner or its host failed."""
+
+
+class ActorLostError(RunnerError):
+    """An actor of a cluster is gone, or no node has room for it."""
 
 
 class InjectedFaultError(RunnerError):

@@ -65,7 +65,7 @@ def test_the_site_has_its_fights_before_it_is_built(clone):
     commands = planned(clone, "docs")
     steps = [
         "-e '.[docs]'",
-        "selfplay watch fox --out build/fights/fight.html",
+        "selfplay watch expert --out build/fights/fight.html",
         "--out build/fights/play.html",
         "mkdocs build",
     ]

@@ -68,6 +68,12 @@ CLIFF_ATTACK_SLOW, CLIFF_ATTACK_QUICK = 256, 257
 CLIFF_ROLL_SLOW, CLIFF_ROLL_QUICK = 258, 259
 CLIFF_JUMP_SLOW_1, CLIFF_JUMP_SLOW_2, CLIFF_JUMP_QUICK_1, CLIFF_JUMP_QUICK_2 = 260, 261, 262, 263
 TAUNT_RIGHT, TAUNT_LEFT = 264, 265
+CAPTURE_KIRBY, CAPTURE_WAIT_KIRBY = 288, 289  # on the way into his mouth, in it
+THROWN_STAR, THROWN_COPY_STAR = 290, 291  # spat out, swallowed
+BURY, BURY_WAIT, BURY_JUMP = 294, 295, 296  # into the ground, in it, out of it
+DAMAGE_SONG, DAMAGE_SONG_WAIT, DAMAGE_SONG_END = 297, 298, 299  # asleep
+DAMAGE_BIND = 300  # stunned by Disable
+CONFUSED, CONFUSED_AIR = 303, 304  # held by Confusion
 ENTRY, ENTRY_START, ENTRY_END = 322, 323, 324
 FIRST_SPECIAL: Final = 341  # the lowest character-specific state
 
@@ -157,6 +163,8 @@ _RUNS: Final[tuple[tuple[int, int, str], ...]] = (
     (CLIFF_CLIMB_SLOW, CLIFF_JUMP_QUICK_2, "ledge_action"),
     (TAUNT_RIGHT, TAUNT_LEFT, "taunt"),
     (266, 292, "grabbed"),
+    (DAMAGE_BIND, DAMAGE_BIND, "hitstun"),
+    (301, CONFUSED_AIR, "grabbed"),
     (FIRST_SPECIAL, NUM_ACTIONS - 1, "special"),
 )
 

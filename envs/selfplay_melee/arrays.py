@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from selfplay_melee.bots import BOT
+from selfplay_melee.controller import HELD
+from selfplay_melee.observation import DelayLines
 from selfplay_melee.physics.memory import MEMORY
 from selfplay_melee.reward import RewardTerms
 from selfplay_melee.reward_weights import NO_REWARDS, RewardWeights
@@ -75,10 +77,16 @@ class Games(NamedTuple):
     bots: NDArray[np.int8]  # [B, P] index of a seat's scripted player, -1 none
     bot_memory: NDArray[np.void]  # BOT [B, P]
     chosen: NDArray[np.void]  # CONTROLLER [B, P], what each seat has chosen last
+    press: NDArray[np.int64]  # [B, P] frames for which its buttons are pressed; -1: until the seat chooses again
     line: NDArray[np.void]  # CONTROLLER [B, P, L], ring of the controllers of the next frames
     delay: NDArray[np.int64]  # [B, P] frames from seeing to acting
     mirrored: Bool  # [B, P] the seat sees left and right exchanged
     sums: NDArray[np.float64]  # [B, P, R] sums of the ``RewardTerms`` of the episode so far
+
+
+def delay_lines(games: Games) -> DelayLines:
+    """The inputs that seats have chosen for the next frames."""
+    return DelayLines(games.line, games.episode["clock"].astype(np.int64), games.delay)
 
 
 class StepArrays(NamedTuple):
@@ -111,6 +119,7 @@ def new_games(state: GameState, delay: NDArray[np.int64], line: int) -> Games:
         bots=np.full(shape, -1, np.int8),
         bot_memory=records(BOT, *shape),
         chosen=records(CONTROLLER, *shape),
+        press=np.full(shape, HELD, np.int64),
         line=records(CONTROLLER, *shape, line),
         delay=delay,
         mirrored=np.zeros(shape, np.bool_),

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from selfplay.games.api import F32, Actions, Bool, Seeds, StepBatch
 from selfplay.games.errors import GameError, UnknownNameError
 from selfplay_melee import bots
-from selfplay_melee.arrays import STATS, StepOptions, new_games, new_step_arrays
+from selfplay_melee.arrays import STATS, StepOptions, delay_lines, new_games, new_step_arrays
 from selfplay_melee.controller import ACTION_SPEC, check_actions
 from selfplay_melee.episodes import hold_actions
 from selfplay_melee.limits import LEDGE_GRAB_LIMIT
@@ -140,7 +140,7 @@ class MeleeGame:
         """Set the chosen controllers from actions.
 
         Args:
-            actions: int8 [B, P, 13]. Those of scripted players are ignored.
+            actions: int8 [B, P, 14]. Those of scripted players are ignored.
             acts: [B, P]: seats whose action counts, by default all; the others hold their controller.
 
         Raises:
@@ -161,8 +161,12 @@ class MeleeGame:
         return self._games.memory
 
     def _observe(self) -> F32:
-        self._out.obs[...], self._games.mirrored[...] = encode(self.state, self._tables)
+        self._out.obs[...], self._games.mirrored[...] = encode(self.state, self._tables, delay_lines(self._games))
         return self._out.obs
+
+    def observations(self) -> F32:
+        """What the seats see now, [B, P, D]."""
+        return encode(self.state, self._tables, delay_lines(self._games))[0]
 
     def kill(self) -> bool:
         """False: there is no process to end."""

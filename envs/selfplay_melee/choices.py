@@ -10,7 +10,7 @@ from selfplay.checkpoint import RunDir, is_policy
 from selfplay.errors import ConfigError
 from selfplay.evaluation.named_players import policy_folder
 from selfplay.games.errors import UnknownNameError
-from selfplay.games.registry import find_game
+from selfplay_melee import bot_names
 from selfplay_melee.conditions import FightConditions, as_fight
 from selfplay_melee.kinds import find_character, find_stage
 
@@ -83,9 +83,8 @@ def choices(
 
 def check_scripted(name: str) -> None:
     """Refuse a name that is no scripted player of the mock; lists all."""
-    players = find_game(MOCK).rated.players
-    if name not in players:
-        raise ConfigError(f"--bot {name}: {UnknownNameError('scripted player', name, players)}")
+    if name not in bot_names.NAMES:
+        raise ConfigError(f"--bot {name}: {UnknownNameError('scripted player', name, bot_names.NAMES)}")
 
 
 def check_fight(folder: Path, named: Sequence[str]) -> None:

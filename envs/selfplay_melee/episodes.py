@@ -11,7 +11,20 @@ from selfplay.compilation.compile import compiled, rule
 from selfplay_melee import bots
 from selfplay_melee.actions import CLIFF_CATCH
 from selfplay_melee.bots.controls import release
-from selfplay_melee.controller import ACTION_SPEC, C_X, C_Y, CENTRE, HIGHEST, MAIN_X, MAIN_Y, SHOULDER, SHOULDER_CODES
+from selfplay_melee.controller import (
+    ACTION_SPEC,
+    C_X,
+    C_Y,
+    CENTRE,
+    HELD,
+    HIGHEST,
+    MAIN_X,
+    MAIN_Y,
+    SHOULDER,
+    SHOULDER_CODES,
+    TAP,
+    TAP_FRAMES,
+)
 from selfplay_melee.limits import FINISHED
 from selfplay_melee.observation import encode_seat
 from selfplay_melee.physics.actions.death import CREDIT_FRAMES, is_away
@@ -54,6 +67,7 @@ def _reset_episode(b, games, cap):
     for seat in range(2):
         release(games.controllers[b, seat])
         release(games.chosen[b, seat])
+        games.press[b, seat] = HELD
         for i in range(len(games.line[b, seat])):
             release(games.line[b, seat, i])
         games.bot_memory[b, seat].kind = -1
@@ -106,8 +120,9 @@ def observe_game(b, games, tables, obs):
     players = games.players[b]
     for seat in range(2):
         games.mirrored[b, seat] = encode_seat(
-            games.game[b], players[seat], players[1 - seat], games.controllers[b, seat], tables, obs[b, seat]
-        )
+            games.game[b], players[seat], players[1 - seat], games.controllers[b, seat], games.line[b, seat],
+            games.episode[b].clock, games.delay[b, seat], tables, obs[b, seat],
+        )  # fmt: skip
 
 
 @rule
@@ -122,7 +137,9 @@ def _enter_choices(b, frame_skip, games):
     """What seats have chosen goes into their delay lines."""
     for seat in range(2):
         first = games.episode[b].clock + games.delay[b, seat]
-        _enter(games.chosen[b, seat], games.line[b, seat], first, frame_skip)
+        games.press[b, seat] = _enter(
+            games.chosen[b, seat], games.press[b, seat], games.line[b, seat], first, frame_skip
+        )
 
 
 @rule
@@ -185,10 +202,19 @@ def _bot_chooses(b, seat, games, tables, controllers):
 
 
 @rule
-def _enter(controller, line, first, frames):
-    """Hold a controller from frame ``first`` of the delay line on; the line is a ring."""
+def _enter(controller, press, line, first, frames):
+    """Hold a controller from frame ``first`` of the delay line on; the line is a ring.
+
+    Its buttons are pressed for ``press`` frames. Returns how many of them are left.
+    """
     for i in range(frames):
-        _copy(controller, line[(first + i) % len(line)])
+        place = (first + i) % len(line)
+        _copy(controller, line[place])
+        if press == 0:
+            line[place].buttons = 0
+        elif press > 0:
+            press -= 1
+    return press
 
 
 @rule
@@ -251,7 +277,7 @@ def _lead(players):
 
 @compiled
 def hold_actions(actions, acts, games):
-    """Set ``games.chosen`` from actions [B, P, 13] where ``acts`` [B, P]; see ``controller.decode`` and ``mirror``.
+    """Set ``games.chosen`` from actions [B, P, 14] where ``acts`` [B, P]; see ``controller.decode`` and ``mirror``.
 
     Scripted players are left out. False if a controller cannot express one of the actions; then nothing has changed.
     """
@@ -275,6 +301,7 @@ def hold_actions(actions, acts, games):
             for i in range(NUM_BUTTONS):
                 buttons |= int(code[i]) << i
             hand.buttons = buttons
+            games.press[b, seat] = TAP_FRAMES if code[TAP] == 1 else HELD
     return True
 
 

@@ -7,7 +7,8 @@
 A seat that plays with frame skip k and delay D decides every k frames; what it chooses on seeing frame N is first the
 input of frame N+1+D and is held for k frames. So the decision on frame N is labelled with the player's inputs on the
 frames N+1+D .. N+D+k, and a policy that outputs the label plays as the player did. Observations come from the
-encoder, actions are given in the view of the seat on frame N; ``last`` is the controller of frame N itself.
+encoder, with the inputs of the frames N+1 .. N+D as pending ones; actions are given in the view of the seat on frame N;
+``last`` is the controller of frame N itself.
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ from numpy.typing import NDArray
 from selfplay.compilation.compile import compiled, rule
 from selfplay.games.errors import GameError
 from selfplay.imitation.batches import Examples
-from selfplay_melee.controller import BUTTONS, MAIN_X, SHOULDER, encode, mirror
-from selfplay_melee.observation import encode_one
+from selfplay_melee.controller import BUTTONS, MAIN_X, SHOULDER, TAP, TAP_FRAMES, encode, mirror
+from selfplay_melee.observation import DelayLines, encode_one
 from selfplay_melee.state import NUM_SEATS, GameState
 
 if TYPE_CHECKING:
     from selfplay_melee.slp.model import Replay
     from selfplay_melee.tables import Tables
 
-EXAMPLES_VERSION: Final = 1  # raise it when examples change; cached files of another version are rebuilt
+EXAMPLES_VERSION: Final = 2  # raise it when examples change; cached files of another version are rebuilt
 
 _NUM_BUTTONS: Final = len(BUTTONS)
 _MAY_BE_ABSENT: Final = ("jumps_left", "on_ground", "invulnerable")  # whole numbers that old files do not record
@@ -41,7 +42,8 @@ def examples(replay: Replay, seat: int, frame_skip: int, delay: int, tables: Tab
     row behind it. A decision with missing label frames is left out.
 
     The controllers in the frames of a label become one: the most frequent combination of main stick, c-stick and
-    shoulder codes, the earliest among equals; a button is pressed if it is pressed in any of the frames.
+    shoulder codes, the earliest among equals; a button is pressed if it is pressed in any of the frames. It is a tap if
+    buttons are pressed in at most ``TAP_FRAMES`` of more frames, and released in the last.
 
     Args:
         replay: A game.
@@ -65,13 +67,20 @@ def examples(replay: Replay, seat: int, frame_skip: int, delay: int, tables: Tab
     rows, fresh = _decisions(frames, frame_skip, delay, phase)
     state = replay.state
     seen = known(GameState(state.game[rows], state.players[rows], state.controllers[rows]))
-    obs, mirrored = encode_one(seen, seat, tables)
-    codes = encode(_finite(state.controllers[:, seat]))
+    inputs = _finite(state.controllers[:, seat])
+    obs, mirrored = encode_one(seen, seat, tables, _pending(inputs, rows, delay))
+    codes = encode(inputs)
     action = np.empty((len(rows), codes.shape[1]), np.int8)
     _label(codes, rows, 1 + delay, frame_skip, action)
     return Examples(
         obs, mirror(action, mirrored), mirror(codes[rows], mirrored), frames[rows].astype(np.int32, copy=False), fresh
     )
+
+
+def _pending(inputs: NDArray[np.void], rows: NDArray[np.int64], delay: int) -> DelayLines:
+    """The inputs [T] of a seat that follow on each decision."""
+    line = inputs[rows[:, None] + np.arange(1, 1 + delay)][:, None]
+    return DelayLines(line, np.zeros(len(rows), np.int64), np.full((len(rows), 1), delay, np.int64))
 
 
 def known(state: GameState) -> GameState:
@@ -139,6 +148,11 @@ def _label(
                 chosen, most = i, times
         for column in range(codes.shape[1]):
             action[m, column] = codes[chosen, column]
+        pressed, last = 0, 0  # frames with some button
         for i in range(first, behind):
+            last = 0
             for button in range(_NUM_BUTTONS):
                 action[m, button] |= codes[i, button]
+                last |= codes[i, button]
+            pressed += last
+        action[m, TAP] = count > TAP_FRAMES and 0 < pressed <= TAP_FRAMES and last == 0

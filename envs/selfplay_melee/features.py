@@ -6,7 +6,7 @@ from typing import Final
 
 from selfplay_melee.actions import CATEGORIES
 
-ENCODER_VERSION: Final = 1  # of the layout: raise it with every change, policies of another version are refused
+ENCODER_VERSION: Final = 2  # of the layout: raise it with every change, policies of another version are refused
 
 BODY: Final = (
     "x", "y", "speed_x", "speed_y", "knockback_x", "knockback_y", "facing", "percent", "shield", "hitlag", "hitstun",
@@ -21,6 +21,8 @@ _STAGE: Final = (
     *(f"platform_{i}_{part}" for i in range(PLATFORMS) for part in ("y", "left", "right")),
 )  # fmt: skip
 _CONTROLLER: Final = ("A", "B", "X", "Y", "Z", "L", "R", "D_UP", "main_x", "main_y", "c_x", "c_y", "shoulder")
+PENDING_PARTS: Final = 4  # equal parts of the delay, the earliest first
+PENDING: Final = ("A", "B", "jump", "Z", "shield", "main_x", "main_y", "c_x", "c_y")
 
 
 def feature_names() -> list[str]:
@@ -30,6 +32,7 @@ def feature_names() -> list[str]:
         *_RELATION,
         *_STAGE,
         *(f"last_{name}" for name in _CONTROLLER),
+        *(f"pending_{part}_{name}" for part in range(PENDING_PARTS) for name in PENDING),
     ]
 
 

@@ -22,6 +22,7 @@ from selfplay_melee.tables import names_of
 
 if TYPE_CHECKING:
     from selfplay.games.api import ScriptedGame
+    from selfplay.games.rated import Body
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,14 @@ class FightKind(GameKind):
 
     characters: Collection[str] = ()
     stages: Collection[str] = ()
+
+    def ladder_of(self, body: Body) -> tuple[str, ...]:
+        """Scripted players that react about as fast as the policy."""
+        slow = body.delay >= SLOW_FROM and self.ladder == bot_names.LADDER
+        return bot_names.SLOW_LADDER if slow else self.ladder
+
+
+SLOW_FROM: Final = 8  # frames of delay
 
 
 def _dolphin(**options: Any) -> ScriptedGame:  # noqa: ANN401
@@ -62,7 +71,7 @@ MOCK: Final = FightKind(
     rated=rated.MOCK,
     match_flags=later("selfplay_melee.choices", "FightFlags"),
     sample=later("selfplay_melee.sample_games", "sample_games"),
-    default_policy="strong",
+    default_policy="champion",
     starts_at_once=later("selfplay_melee.mock", "rules_are_compiled"),
     prepare=later("selfplay_melee.mock", "compile_rules"),
     held_out=("counter_hitter", "all_rounder"),

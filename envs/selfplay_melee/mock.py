@@ -104,5 +104,5 @@ def compile_rules() -> None:
 
 
 def neutral_actions(num_games: int) -> Actions:
-    """Neutral controllers: int8 [B, P, 13]."""
+    """Neutral controllers: int8 [B, P, 14]."""
     return np.broadcast_to(NEUTRAL, (num_games, NUM_SEATS, len(NEUTRAL))).copy()

@@ -4,11 +4,14 @@ Each seat sees itself first, and sees the game mirrored where that puts its oppo
 and the two seats, are therefore the same to a policy; its actions are given in the same view (``controller.mirror``).
 Features are scaled to be of the order of 1; the list in ``features.feature_names`` is the layout. The traits of
 a character without a table are 0; see ``phase`` for its other features.
+
+A seat that acts with a delay sees its pending inputs, which it has chosen and which have not arrived: of each of
+``PENDING_PARTS`` equal parts of the delay, the mean over its frames.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,19 +19,54 @@ from numpy.typing import NDArray
 from selfplay.compilation.compile import compiled, rule
 from selfplay.games.errors import GameError
 from selfplay_melee.actions import CATEGORIES, CATEGORY_OF
-from selfplay_melee.features import BODY, ENCODER_VERSION, OBS_WIDTH, PLATFORMS, PLAYER, TRAITS, feature_names
+from selfplay_melee.controller import BUTTON_A, BUTTON_B, BUTTON_L, BUTTON_R, BUTTON_X, BUTTON_Y, BUTTON_Z
+from selfplay_melee.features import (
+    BODY,
+    ENCODER_VERSION,
+    OBS_WIDTH,
+    PENDING,
+    PENDING_PARTS,
+    PLATFORMS,
+    PLAYER,
+    TRAITS,
+    feature_names,
+)
 from selfplay_melee.phase import NO_HIT, busy_for, character_row, next_hit
-from selfplay_melee.state import NUM_SEATS
+from selfplay_melee.state import CONTROLLER, NUM_SEATS
 from selfplay_melee.tables.layout import FOUNTAIN, NUM_IDS
 
 if TYPE_CHECKING:
     from selfplay_melee.state import GameState
     from selfplay_melee.tables import Tables
 
-__all__ = ["ENCODER_VERSION", "OBS_WIDTH", "encode", "encode_games", "encode_one", "encode_seat", "feature_names"]
+__all__ = [
+    "ENCODER_VERSION",
+    "OBS_WIDTH",
+    "encode",
+    "encode_games",
+    "encode_one",
+    "encode_seat",
+    "feature_names",
+    "no_delay",
+]
 
 _N_BODY, _N_PLAYER, _N_CATEGORIES = len(BODY), len(PLAYER), len(CATEGORIES)
-_N_TRAITS, _NUM_ACTIONS = len(TRAITS), len(CATEGORY_OF)
+_N_TRAITS, _NUM_ACTIONS, _N_PENDING = len(TRAITS), len(CATEGORY_OF), len(PENDING)
+_JUMP, _SHIELD = BUTTON_X | BUTTON_Y, BUTTON_L | BUTTON_R
+
+
+class DelayLines(NamedTuple):
+    """The inputs of the next frames. Those of frame ``first`` + i are at (``first`` + i) % L."""
+
+    line: NDArray[np.void]  # CONTROLLER [B, P, L]
+    first: NDArray[np.int64]  # [B]
+    delay: NDArray[np.int64]  # [B, P] how many of them each seat has chosen already
+
+
+def no_delay(num_games: int, num_seats: int = NUM_SEATS) -> DelayLines:
+    """Lines of seats that act at once."""
+    shape = (num_games, num_seats)
+    return DelayLines(np.zeros((*shape, 0), CONTROLLER), np.zeros(num_games, np.int64), np.zeros(shape, np.int64))
 
 
 @rule
@@ -40,8 +78,11 @@ def is_mirrored(me, other):
 
 
 @rule
-def encode_seat(game, me, other, controller, tables, out):
-    """Write the features of one seat into ``out`` [OBS_WIDTH]; returns whether the view is mirrored."""
+def encode_seat(game, me, other, controller, line, first, delay, tables, out):
+    """Write the features of one seat into ``out`` [OBS_WIDTH]; returns whether the view is mirrored.
+
+    ``line`` [L], ``first``, ``delay``: see ``DelayLines``.
+    """
     mirrored = is_mirrored(me, other)
     side = -1.0 if mirrored else 1.0
     stage = tables.stages[tables.stage_rows[game.stage]]
@@ -63,7 +104,32 @@ def encode_seat(game, me, other, controller, tables, out):
     out[at + 10] = side * controller.c_x
     out[at + 11] = controller.c_y
     out[at + 12] = controller.shoulder
+    at += 13
+    for part in range(PENDING_PARTS):
+        begin, end = delay * part // PENDING_PARTS, delay * (part + 1) // PENDING_PARTS
+        _pending(line, first + begin, end - begin, side, out, at + part * _N_PENDING)
     return mirrored
+
+
+@rule
+def _pending(line, first, frames, side, out, at):
+    """Means over frames; 0 without any."""
+    for i in range(_N_PENDING):
+        out[at + i] = 0.0
+    if frames == 0:
+        return
+    share = 1.0 / frames
+    for i in range(frames):
+        pad = line[(first + i) % len(line)]
+        out[at] += share if pad.buttons & BUTTON_A else 0.0
+        out[at + 1] += share if pad.buttons & BUTTON_B else 0.0
+        out[at + 2] += share if pad.buttons & _JUMP else 0.0
+        out[at + 3] += share if pad.buttons & BUTTON_Z else 0.0
+        out[at + 4] += share if pad.buttons & _SHIELD else share * pad.shoulder
+        out[at + 5] += share * side * pad.main_x
+        out[at + 6] += share * pad.main_y
+        out[at + 7] += share * side * pad.c_x
+        out[at + 8] += share * pad.c_y
 
 
 @rule
@@ -151,39 +217,49 @@ def _has_stage(game, tables):
 
 
 @compiled
-def encode_games(game, players, controllers, first, seats, tables, out, mirrored):
-    """Encode seats ``first`` to ``first + seats - 1``; the first game whose stage has no table, else -1."""
+def encode_games(game, players, controllers, lines, first, seats, tables, out, mirrored):
+    """Encode seats ``first`` to ``first + seats - 1``; the first game whose stage has no table, else -1.
+
+    ``lines`` has the delay lines of these seats.
+    """
     for b in range(len(game)):
         if not _has_stage(game[b], tables):
             return b
         for i in range(seats):
             seat = first + i
             mirrored[b, i] = encode_seat(
-                game[b], players[b, seat], players[b, 1 - seat], controllers[b, seat], tables, out[b, i]
-            )
+                game[b], players[b, seat], players[b, 1 - seat], controllers[b, seat], lines.line[b, i],
+                lines.first[b], lines.delay[b, i], tables, out[b, i],
+            )  # fmt: skip
     return -1
 
 
-def encode(state: GameState, tables: Tables) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+def encode(
+    state: GameState, tables: Tables, lines: DelayLines | None = None
+) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
     """Observations float [B, P, OBS_WIDTH] of every seat, and which seats see a mirrored game, bool [B, P].
 
     Raises:
         GameError: a stage has no table.
     """
-    return _encode(state, tables, 0, NUM_SEATS)
+    return _encode(state, tables, no_delay(len(state.game)) if lines is None else lines, 0, NUM_SEATS)
 
 
-def encode_one(state: GameState, seat: int, tables: Tables) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-    """The same of one seat alone: float [B, OBS_WIDTH] and bool [B]."""
-    obs, mirrored = _encode(state, tables, seat, 1)
+def encode_one(
+    state: GameState, seat: int, tables: Tables, lines: DelayLines
+) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    """The same of one seat alone: float [B, OBS_WIDTH] and bool [B]. ``lines`` is of that seat, P is 1."""
+    obs, mirrored = _encode(state, tables, lines, seat, 1)
     return obs[:, 0], mirrored[:, 0]
 
 
-def _encode(state: GameState, tables: Tables, first: int, seats: int) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+def _encode(
+    state: GameState, tables: Tables, lines: DelayLines, first: int, seats: int
+) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
     shape = (len(state.game), seats)
     out = np.empty((*shape, OBS_WIDTH), np.float32)
     mirrored = np.empty(shape, np.bool_)
-    bad = encode_games(state.game, state.players, state.controllers, first, seats, tables, out, mirrored)
+    bad = encode_games(state.game, state.players, state.controllers, lines, first, seats, tables, out, mirrored)
     if bad >= 0:
         known = np.flatnonzero(tables.stage_rows >= 0).tolist()
         raise GameError(f"stage {state.game[bad].stage} has no table, the stages that have one are {known}")

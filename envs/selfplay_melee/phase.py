@@ -32,10 +32,12 @@ def busy_for(p, tables):
         return p.hitlag + p.hitstun
     if a.LANDING_NAIR <= action <= a.LANDING_DAIR:
         return max(tables.actions[row, action - a.LANDING_NAIR + a.NAIR].landing_lag - frame, 0.0)
-    if action == a.FALL_SPECIAL or a.SHIELD_BREAK_FLY <= action <= a.DIZZY:
+    if action == a.FALL_SPECIAL or a.SHIELD_BREAK_FLY <= action <= a.DIZZY or action == a.DAMAGE_BIND:
         return 30.0
     if action == a.LANDING_FALL_SPECIAL:
         return max(10.0 - frame, 0.0)
+    if a.BURY <= action <= a.BURY_WAIT or a.DAMAGE_SONG <= action <= a.DAMAGE_SONG_END:
+        return 30.0
     if action >= a.FIRST_SPECIAL:
         return 10.0
     waits = (

@@ -12,7 +12,11 @@ from selfplay_melee.dolphin.roster import CPU
 from selfplay_melee.physics import RULES_VERSION
 
 MELEE: Final = "melee-1.02"  # version of the real game's own players
-_BOTS: Final = {name: ScriptedPlayer(f"bots-{bot_names.VERSION}", bot_names.FRAME_SKIP) for name in bot_names.NAMES}
+_VERSION: Final = f"bots-{bot_names.VERSION}"
+_BOTS: Final = {name: ScriptedPlayer(_VERSION, bot_names.FRAME_SKIP) for name in bot_names.NAMES} | {
+    slow: ScriptedPlayer(_VERSION, bot_names.FRAME_SKIP, delay=bot_names.REACTION, plays_as=name)
+    for slow, name in bot_names.SLOW.items()
+}
 _COMPUTERS: Final = {name: ScriptedPlayer(MELEE, any_frame_skip=True) for name in CPU}
 
 

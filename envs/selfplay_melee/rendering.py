@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from selfplay.games.errors import GameError
 from selfplay.half_blocks import ansi
 from selfplay_melee.drawing.film import Recorder
-from selfplay_melee.drawing.items import lasers_of
+from selfplay_melee.drawing.items import shots_of
 from selfplay_melee.drawing.overlay import HEIGHT, WIDTH
 from selfplay_melee.drawing.picture import Painter
 from selfplay_melee.drawing.scene import scene_of
@@ -46,7 +46,7 @@ class View:
     def take(self) -> None:
         """Keep the current moment to be shown; a window shows it at once."""
         recorder = Recorder()
-        recorder.take(self._game.state, items=lasers_of(self._game.state.players[0], self._game.memory[0]))
+        recorder.take(self._game.state, items=shots_of(self._game.memory[0]))
         self._film = recorder.film("", self._names)
         if self._window is not None:
             self._window.show(_pixels(self._film))

@@ -17,6 +17,7 @@ from selfplay.errors import ConfigError
 from selfplay.games.errors import GameError, UnknownNameError
 from selfplay.games.kind import later
 from selfplay.seeding import derive
+from selfplay_melee.bot_names import REACTION
 from selfplay_melee.dolphin.install import FIRST_PORT, LAST_PORT, SLIPPI_PORT
 from selfplay_melee.kinds import FightKind, fight_kind, find_character
 from selfplay_melee.limits import LEDGE_GRAB_LIMIT, MAX_DELAY
@@ -130,24 +131,27 @@ class FightNetConfig(NetConfig):
     )
 
 
+_LAPTOP: Final[dict[str, dict[str, Any]]] = {
+    "game": {"max_episode_frames": 14400},
+    "run": {"timesteps": 12_000_000, "num_games": 256, "save_interval": 50, "pretrained": "scripted"},
+    "ppo": {
+        "rollout_length": 32,
+        "batch_size": 4096,
+        "learning_rate": 1e-3,
+        "entropy_coefficient": 5e-3,
+        "entropy_floor": 0.5,
+        "anneal": "all",
+    },
+    "reward": {"stalling": 1.0, "self_destruct": 10.0, "lingering": 1.0},
+    # A policy that meets only itself follows a player that falls off the stage, and falls with it. Without recent
+    # generations one of three seeds was weaker against a scripted player that it had not met.
+    "league": {"mode": "simple_mix", "current": 0.7, "recent": 0.1, "scripted": 0.2, "any_past": 0.0},
+}
 PRESETS: Final[Presets] = {
     # The settings that learned best on two cores; figures in docs/melee/learning.md.
-    "laptop": {
-        "game": {"max_episode_frames": 14400},
-        "run": {"timesteps": 12_000_000, "num_games": 256, "save_interval": 50, "pretrained": "scripted"},
-        "ppo": {
-            "rollout_length": 32,
-            "batch_size": 4096,
-            "learning_rate": 1e-3,
-            "entropy_coefficient": 5e-3,
-            "entropy_floor": 0.5,
-            "anneal": "all",
-        },
-        "reward": {"stalling": 1.0, "self_destruct": 10.0, "lingering": 1.0},
-        # A policy that meets only itself follows a player that falls off the stage, and falls with it. Without recent
-        # generations one of three seeds was weaker against a scripted player that it had not met.
-        "league": {"mode": "simple_mix", "current": 0.7, "recent": 0.1, "scripted": 0.2, "any_past": 0.0},
-    },
+    "laptop": _LAPTOP,
+    # The same with the reaction of a person.
+    "human": _LAPTOP | {"game": _LAPTOP["game"] | {"delay": REACTION}},
 }
 
 

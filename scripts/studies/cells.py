@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 Cell = dict[str, Any]
 PRESET: Final = ("--game-type", "mock", "--preset", "laptop")
 """Arguments of selfplay train for the main job."""
+HUMAN: Final = ("--game-type", "mock", "--preset", "human")
+"""The same with a person's reaction."""
 
 
 class Cells:

@@ -56,8 +56,8 @@ def _write_peers(root: Path) -> None:
 
 
 FIGURES: Final[dict[str, Figures]] = {
-    "shipped": Figures(("shipped",), shipped.write, 36),
-    "learning": Figures(("learning",), learning.write, 22),
+    "shipped": Figures(("shipped",), shipped.write, 30),
+    "learning": Figures(("learning",), learning.write, 55),
     "predictions": Figures(("predictions",), predictions.write, 3),
     "round_robin": Figures(("round_robin", "--write"), round_robin.write, 1),
     "play_style": Figures(

@@ -50,7 +50,7 @@ def measure(folder: Path) -> dict[str, float]:
     size = subprocess.run(["du", "-sm", ".venv"], cwd=first, capture_output=True, text=True, check=True).stdout
     again = Timed(("make", "train", "MINUTES=0.2"), second)
     selfplay = str(first / ".venv" / "bin" / "selfplay")
-    play = Timed((selfplay, "play", "strong", "--no-open"), first)
+    play = Timed((selfplay, "play", "novice", "--no-open"), first)
     words = ("train", "--preset", "laptop", "--seed", "1", "--max-minutes", "0.05", "--checkpoint", "other")
     other = Timed((selfplay, *words), first)
     return {

@@ -56,6 +56,14 @@ class Laps:
         notify(f"{step} {self.seconds[step]}")
 
 
+def find_chromium() -> str:
+    """The path of a Chromium; ConfigError if none is installed."""
+    browser = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    if browser is None:
+        raise ConfigError(f"a browser is needed: one of {', '.join(CHROMIUM)}")
+    return browser
+
+
 def measure(folder: Path, wheels: Path, browser: str) -> dict[str, float]:
     """The figures of one run in an empty folder."""
     home = folder / "home"
@@ -79,7 +87,7 @@ def measure(folder: Path, wheels: Path, browser: str) -> dict[str, float]:
     with laps.of("install_s"):
         call(f"{programs}/pip", "install", "--quiet", "--no-compile", "--no-index", "--find-links", str(wheels), NAME)
     with laps.of("page_s"):
-        call(str(programs / "selfplay"), "play", "strong", "--no-open")
+        call(str(programs / "selfplay"), "play", "novice", "--no-open")
     _fight(folder / "play.html", browser, laps)
     total = round(sum(laps.seconds.values()), 1)
     after = os.times()
@@ -121,9 +129,7 @@ def _picture(page: Page) -> str:
 
 
 def _run(options: argparse.Namespace) -> None:
-    browser = next(filter(None, map(shutil.which, CHROMIUM)), None)
-    if browser is None:
-        raise ConfigError(f"a browser is needed: one of {', '.join(CHROMIUM)}")
+    browser = find_chromium()
     wheels = options.wheels.resolve()
     (wheel, *_) = sorted(wheels.glob("selfplay_arena-*-cp*.whl")) or [None]
     if wheel is None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from scripts.studies import ROOT, shipped
-from scripts.studies.cells import PRESET, Cell, Cells, train_if_missing
+from scripts.studies.cells import HUMAN, PRESET, Cell, Cells, train_if_missing
 from scripts.studies.charts import Curve, Plot, lines
 from scripts.studies.combat.measure import quarters, scores
 from scripts.studies.combat.preset import BEFORE, GAMES, measure_before, measured, preset_text
@@ -40,15 +40,16 @@ if TYPE_CHECKING:
     from selfplay.config.ppo import Config
 
 OUT: Final = ROOT / "docs" / "data" / "learning.json"
+PRESETS: Final = {"seed": PRESET, "human": HUMAN}  # by what names of cells begin with
 
 
-def train_and_evaluate(seed: int, folder: Path) -> Cell:
+def train_and_evaluate(preset: Sequence[str], seed: int, folder: Path) -> Cell:
     """Train one seed, unless that is done, and play ``GAMES`` games of its last generation with each opponent.
 
     Raises:
         SelfPlayError: the training failed or was interrupted.
     """
-    words = [*PRESET, "--track-elo", "--seed", str(seed)]
+    words = [*preset, "--track-elo", "--seed", str(seed)]
     wanted = parse(words)
     run = RunDir(folder)
     train_if_missing(run, words, notify)
@@ -58,7 +59,7 @@ def train_and_evaluate(seed: int, folder: Path) -> Cell:
     rules = home_rules((newest,))
     fights = measured(newest, GAMES, seed)
     return {
-        "name": as_fight(rules.conditions).characters[0],
+        "name": as_fight(rules.conditions).characters[0] + (", human" if preset is HUMAN else ""),
         "command": " ".join(["python scripts/train_self_play.py", *words]),
         "seed": seed,
         **measured_here(),
@@ -100,15 +101,12 @@ def opponents(config: Config) -> dict[str, Any]:
 
 
 def table(cells: Sequence[Cell]) -> str:
-    """Scores against each opponent and facts of each run, a column for each seed, in Markdown."""
+    """Scores against opponents, a row for those of equal scores, and facts of the runs, in Markdown."""
     seeds = [f"seed {cell['seed']}" for cell in cells]
-    scores = [
-        (
-            f"{name} (unknown to training)" if name in cells[0]["held_out"] else name,
-            *(_score(cell["scores"][name]) for cell in cells),
-        )
-        for name in (START, *bots.LADDER)
-    ]
+    scores: dict[tuple[str, ...], list[str]] = {}
+    for name in (START, *bots.LADDER):
+        shown = f"{name} (unknown to training)" if name in cells[0]["held_out"] else name
+        scores.setdefault(tuple(_score(cell["scores"][name]) for cell in cells), []).append(shown)
     facts: dict[str, Callable[[Cell], str]] = {
         "steps": lambda c: f"{c['total_steps']:,}",
         "training, minutes": lambda c: f"{c['training_s'] / 60:.1f}",
@@ -122,8 +120,13 @@ def table(cells: Sequence[Cell]) -> str:
         "draws": lambda c: f"{c['leaderboard']['draw_share']:.1%}",
         "misfit, p": lambda c: _misfit(c["leaderboard"]["fit"]["misfit_p"]),
     }
-    shown = [(name, *map(fact, cells)) for name, fact in facts.items()]
-    return f"{markdown(('opponent', *seeds), scores)}\n\n{markdown(('', *seeds), shown)}"
+    values = {name: [*map(fact, cells)] for name, fact in facts.items()}
+    equal = "; ".join(f"{name} {each[0]}" for name, each in values.items() if len(set(each)) == 1)
+    different = [(name, *each) for name, each in values.items() if len(set(each)) > 1]
+    by_opponent = markdown(("opponent", *seeds), [(", ".join(names), *each) for each, names in scores.items()])
+    return "\n\n".join(
+        [by_opponent, f"All runs: {equal}.", *([markdown(("", *seeds), different)] if different else [])]
+    )
 
 
 def sample(cells: Sequence[Cell]) -> str:
@@ -179,8 +182,10 @@ def main() -> int:
 
 def _run(options: argparse.Namespace) -> None:
     cells = Cells(OUT)
-    for seed in options.seeds:
-        cells.make(f"seed_{seed}", partial(train_and_evaluate, seed, options.runs / f"seed_{seed}"))
+    for start, preset in PRESETS.items():
+        for seed in options.seeds:
+            name = f"{start}_{seed}"
+            cells.make(name, partial(train_and_evaluate, preset, seed, options.runs / name))
     cells.make("before", partial(measure_before, BEFORE / "seed_0"))
     write(ROOT)
 
@@ -189,7 +194,8 @@ def write(root: Path) -> None:
     """Write the tables, the chart and the README's sample below ``root`` from the finished cells."""
     cells, docs = Cells(OUT), root / "docs"
     found = sorted(cells.read(cells.names("seed_*")), key=lambda cell: int(cell["seed"]))
-    fights = [*cells.read(["before"]), *found, *Cells(shipped.OUT).read(("fox", "marth"))]
+    human = sorted(cells.read(cells.names("human_*")), key=lambda cell: int(cell["seed"]))
+    fights = [*cells.read(["before"]), *found, *human, *Cells(shipped.OUT).read(shipped.RUNGS[-1:])]
     put_between(docs / "melee/learning.md", "measured", table(found))
     put_between(docs / "melee/internals/fights.md", "preset fights", preset_text(fights))
     put_between(root / "README.md", "sample", sample(found))

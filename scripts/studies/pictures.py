@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 DOCUMENT: Final = ROOT / "docs" / "data" / "pictures.json"
 FIGHT, PAGE = "docs/melee/fight.gif", "docs/data/page.png"
-WATCH: Final = ("watch", "fox", "--seconds", "7", "--out", FIGHT)
+WATCH: Final = ("watch", "expert", "--seconds", "7", "--out", FIGHT)
 SELFPLAY: Final = (sys.executable, "-m", "selfplay")
 BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome")
 SIZE: Final = "1280,1600"  # of the browser's window
@@ -42,7 +43,8 @@ def _run(options: argparse.Namespace) -> None:
     notify(_output(*SELFPLAY, *WATCH))
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "page.html"
-        _output(*SELFPLAY, "leaderboard", str(options.runs / "seed_0"), "--html", str(page))
+        run = os.path.relpath(options.runs / "seed_0", ROOT)  # the page shows it
+        _output(*SELFPLAY, "leaderboard", run, "--html", str(page))
         _output(
             *(browser, "--headless", "--no-sandbox", "--hide-scrollbars", "--force-dark-mode", f"--window-size={SIZE}"),
             *("--virtual-time-budget=10000", f"--user-data-dir={folder}/profile"),

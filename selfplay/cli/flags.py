@@ -30,12 +30,12 @@ class CommandLine(Generic[Settings]):
     invoke: Callable[[dict[str, Any], str | None, bool], Invocation[Settings]]
     description: str
     epilog: str
-    page: str  # that lists all settings
     resume: str = "Continue the run of --checkpoint, or the newest"
     elsewhere: Callable[[], Mapping[str, str]] = dict  # flags of other trainings: whose they are
     words: Mapping[str, str] = field(default_factory=dict)  # words that are no flags: what to type in their place
 
 
+SETTINGS: Final = "docs/reference/settings.md"  # lists all settings
 _SHORT_NUMBER: Final = re.compile(r"(?P<digits>-?\d+(?:\.\d+)?)(?P<power>e\+?\d{1,3}|k|m)")
 _POWERS: Final = {"k": "e3", "m": "e6"}
 
@@ -76,9 +76,7 @@ def _add_sources(section: argparse._ArgumentGroup, command: CommandLine[Any]) ->
     )
     section.add_argument("--resume", action="store_true", help=command.resume)
     section.add_argument("--config", metavar="FILE", help="Settings by group, in TOML")
-    section.add_argument(
-        "--set", metavar="NAME=VALUE", action="append", help=f"Setting of {command.page}: {path}={value}"
-    )
+    section.add_argument("--set", metavar="NAME=VALUE", action="append", help=f"Setting of {SETTINGS}: {path}={value}")
 
 
 class _Compact(argparse.RawDescriptionHelpFormatter):

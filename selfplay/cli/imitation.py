@@ -48,7 +48,6 @@ def command_of(name: str) -> CommandLine[Any]:
         invoke=partial(program.invoke, imitation.program),
         description="Train a policy to imitate the players of recorded games.",
         epilog=EPILOG.format("" if name == DEFAULT else f" --game-type {name}"),
-        page=imitation.page,
         resume="Continue that of --checkpoint, or the newest below",
         elsewhere=partial(_flags_elsewhere, imitation),
     )

@@ -120,6 +120,24 @@ class _Seed(argparse.Action):
         setattr(namespace, self.dest, seed)
 
 
+def add_cluster(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add the flags ``--host`` and ``--ray-address``; ``what`` says in the help what actors do."""
+    from selfplay.config.base import SelfPlaySettings
+
+    hosts, address = ("thread", "ray"), SelfPlaySettings.model_fields["ray_address"].description or ""
+    parser.add_argument("--host", choices=hosts, default=hosts[0], metavar="HOST", help=f"ray: {what} on a Ray cluster")
+    parser.add_argument("--ray-address", metavar="HOST", help=address.replace("`", "").partition(";")[0])
+
+
+def check_cluster(options: argparse.Namespace, actors: int | None, flag: str) -> None:
+    """Refuse flags of ``add_cluster`` that do not go together, and a number of actors below 1, given by ``flag``."""
+    from selfplay.config.resolve import check_host
+
+    check_host(options.host, options.ray_address)
+    if actors is not None and actors < 1:
+        raise ConfigError(f"{flag} {actors}: at least 1 is needed")
+
+
 def _named(name: str) -> str:
     allow(name)
     return spelling(name)

@@ -35,7 +35,6 @@ def command_line(game: str) -> CommandLine[Config]:
         invoke=partial(invoke_ppo, game=game),
         description="Train a policy by self-play.",
         epilog=_epilog(game),
-        page="docs/trainer/guide.md",
         words={name: f"--game-type {name}" for name in known_games()},
         elsewhere=partial(_elsewhere, game),
     )

@@ -117,8 +117,8 @@ class _Judged:
 UPSET: Final = "Biggest upset"
 DEPTH: Final = 3  # games of a kind that are tried, since one may not be played again as it was
 KINDS: Final[dict[str, Callable[[_Judged], float]]] = {
+    "Strongest pair": lambda one: -one.weaker,  # first: pages open with it
     UPSET: lambda one: one.upset,
-    "Strongest pair": lambda one: -one.weaker,
     "Fastest win": lambda one: math.inf if one.drawn else one.length,
     "Longest game": lambda one: -one.length,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -30,11 +31,13 @@ from selfplay.machine import usable_cores
 from selfplay.ppo.host import host_of
 from selfplay.ppo.rating import PlayMatches, play_matchups
 from selfplay.report.ticker import time_left
-from selfplay.runner.match import Contender, play_in_threads
+from selfplay.runner.match import THREAD_GAMES, Contender, play_in_threads
+from selfplay.runner.match_server import matches_on
+from selfplay.runner.ray_cluster import connected
 from selfplay.seeding import derive
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from selfplay.checkpoint import RunDir
@@ -77,6 +80,22 @@ def match_player_of(
     checked = game_settings(config.game.type).complete(type(config).model_validate(values), notice)
     compile_rules(config.game.kind, notice)  # each process of a game would do it within its own deadline
     return MatchPlayer(host.arena(checked, run, notice).play, 4 * host.rating_games(config))
+
+
+@contextmanager
+def player_on_cluster(
+    config: Config, address: str | None, actors: int | None, games: int, notice: Callable[[str], None]
+) -> Iterator[MatchPlayer]:
+    """What plays so many rating games on actors of a Ray cluster, see ``connected``; no more actors than they need.
+
+    ConfigError for games in real time. Blocks.
+    """
+    if host_of(config.game.kind) is not None:
+        raise ConfigError(f"--host ray: games of {config.game.type} are played in real time, on this machine only")
+    with connected(address, actors) as cluster:
+        number = min(cluster.room(actors), max(1, games // THREAD_GAMES))
+        with matches_on(cluster, number, notice) as matches:
+            yield MatchPlayer(matches.play, max(BATCH, matches.at_once))
 
 
 def calibrate(

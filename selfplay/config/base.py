@@ -67,7 +67,7 @@ class SelfPlaySettings(RunSettings):
     keep_best: Changeable[bool] = Field(
         False, description="Keep the best generation, by gate or rating, and its state; needs --track-elo"
     )
-    host: Changeable[Literal["thread", "process", "ray"]] = "thread"
+    host: Changeable[Literal["auto", "thread", "process", "ray"]] = "thread"
     ray_address: Annotated[str | None, Mark.MAY_CHANGE, Mark.JOINS_CLUSTER] = Field(
         None,
         description="Cluster of --host ray: `auto` or `HOST:PORT`; by default a temporary one on this machine",

@@ -181,8 +181,9 @@ class RunConfig(SelfPlaySettings):
     timesteps: Changeable[Positive | None] = Field(100_000, description="Total steps, over all games")
     num_games: Positive = Field(4, description="Games played at once")
     deterministic: bool = Field(False, description="Bit-identical runs; also after --resume or with other cores")
-    host: Changeable[Literal["thread", "process", "ray"]] = Field(
-        "thread", description="`thread`, `process` or `ray`; where blocks of games run"
+    host: Changeable[Literal["auto", "thread", "process", "ray"]] = Field(
+        "auto",
+        description="`thread`, `process` or `ray`, where blocks of games run; `auto` = process if steps are slow",
     )
     runners: Natural = Field(0, description="Blocks of games, an actor each with --host ray; 0 = by cores and games")
     collect_timeout: Changeable[Seconds | None] = Field(

@@ -7,6 +7,8 @@ memory, and the device itself. The folder of a new run is made after all of them
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -23,9 +25,10 @@ from selfplay.runner.chaos import check_plan
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import LearnerState
-    from selfplay.config.base import SelfPlaySettings
     from selfplay.config.ppo import Config
 
+BLOCK_S: Final = 1e-3  # from so many seconds a step on, blocks of games in Python gain by processes of their own
+BLOCK_GAMES: Final = 16  # of a block at least, unless fewer take so long
 FIXED_CORES: Final = 4  # for a deterministic run: numbers of blocks and threads change its weights
 
 
@@ -86,15 +89,15 @@ def check_agreement(config: Config, explicit: Mapping[str, Any]) -> None:
     if config.run.keep_best and not league.track_elo:
         raise ConfigError("--set run.keep_best=true keeps the best by rating games: add --track-elo")
     league.check_share(explicit)
-    check_host(config.run, explicit)
-    check_plan(config.run.chaos, processes=config.run.host != "thread" or config.game.kind.real_time)
+    check_host(config.run.host, explicit.get("run.ray_address"))
+    check_plan(config.run.chaos, processes=config.run.host not in ("auto", "thread") or config.game.kind.real_time)
     if config.run.chaos is not None and config.run.deterministic:
         raise ConfigError("--chaos cannot be combined with --deterministic")
 
 
-def check_host(run: SelfPlaySettings, explicit: Mapping[str, Any]) -> None:
-    """Refuse settings of Ray among ``explicit``, the user's values by dotted name, without ``--host ray``."""
-    if run.host != "ray" and explicit.get("run.ray_address"):
+def check_host(host: str, ray_address: object) -> None:
+    """Refuse the address of a cluster that the user gave without ``--host ray``."""
+    if host != "ray" and ray_address:
         raise ConfigError("--ray-address is about actors of Ray: add --host ray")
 
 
@@ -106,9 +109,22 @@ def runners(config: Config) -> int:
     run, each = config.run, len(turns(config.league.mode))
     if config.game.kind.real_time:
         return run.num_games
-    cores = FIXED_CORES if run.deterministic else usable_cores()
-    by_cores = -(-max(1, min(cores, run.num_games // 16, 8)) // each) * each
-    return min(run.runners or by_cores, run.num_games)
+    if run.runners:
+        return min(run.runners, run.num_games)
+    cores, games = usable_cores(), BLOCK_GAMES
+    if run.deterministic:
+        cores = FIXED_CORES
+    elif step_s := config.game.kind.step_s:
+        games = min(max(1, math.ceil(BLOCK_S / step_s)), BLOCK_GAMES)
+    by_cores = -(-max(1, min(cores, run.num_games // games, 8)) // each) * each
+    return min(by_cores, run.num_games)
+
+
+def _gains_by_processes(config: Config, blocks: int) -> bool:
+    """Whether threads that step so many blocks of games in Python would wait for each other for long."""
+    if blocks == 1 or min(blocks, usable_cores()) == 1 or os.name != "posix":
+        return False
+    return config.game.kind.step_s * config.run.num_games / blocks >= BLOCK_S
 
 
 def held_out(config: Config) -> tuple[str, ...]:
@@ -125,14 +141,19 @@ def with_defaults(config: Config) -> Config:
     game = config.game.kind
     real_time, roles = game.real_time, turns(config.league.mode)
     each = len(roles)
-    host = "process" if real_time and config.run.host == "thread" else config.run.host
-    values: dict[str, object] = {"runners": runners(config), "host": host}
-    if runners(config) % each:
+    count = runners(config)
+    host = config.run.host
+    if real_time and host != "ray":
+        host = "process"
+    elif host == "auto":
+        host = "process" if _gains_by_processes(config, count) else "thread"
+    values: dict[str, object] = {"runners": count, "host": host}
+    if count % each:
         rule = f"--runners must be a multiple of {each}, and --num-games no less than that"
         raise ConfigError(
             f"--mode {config.league.mode} trains {len(set(roles))} learners, each with blocks of games of its "
             f"own: {f'--num-games must be a multiple of {each}' if real_time else rule}; "
-            f"with {config.run.num_games} games it is {runners(config)}"
+            f"with {config.run.num_games} games it is {count}"
         )
     if config.run.deterministic:
         values["threads"] = config.run.threads or min(FIXED_CORES, THREADS)

@@ -16,7 +16,7 @@ import torch
 from selfplay.dialogue.contract import SEATS
 from selfplay.dialogue.embedded import taught_games
 from selfplay.dialogue.language.chat import Chat
-from selfplay.dialogue.language.decoding import FIRST_COLUMNS, FIRST_SLOTS, STORE_BYTES
+from selfplay.dialogue.language.decoding import FIRST_COLUMNS, FIRST_SLOTS, STORE_BYTES, rows_at_once
 from selfplay.dialogue.language.footprint import Footprint, config_of
 from selfplay.dialogue.language.loading import Lora, open_tokenizer
 from selfplay.dialogue.language.tiny import make_tokenizer, tiny_config
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 BASE_MB: Final = 600  # libraries
 CUDA_MB: Final = 700  # of a device: context, kernels and workspaces of libraries
 SAMPLE: Final = 4  # games
-BATCH: Final = 128  # conversations of a writer at once
 MICRO_TOKENS: Final = {"cpu": 2048, "cuda": 16384}
 LEAST_TOKENS: Final = 256
 LORA_RANK: Final = 16  # that is suggested
@@ -130,7 +129,7 @@ def saving(trained: int) -> int:
 
 def _cache(print_: Footprint, talk: Talk, conversations: int, writers: int) -> int:
     """Keys and values of the open conversations and, twice, of a batch, with its logits."""
-    batch = min(BATCH, -(-conversations // writers))
+    batch = min(rows_at_once(print_.cache), -(-conversations // writers))
     slots, columns = FIRST_SLOTS, FIRST_COLUMNS
     while slots * writers < conversations:
         slots *= 2

@@ -58,7 +58,7 @@ def resolve_dialogue(
         config = with_changes(saved_config(resumed, DialogueConfig), explicit, OPTIONS)
     check_device(config.run.device)
     check_trackers(config.run.report_to)
-    check_host(config.run, explicit)
+    check_host(config.run.host, explicit.get("run.ray_address"))
     config.league.check_share(explicit)
     _refuse_unnamed_servers(config, explicit)
     if resumed is None:

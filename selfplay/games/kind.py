@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from selfplay.games.columns import NONE, Columns
 from selfplay.games.objective import GAMES, OUTCOME, Objective, measure
 from selfplay.games.rated import Body, MatchFlags, NoBody, NoFlags, RatedGame
+from selfplay.games.timing import step_seconds
 
 if TYPE_CHECKING:
     from selfplay.games.api import ActionSpec, ScriptedGame
@@ -69,10 +70,22 @@ class GameKind(AnyKind):
     declared: Objective | None = None  # what players are judged by; None: what payoffs of random play show
     repeats: bool = True  # equal seeds and actions give equal games, so that games can be continued
 
+    def ladder_of(self, body: Body) -> tuple[str, ...]:
+        """Scripted players that are rated beside policies of a body."""
+        del body
+        return self.ladder
+
     @property
     def objective(self) -> Objective:
         """What players are judged by. Plays a little, once, if the game does not declare it."""
         return self.declared or (OUTCOME if self.real_time else _measured(self.make))
+
+    @property
+    def step_s(self) -> float:
+        """Seconds that one game takes for a step, measured once; 0 of compiled games, tables and games in real time."""
+        if self.prepare is not None or self.table is not None or self.real_time:
+            return 0.0
+        return _timed(self.make)
 
     @property
     def real_time(self) -> bool:
@@ -103,6 +116,15 @@ def _measured(make: Callable[..., ScriptedGame]) -> Objective:
         return measure(games)
     finally:
         games.close()
+
+
+@cache
+def _timed(make: Callable[..., ScriptedGame]) -> float:
+    game = make(num_games=1)
+    try:
+        return step_seconds(game)
+    finally:
+        game.close()
 
 
 def later(module: str, name: str) -> Callable[..., Any]:

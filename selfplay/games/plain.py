@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from selfplay.games.array_game import ArrayGame, SingleGame
 from selfplay.games.columns import Column, Columns
 from selfplay.games.errors import GameError, UnknownNameError, error_context
 from selfplay.games.kind import GameKind
@@ -38,7 +39,7 @@ def described(name: str, make: Callable[..., Any], single: Any = None, **more: A
     Args:
         name: For messages, and in the versions of rated games.
         make: See ``GameKind.make``.
-        single: See ``GameKind.single``; None of games that are only made in blocks.
+        single: See ``GameKind.single``; None of games that are only made in blocks; that of an ``ArrayGame`` is found.
         **more: Other fields of ``GameKind``.
 
     Raises:
@@ -46,6 +47,8 @@ def described(name: str, make: Callable[..., Any], single: Any = None, **more: A
     """
     with error_context(f"--game-type {name}"):
         block = make(num_games=1)
+        if isinstance(block, ArrayGame):
+            single = lambda render=True: SingleGame(make)  # noqa: E731
         width, actions, players, seats = block.obs_width, block.actions, tuple(block.bot_names), block.num_seats
         block.close()
         if seats != 2 or RANDOM not in players:
@@ -54,7 +57,7 @@ def described(name: str, make: Callable[..., Any], single: Any = None, **more: A
                 f"2 seats and a player {RANDOM!r} are needed"
             )
         repeats = getattr(block, "repeats", True) if single is None else repeats_itself(partial(single, False))
-    game = block.games[0] if isinstance(block, SyncVectorGame) else None
+    game = block.games[0] if isinstance(block, SyncVectorGame) else block
     version, held_out = getattr(game, "version", 1), tuple(getattr(game, "held_out", ()))
     if strangers := set(held_out) - set(players):
         raise UnknownNameError(f"held_out player of {name}", min(strangers), players)
@@ -69,7 +72,7 @@ def described(name: str, make: Callable[..., Any], single: Any = None, **more: A
             {player: ScriptedPlayer(f"{version}") for player in players}, {"game": name, "version": version}
         ),
         "held_out": held_out,
-        "declared": declared(name, **given_by(block if game is None else game)),
+        "declared": declared(name, **given_by(game)),
         "columns": Columns(tuple(Column(each, label, chart=label.capitalize()) for each, label in figures)),
         "single": single,
         "repeats": repeats,

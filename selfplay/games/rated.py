@@ -20,6 +20,8 @@ class ScriptedPlayer:
     version: str  # differs between players of the same name
     frame_skip: int = 1  # frames between two decisions
     any_frame_skip: bool = False  # whether steps of any length suit it
+    delay: int = 0  # frames from seeing to acting
+    plays_as: str = ""  # its name in ``ScriptedGame.bot_names``; "": the same
 
 
 FORBID: Final = {"extra": "forbid"}
@@ -169,5 +171,5 @@ class NoBody:
 class RatedGame:
     """The scripted players of a game, and what makes its rated games comparable beside their conditions."""
 
-    players: Mapping[str, ScriptedPlayer]  # by their names in ``ScriptedGame.bot_names``
+    players: Mapping[str, ScriptedPlayer]  # by name
     described: Mapping[str, Any]  # versions of rules and players: only games with equal ones are rated together

@@ -18,7 +18,7 @@ from selfplay.games.snapshots import copied, put_back
 from selfplay.games.splitmix import words
 
 if TYPE_CHECKING:
-    from selfplay.games.game import Game
+    from selfplay.games.game import Action, Game
 
     Ended = Callable[[int, int, Actions, NDArray[np.float64]], object]
 
@@ -29,13 +29,11 @@ _BOTS: Final = np.uint64(0x5C21B7ED)  # sets their random numbers apart from the
 SEED_BITS: Final = np.uint64(33)  # bits dropped from a word: C code takes seeds below 2^31
 
 
-def action_spec(game: Game) -> ActionSpec:
-    """Specification of the actions of a game."""
-    sizes = (game.num_actions,) if isinstance(game.num_actions, int) else tuple(game.num_actions)
+def action_spec(num_actions: int | Sequence[int]) -> ActionSpec:
+    """Specification of the actions of a game, from its number of actions or those of each part."""
+    sizes = (num_actions,) if isinstance(num_actions, int) else tuple(num_actions)
     if not sizes or not all(isinstance(size, int) and 1 <= size <= MOST_CHOICES for size in sizes):
-        raise GameError(
-            f"num_actions is {game.num_actions!r}; each part of an action can have 1 to {MOST_CHOICES} values"
-        )
+        raise GameError(f"num_actions is {num_actions!r}; each part of an action can have 1 to {MOST_CHOICES} values")
     return ActionSpec(binary=0, sizes=sizes, rest=(-1,) * len(sizes))
 
 
@@ -68,6 +66,8 @@ class Block:
     outsider: Final = None
 
     def __init__(self, num_games: int, obs_width: int, actions: ActionSpec, players: tuple[str, ...] = ()) -> None:
+        if RANDOM in players:
+            raise GameError(f"players has {RANDOM!r}: the name is taken, since every game has a player of that name")
         self.num_games = num_games
         self.obs_width = obs_width
         self.actions = actions
@@ -113,8 +113,19 @@ class Block:
 
     def _bot_action(self, b: int, seat: int) -> NDArray[np.integer[Any]]:
         """Legal action of the scripted player of a seat."""
-        legal = self.legal[b, seat]
-        return self.actions.first_highest(np.where(legal, self._rng(b, seat).random(legal.shape), -1.0))
+        legal, rng = self.legal[b, seat], self._rng(b, seat)
+        if (bot := int(self.bots[b, seat])) == 0:
+            return self.actions.first_highest(np.where(legal, rng.random(legal.shape), -1.0))
+        with error_context(f"game {b}, player {self.bot_names[bot]}"):
+            chosen = np.atleast_1d(np.asarray(self._ask_player(bot - 1, b, seat, rng)))
+            action, allowed = self.actions.checked(chosen, legal)
+            if not allowed.all():
+                raise GameError(f"{chosen.tolist()} is not legal")
+        return action
+
+    def _ask_player(self, player: int, b: int, seat: int, rng: np.random.Generator) -> Action:
+        """The action of a scripted player other than ``random``, by its place in ``players``."""
+        raise NotImplementedError
 
     def _rng(self, b: int, seat: int) -> np.random.Generator:
         """Generator of the scripted player of a seat for this step, seeded by seed, episode, step and seat."""
@@ -140,6 +151,15 @@ class Block:
                     f"game {b}, seat {seat}: after {self._steps[b]} steps the observation has "
                     f"{obs[b, seat, feature]:g} as feature {feature}"
                 )
+
+    def _checked_view(self) -> F32:
+        """What all seats see; each has a legal action, and all numbers are finite."""
+        some = np.logical_or.reduceat(self.legal, self._starts, -1).all(-1)
+        if not some.all():
+            b, seat = np.argwhere(~some)[0].tolist()
+            raise GameError(f"game {b}: seat {seat} is to act, but nothing is legal")
+        self._check_seen(self._obs)
+        return self._obs
 
     def _standing(self) -> tuple[F32, NDArray[np.void]]:
         """Score and stats [B, P] of episodes that end now: who has the larger sum of rewards has won."""
@@ -177,9 +197,7 @@ class SyncVectorGame(Block):
         with error_context("constructor"):
             self.games = [make() for _ in range(num_games)]
         first = self.games[0]
-        super().__init__(num_games, first.obs_width, action_spec(first), tuple(first.players))
-        if RANDOM in first.players:
-            raise GameError(f"players has {RANDOM!r}: the name is taken, since every game has a player of that name")
+        super().__init__(num_games, first.obs_width, action_spec(first.num_actions), tuple(first.players))
         if taken := set(PAYOFF_STATS.names or ()) & set(first.figures):
             raise GameError(f"figures has {min(taken)!r}: the name is taken, every game has a figure of that name")
         self.stats_dtype = np.dtype([*PAYOFF_STATS.descr, *((name, "f8") for name in first.figures)])
@@ -322,12 +340,7 @@ class SyncVectorGame(Block):
             acting = rows[seat]
             self._obs[acting, seat] = self._gather(acting, "observations", partial(self._observed, seat))
             self.legal[acting, seat] = self._gather(acting, "legal actions", partial(self._allowed, seat))
-        some = np.logical_or.reduceat(self.legal, self._starts, -1).all(-1)
-        if not some.all():
-            b, seat = np.argwhere(~some)[0].tolist()
-            raise GameError(f"game {b}: seat {seat} is to act, but nothing is legal")
-        self._check_seen(self._obs)
-        return self._obs
+        return self._checked_view()
 
     def _gather(self, rows: list[int], what: str, ask: Callable[[Sequence[Game]], NDArray[Any]]) -> NDArray[Any]:
         """Ask some games at once; after an error one by one, so that the message names the game."""
@@ -353,16 +366,8 @@ class SyncVectorGame(Block):
             masks, len(games), self.actions.logits, np.bool_, f"legal({seat})", "booleans, one for each action"
         )
 
-    def _bot_action(self, b: int, seat: int) -> NDArray[np.integer[Any]]:
-        if (bot := int(self.bots[b, seat])) == 0:
-            return super()._bot_action(b, seat)
-        with error_context(f"game {b}, player {self.bot_names[bot]}"):
-            player = self._players[bot - 1]
-            chosen = np.atleast_1d(np.asarray(player(self.games[b], seat, self._rng(b, seat))))
-            action, allowed = self.actions.checked(chosen, self.legal[b, seat])
-            if not allowed.all():
-                raise GameError(f"{chosen.tolist()} is not legal")
-        return action
+    def _ask_player(self, player: int, b: int, seat: int, rng: np.random.Generator) -> Action:
+        return self._players[player](self.games[b], seat, rng)
 
 
 def _rows(values: Any, count: int, width: int, dtype: type, method: str, what: str) -> NDArray[Any]:  # noqa: ANN401

@@ -51,7 +51,6 @@ class Imitation:
     emphasis: Callable[[Any], tuple[float, float]] = lambda _: (0.5, 20.0)  # for a configuration, see ``Emphasis.of``
     pairs: Mapping[str, Pair] = field(default_factory=dict)  # parts of an action that are reported together
     rates: Callable[[ImitationMetrics], Sequence[Rate]] = lambda _: ()
-    page: str = "docs/trainer/imitation.md"  # that lists all settings
 
 
 def _home(config: ImitationConfig, games: Sequence[object]) -> Home:

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from selfplay.league.games import Bools, Floats, Ints
     from selfplay.league.scale import Scale
 
-_PSEUDO: Final = 0.5
+PSEUDO: Final = 0.5
 """Prior information, in p(1 - p) units, that shrinks the noise of a pair towards that of all pairs, and that of all
 pairs towards a coin flip's. It is worth two even games. Without it ten draws would have zero error."""
-_RIDGE: Final = 1e-9  # keeps the Hessian invertible in floating point, with no measurable effect on the result
+RIDGE: Final = 1e-9  # keeps the Hessian invertible in floating point, with no measurable effect on the result
 _ROUNDING: Final = 1e-14  # the same for the largest weights, as a share of them
 
 
@@ -42,7 +42,7 @@ def hessian(weights: Floats, free: Bools, sign: float = -1.0) -> Floats:
     """Laplacian restricted to the ``free`` players, plus a ridge."""
     found = laplacian(weights, sign)[free][:, free]
     diagonal = np.diag_indices_from(found)
-    found[diagonal] += max(_RIDGE, _ROUNDING * float(found[diagonal].max(initial=0.0)))
+    found[diagonal] += max(RIDGE, _ROUNDING * float(found[diagonal].max(initial=0.0)))
     return found
 
 
@@ -94,8 +94,8 @@ def robust_covariance(
     spread = np.diag(inverse)[:, None] + np.diag(inverse)[None, :] + 2.0 * scale.sign * inverse
     leverage = np.minimum(told * spread / np.maximum(clusters, 1.0), 0.75)
     squares = squares / (1.0 - leverage)
-    overall = (squares.sum() / 2.0 + _PSEUDO) / (model.sum() / 2.0 + _PSEUDO)
-    ratio = (squares + _PSEUDO * overall) / (model + _PSEUDO)
+    overall = (squares.sum() / 2.0 + PSEUDO) / (model.sum() / 2.0 + PSEUDO)
+    ratio = (squares + PSEUDO * overall) / (model + PSEUDO)
     meat = laplacian(ratio * told + prior, scale.sign)
     return inverse @ meat @ inverse
 

@@ -85,6 +85,11 @@ def start(call: Invocation[Config], stream: TextIO, hooks: Hooks | None, notices
     if call.notice is not None and not below:
         lines.notice(call.notice)
     compile_rules(config.game.kind, lines.notice)
+    if config.run.host == "process" and call.explicit.get("run.host", "auto") == "auto" and config.game.kind.step_s:
+        notices.append(
+            f"a step of a game takes {1000 * config.game.kind.step_s:.2g} ms, so blocks of games run in processes of "
+            "their own; --host thread runs them in this one"
+        )
     if pretrained == SCRIPTED and (made := start_of(config)) is not None:
         made.prepare(lines.notice)
     with cluster_for(config.run.host, config.run.ray_address, config.run.runners) as cluster:

@@ -67,7 +67,7 @@ def config_of(run: RunDir) -> Config:
 def settings_of(config: Config) -> RatingSettings:
     game = config.game
     rules = Rules(game.type, game.body.conditions)
-    scripted = RatingSettings(rules, game.kind.ladder, config.run.seed)
+    scripted = RatingSettings(rules, game.kind.ladder_of(game.body), config.run.seed)
     found = find_table(scripted.settings)
     return scripted if found is None else replace(scripted, anchors=found[0].by_strength())
 

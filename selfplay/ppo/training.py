@@ -217,7 +217,7 @@ def _rating(session: Session, feed: Feed, blocks: Blocks) -> RatingPlan | None:
         return None
 
     def contender(name: str) -> Contender:
-        if name in session.game.ladder:
+        if name in session.game.rated.players:
             return Contender(name)
         return Contender(name, load_policy(shipped_policies().get(name, run.generations / name)))
 

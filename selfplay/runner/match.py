@@ -107,7 +107,7 @@ class Rules:
             policy = contender.policy
             return Traits(str(policy.meta.weights_hash), policy.body.frame_skip, policy.body.delay)
         player = self.rated.players[contender.id]
-        return Traits(player.version, player.frame_skip, 0, player.any_frame_skip)
+        return Traits(player.version, player.frame_skip, player.delay, player.any_frame_skip)
 
 
 def play(
@@ -142,16 +142,32 @@ def play_in_threads(
     rules: Rules,
     stop: Callable[[], bool] = lambda: False,
 ) -> list[MatchResult]:
-    """``play`` in at most ``threads`` threads, of which each has at least ``THREAD_GAMES`` games. Blocks.
+    """``play`` in at most ``threads`` threads, see ``play_split``. Blocks."""
+    compile_rules(find_game(rules.game))  # here, where a signal ends it: the end of the pool waits for its threads
+    return play_split(threads, matchups, lambda part: play(part, contenders, rules, stop))
 
-    Fewer games are not divided: both threads would mostly wait for the interpreter's lock.
+
+def play_split(
+    most: int,
+    matchups: Sequence[Matchup],
+    play_part: Callable[[Sequence[Matchup]], list[MatchResult]],
+    cancel: Callable[[], object] = lambda: None,
+) -> list[MatchResult]:
+    """Play at most ``most`` parts in a thread each, of which each has at least ``THREAD_GAMES`` games. Blocks.
+
+    Fewer games are not divided: both threads would mostly wait for the interpreter's lock. Part i of n has every n-th
+    matchup from i on. ``cancel`` makes the other parts end if one fails.
     """
-    parts = max(1, min(threads, len(matchups) // THREAD_GAMES))
-    with ThreadPool(parts, "matches") as pool:
-        played = [pool.submit(play, matchups[part::parts], contenders, rules, stop) for part in range(parts)]
+    parts = max(1, min(most, len(matchups) // THREAD_GAMES))
     results: list[MatchResult | None] = [None] * len(matchups)
-    for part, future in enumerate(played):
-        results[part::parts] = future.result()
+    with ThreadPool(parts, "matches") as pool:
+        played = [pool.submit(play_part, matchups[part::parts]) for part in range(parts)]
+        try:
+            for part, future in enumerate(played):
+                results[part::parts] = future.result()
+        except BaseException:
+            cancel()
+            raise
     return [result for result in results if result is not None]
 
 
@@ -186,7 +202,7 @@ def play_in(
     """
     frame_skip = frame_skip or game_options(matchups, contenders, rules).get("frame_skip", 1)
     torch.set_num_threads(1)  # on batches as small as these threads would only wait for each other
-    players = _seat(game, matchups, contenders)  # before the games begin: real ones choose computer players then
+    players = _seat(game, matchups, contenders, rules)  # before the games begin: real ones choose computer players then
     policies = PolicyGroup(players, keys_of(matchups), greedy=rules.greedy, infer=infer)
     obs = game.reset(np.array([matchup.seed for matchup in matchups], np.uint64))
     actions = np.zeros((len(matchups), 2, game.actions.width), game.actions.dtype)
@@ -221,7 +237,7 @@ def play_in(
 
 
 def _seat(
-    game: ScriptedGame, matchups: Sequence[Matchup], contenders: Mapping[str, Contender]
+    game: ScriptedGame, matchups: Sequence[Matchup], contenders: Mapping[str, Contender], rules: Rules
 ) -> list[tuple[Policy, Rows]]:
     """Set the scripted seats of the game; returns the policies with their seats."""
     game.bots[:] = -1
@@ -230,7 +246,7 @@ def _seat(
         for seat, name in enumerate(matchup.players):
             contender = contenders[name]
             if contender.policy is None:
-                game.bots[g, seat] = game.bot_names.index(contender.id)
+                game.bots[g, seat] = game.bot_names.index(rules.rated.players[contender.id].plays_as or contender.id)
             else:
                 played.setdefault(name, (contender.policy, []))[1].append(2 * g + seat)
     return [(policy, np.array(rows, np.intp)) for _, (policy, rows) in sorted(played.items())]

@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from selfplay.distribution import install_command, python_path
-from selfplay.errors import ConfigError, RunnerError, SelfPlayError, describe
+from selfplay.errors import ActorLostError, ConfigError, RunnerError, SelfPlayError, describe
 from selfplay.games.errors import GameError
+from selfplay.machine import usable_cores
 from selfplay.runner.process_reaper import ProcessReaper
 
 CONNECT_S: Final = 20.0  # until a cluster that is there must have answered
@@ -49,30 +50,36 @@ class Cluster:
         """Store an object once for all actors; a returned reference arrives at an actor as the object."""
         return self._ray.put(value)
 
-    def refuse_if_too_small(self, actors: int) -> None:
-        """Refuse fewer free CPUs than actors; the ConfigError names the CPUs wanted, in the cluster, and free."""
+    def room(self, actors: int | None) -> int:
+        """So many actors, by default one for each free CPU.
+
+        ConfigError if fewer CPUs are free; it names the CPUs wanted, in the cluster, and free.
+        """
         resources = self._ray.cluster_resources(), self._ray.available_resources()
         there, free = (found.get("CPU", 0.0) for found in resources)
-        if free < actors:
+        wanted = max(1, int(free)) if actors is None else actors
+        if free < wanted:
             raise ConfigError(
-                f"--host ray: {actors} actors want a CPU each, but the cluster has {there:g}, of which {free:g} are "
-                "free; add nodes, or give fewer --runners"
+                f"--host ray: {wanted} actors want a CPU each, but the cluster has {there:g}, of which {free:g} are "
+                "free; add nodes, or give fewer --runners (--jobs of a sweep)"
             )
+        return wanted
 
 
 @contextmanager
-def connected(address: str | None, actors: int) -> Iterator[Cluster]:
+def connected(address: str | None, actors: int | None) -> Iterator[Cluster]:
     """Connect to a cluster with room for so many actors; disconnect at the end, and shut it down if it is our own.
 
     ``address`` is ``auto`` or ``HOST:PORT`` of one that is there, this machine being one of its nodes; None: our own.
+    ``actors`` None: as many as there is room for, on this machine one a core.
     """
     if importlib.util.find_spec("ray") is None:
         raise ConfigError(f"--host ray needs Ray, which is not installed: {install_command('ray')}")
     _prepare_environment()
     if address is None:
         with _scratch() as reaper, ExitStack() as stack:
-            options = {"address": "local", "num_cpus": actors, "num_gpus": 0, "object_store_memory": STORE_BYTES}
-            options |= {"include_dashboard": False, "_temp_dir": str(reaper.folder)}
+            options = {"address": "local", "num_cpus": actors or usable_cores(), "num_gpus": 0}
+            options |= {"object_store_memory": STORE_BYTES, "include_dashboard": False, "_temp_dir": str(reaper.folder)}
             with _environment_of_children(reaper):
                 ray = stack.enter_context(_Session(options, START_S, "a cluster on this machine"))
             yield Cluster(ray)
@@ -85,12 +92,12 @@ def connected(address: str | None, actors: int) -> Iterator[Cluster]:
     _check_reachable(address)
     with _Session({"address": address}, CONNECT_S, f"--ray-address {address}") as ray:
         cluster = Cluster(ray)
-        cluster.refuse_if_too_small(actors)
+        cluster.room(actors)
         yield cluster
 
 
 @contextmanager
-def cluster_for(host: str, address: str | None, actors: int) -> Iterator[Cluster | None]:
+def cluster_for(host: str, address: str | None, actors: int | None) -> Iterator[Cluster | None]:
     """The cluster of a run with ``--host ray``, see ``connected``; None for other hosts. Blocks."""
     if host != "ray":
         yield None
@@ -264,7 +271,7 @@ class RayLink:
         with _runner_error(self._name):
             free = 0.0 if (placed := self._place.wait(ROOM_S)) else self._ray.available_resources().get("CPU", 0.0)
         if not placed:
-            raise RunnerError(
+            raise ActorLostError(
                 f"{self._name}: no node of the cluster has had room for its actor within {ROOM_S:g} s: it needs 1 CPU "
                 f"of one node; {free:g} are free on all together"
             )
@@ -306,7 +313,7 @@ def _runner_error(name: str) -> Iterator[None]:
             raise RunnerError(str(cause)) from None
         if isinstance(cause, Exception):
             raise RunnerError(describe(cause)) from None
-        raise RunnerError(f"{name}: its actor is gone: {first_cause(str(error))}") from None
+        raise ActorLostError(f"{name}: its actor is gone: {first_cause(str(error))}") from None
 
 
 def first_cause(text: str) -> str:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field
 
 from selfplay.checkpoint import RunDir
 from selfplay.checkpoint.documents import MAX_JSON_BYTES, Name, decode_json, encode_meta, from_document
+from selfplay.checkpoint.run_dir import LOCK
 from selfplay.checkpoint.store import make_folder, write_file
 from selfplay.errors import ConfigError, RunLockedError
 from selfplay.files import read_file
@@ -20,6 +21,7 @@ from selfplay.sweep.space import Values
 
 SWEEP: Final = "sweep.json"
 CELLS: Final = "cells"
+MARKER: Final = ".shared-"  # begin of the name of a file by which nodes of a cluster know the folder
 MAY_GROW: Final[dict[str, bool | set[str]]] = {"seeds": True, "settings": True, "method": {"samples"}}
 
 
@@ -103,7 +105,8 @@ class Folder:
         """
         self.path, self._asked = path, asked
         found = _read(path / SWEEP, Started) if (path / SWEEP).exists() else None
-        if found is None and path.is_dir() and any(entry.name != ".lock" for entry in path.iterdir()):
+        names = [entry.name for entry in path.iterdir()] if path.is_dir() else []
+        if found is None and any(name != LOCK and not name.startswith(MARKER) for name in names):
             raise ConfigError(f"{path} is not empty and holds no sweep; name a new folder with --folder")
         if found is not None:
             _check_grown(path, found.asked, asked)

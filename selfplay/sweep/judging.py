@@ -7,18 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from selfplay.checkpoint.generations import list_generations
 from selfplay.errors import ConfigError
 from selfplay.evaluation.evaluate import evaluate
 from selfplay.evaluation.exact import AT_ONCE, exact_figures
 from selfplay.evaluation.named_players import policy_folder
 from selfplay.evaluation.players import contender
 from selfplay.games.errors import EnumerationError
+from selfplay.games.plugins import allow
 from selfplay.games.registry import find_game
 from selfplay.games.solved.enumeration import LIMITS, find_tree
 from selfplay.league.games import GameTable
@@ -27,16 +28,17 @@ from selfplay.league.records import ANCHOR, OUTSIDE
 from selfplay.league.schedule import Matchup
 from selfplay.policy.policy import load_policy
 from selfplay.ppo.rating import RatingSettings, play_matchups
-from selfplay.runner.match import Contender, Rules, play_in_threads
+from selfplay.runner.match import Contender, Rules
 from selfplay.seeding import derive
+from selfplay.sweep.cells import Measured
 
 if TYPE_CHECKING:
+    from selfplay.checkpoint import RunDir
     from selfplay.games.solved.enumeration import Limits
     from selfplay.league.records import GameRecord
+    from selfplay.ppo.rating import PlayMatches
     from selfplay.sweep.plan import Plan
     from selfplay.sweep.settings import By
-
-AT_ONCE_GAMES: Final = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ def measure_of(plan: Plan, begun: By | None = None) -> Measure:
             raise ConfigError(f"judge.by games: {plan.game} has no player {ANCHOR}, which fixes the scale")
         unit, form = (f"{objective.unit} a game", "+.3f") if objective.by_payoff else ("Elo", ".0f")
         return Measure(by, "rating", unit, form=form)
-    names = judge.opponents or tuple(name for name in kind.rated.players if name not in OUTSIDE)
+    names = judge.opponents or tuple(name for name in kind.ladder if name not in OUTSIDE)
     for name in names:
         policy_folder(name, game=plan.game)
     each = max(2, round(judge.games / len(names)))
@@ -101,6 +103,19 @@ def _no_exact(plan: Plan, limits: Limits) -> str | None:
     return None
 
 
+def measured(run: RunDir, plan: Plan, measure: Measure, share: float) -> Measured:
+    """The result of a run that was trained for a share of the full length. Blocks; in any process."""
+    for name in plan.own_code:
+        allow(name)  # the file of the sweep names it
+    newest = list_generations(run)[-1]
+    return Measured(
+        share=share,
+        strength=strength_of(newest.path, plan, measure),
+        seconds=float(str(run.read_summary()["elapsed_s"])),
+        policy=newest.id,
+    )
+
+
 def strength_of(policy: Path, plan: Plan, measure: Measure) -> float | None:
     """The strength of a policy on its own; None if it is judged in games with the others. Blocks."""
     if measure.by == "games":
@@ -121,21 +136,22 @@ def ratings_of(
     policies: Mapping[str, Path],
     groups: Mapping[str, int],
     plan: Plan,
-    threads: int,
+    play: PlayMatches,
+    at_once: int,
 ) -> dict[str, float]:
     """Ratings of the policies on one scale, from games between those of different ``groups`` and with ``random``.
 
-    Payoffs count where players of the game are judged by them. Blocks.
+    ``play`` gets about ``at_once`` games at a time. Payoffs count where players of the game are judged by them. Blocks.
     """
     players = {name: Contender(name, load_policy(folder)) for name, folder in policies.items()}
     players[ANCHOR] = Contender(ANCHOR)
     settings = RatingSettings(Rules(plan.game, plan.conditions), seed=plan.asked.judge.seed)
     matchups = _round_robin([*policies], groups, plan.asked.judge.games, settings)
     played: list[GameRecord] = []
-    size = max(1, AT_ONCE_GAMES // settings.games_each)
+    size = max(1, at_once // settings.games_each)
     for start in range(0, len(matchups), size):
         some = matchups[start : start + size]
-        played += play_matchups(some, players, settings, 0, play=partial(play_in_threads, threads))
+        played += play_matchups(some, players, settings, 0, play=play)
     found = rate(GameTable.of(played), players=policies)
     return {name: float(found.rating[found.index(name)]) for name in policies}
 

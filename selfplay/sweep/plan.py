@@ -50,6 +50,12 @@ class Plan:
     conditions: Conditions  # of the games that judge
     remembers: bool  # a policy of it may have a memory
 
+    @property
+    def own_code(self) -> list[str]:
+        """What the file names that may be code of the user's own: the game, and networks."""
+        networks = {**self.space.fixed, **self.space.swept}.get("net.backbone", ())
+        return [self.game, *(networks if isinstance(networks, tuple) else [str(networks)])]
+
     def given(self, values: Values, seed: int, share: float) -> Values:
         """All settings of a cell's run of a share of the full length, by dotted name."""
         return given(self.asked, self.space, values, seed, share)

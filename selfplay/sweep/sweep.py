@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING
 
-from selfplay.checkpoint.generations import list_generations
-from selfplay.checkpoint.store import remove_folder
-from selfplay.errors import SelfPlayError, describe
-from selfplay.games.errors import GameError
-from selfplay.games.files import last_line, printable
-from selfplay.machine import usable_cores
 from selfplay.sweep.cells import Cell, CellFile, Folder, Measured, check_contained
-from selfplay.sweep.jobs import Job, run_jobs
-from selfplay.sweep.judging import Measure, ratings_of, strength_of
+from selfplay.sweep.jobs import Host, Job, run_jobs
+from selfplay.sweep.judging import Measure, measured, ratings_of
 from selfplay.sweep.methods import JudgedRound, Round, next_round
 from selfplay.sweep.plan import spelled
 from selfplay.sweep.results import Results, write_results
@@ -23,23 +18,21 @@ from selfplay.sweep.standings import Entry, standings
 
 if TYPE_CHECKING:
     from selfplay.sweep.plan import Plan
-
-NO_ERROR: Final = "it ended without a message"
+    from selfplay.sweep.space import Values
 
 
 @dataclass(eq=False)
 class Sweep:
     """What is trained in a folder.
 
-    ``jobs`` trainers run at once and share the cores. ``notice`` gets a line for each cell that ends, ``progress`` how
-    many of the cells to train in this round have ended, and their number. Once ``stopped`` says so, trainers save and
-    end.
+    ``host`` trains and plays. ``notice`` gets a line for each cell that ends, ``progress`` how many of the cells to
+    train in this round have ended, and their number. Once ``stopped`` says so, trainers save and end.
     """
 
     plan: Plan
     measure: Measure
     folder: Folder
-    jobs: int
+    host: Host
     notice: Callable[[str], object] = lambda _: None
     progress: Callable[[int, int], object] = lambda done, total: None
     stopped: Callable[[], bool] = lambda: False
@@ -71,70 +64,61 @@ class Sweep:
         finished = len(cells) - len(todo)
         if finished:
             self.notice(f"{finished} of {len(cells)} cells are there already")
-        threads = max(1, usable_cores() // self.jobs)
-        given = {name: Job(self._words(cell, share, threads), cell.log) for name, cell in todo.items()}
+        given = {name: self._job(cell, share) for name, cell in todo.items()}
         left = len(todo)
 
-        def ended(name: str, code: int, seconds: float) -> None:
+        def ended(name: str, result: Measured | str, seconds: float) -> None:
             nonlocal left
             left -= 1
-            self.notice(f"{name}: {self._end(todo[name], share, code)}, {seconds:.0f} s")
+            self.notice(f"{name}: {self._end(todo[name], result)}, {seconds:.0f} s")
             self.progress(len(todo) - left, len(todo))
 
         for cell in todo.values():
             cell.write(cell.read())
-        run_jobs(given, self.jobs, threads, ended, self.stopped, self.notice)
+        run_jobs(given, self.host, ended, self.stopped, self.notice)
         return left == 0
 
-    def _words(self, cell: Cell, share: float, threads: int) -> tuple[str, ...]:
-        """Of ``selfplay train``: a run that has begun is resumed, one that was ended before its first save is not."""
-        resume = cell.run.has_begun()
-        if not resume and cell.run.path.exists():
-            remove_folder(cell.run.path)
+    def _job(self, cell: Cell, share: float) -> Job:
         given = self.plan.given(cell.values, cell.seed, share)
-        values = {"run.threads": threads, **(self.plan.named_again(given) if resume else given)}
-        sets = [word for name, value in values.items() for word in ("--set", f"{name}={spelled(value)}")]
-        start = ["--resume"] if resume else ["--preset", self.plan.asked.preset]
-        return ("train", "--game-type", self.plan.game, "--checkpoint", str(cell.run.path), *start, *sets)
+        where = ("train", "--game-type", self.plan.game, "--checkpoint", str(cell.run.path))
 
-    def _end(self, cell: Cell, share: float, code: int) -> str:
+        def words(values: Values, *start: str) -> tuple[str, ...]:
+            named = {"run.threads": self.host.threads, **values}
+            sets = [word for name, value in named.items() for word in ("--set", f"{name}={spelled(value)}")]
+            return (*where, *start, *sets)
+
+        return Job(
+            cell.run,
+            begin=words(given, "--preset", self.plan.asked.preset),
+            resume=words(self.plan.named_again(given), "--resume"),
+            log=cell.log,
+            judge=partial(measured, cell.run, self.plan, self.measure, share),
+        )
+
+    def _end(self, cell: Cell, result: Measured | str) -> str:
         """Keep the result of a cell whose trainer has ended; it in words."""
         before = cell.read()
-        error = f"exit code {code}: {printable(last_line(cell.log)) or NO_ERROR}" if code else None
-        if error is None:
-            try:
-                found = self._measured(cell, share)
-            except (SelfPlayError, GameError) as failure:
-                error = f"its policy cannot be judged: {describe(failure)}"
-        if error is not None:
-            self._errors[cell.name] = error
-            cell.write(before.model_copy(update={"error": error}))
-            return f"failed, {error}"
-        cell.write(CellFile(values=cell.values, seed=cell.seed, measured=(*before.measured, found)))
-        return "trained" if found.strength is None else f"{self.measure.name} {self.measure.figure(found.strength)}"
-
-    def _measured(self, cell: Cell, share: float) -> Measured:
-        newest = list_generations(cell.run)[-1]
-        return Measured(
-            share=share,
-            strength=strength_of(newest.path, self.plan, self.measure),
-            seconds=float(str(cell.run.read_summary()["elapsed_s"])),
-            policy=newest.id,
-        )
+        if isinstance(result, str):
+            self._errors[cell.name] = result
+            cell.write(before.model_copy(update={"error": result}))
+            return f"failed, {result}"
+        cell.write(CellFile(values=cell.values, seed=cell.seed, measured=(*before.measured, result)))
+        return "trained" if result.strength is None else f"{self.measure.name} {self.measure.figure(result.strength)}"
 
     def _judged(self, planned: Round, cells: Sequence[Sequence[Cell]]) -> JudgedRound:
         """The strength of each setting: the mean over its seeds. Games are between all cells of equal length."""
         rows = self._rows.setdefault(planned.share, [])
         rows += cells
         found = {cell.name: cell.measured(planned.share) for row in rows for cell in row}
-        measured = {name: each for name, each in found.items() if each is not None}
-        strength = {name: each.strength for name, each in measured.items() if each.strength is not None}
-        if self.measure.by == "games" and measured:
+        known = {name: each for name, each in found.items() if each is not None}
+        strength = {name: each.strength for name, each in known.items() if each.strength is not None}
+        if self.measure.by == "games" and known:
             of = {cell.name: cell for row in rows for cell in row}
-            policies = {name: of[name].policy(each) for name, each in measured.items()}
-            groups = {name: of[name].setting for name in measured}
+            policies = {name: of[name].policy(each) for name, each in known.items()}
+            groups = {name: of[name].setting for name in known}
             self.notice(f"Games between {len(policies)} policies")
-            strength = ratings_of(policies, groups, self.plan, usable_cores())
+            with self.host.matches() as (play, at_once):
+                strength = ratings_of(policies, groups, self.plan, play, at_once)
         for row in rows:
             strengths = tuple(strength.get(cell.name) for cell in row)
             self._entries[row[0].setting] = Entry(row[0].setting, row[0].values, planned.share, strengths)

@@ -173,7 +173,7 @@ def test_help_fits_on_two_screens(capsys, monkeypatch):
     assert len(lines) <= 72
     assert max(map(len, lines)) <= 80
     assert [option.flag for option in OPTIONS if not any(shows(line, option) for line in lines)] == []
-    assert any("--set NAME=VALUE" in line and "docs/trainer/guide.md" in line for line in lines)
+    assert any("--set NAME=VALUE" in line and "docs/reference/settings.md" in line for line in lines)
 
 
 def shows(line, option):

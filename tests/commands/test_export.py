@@ -99,7 +99,7 @@ def test_the_layout_covers_every_logit_in_the_order_of_an_action(policy):
     ends = [part["first"] + part["size"] for part in parts]
     assert [part["first"] for part in parts] == [0, *ends[:-1]]
     assert ends[-1] == policy.network.heads.logits
-    assert [part["size"] for part in parts] == [1] * 8 + [17] * 4 + [5]
+    assert [part["size"] for part in parts] == [1] * 8 + [17] * 4 + [5, 2]
 
 
 def test_a_copy_that_plays_otherwise_is_not_written(policy, tmp_path, monkeypatch):

@@ -6,7 +6,7 @@ import pytest
 
 from selfplay.checkpoint import RunDir, list_generations
 from selfplay.cli.ppo import parse
-from selfplay.commands.rate import calibrate, rate_run, save_table
+from selfplay.commands.rate import calibrate, player_on_cluster, rate_run, save_table
 from selfplay.errors import ConfigError, IncompatibleError
 from selfplay.league.anchors import FILE_NAME, find_table
 from selfplay.league.games import GameTable
@@ -113,6 +113,12 @@ def test_the_main_jobs_have_a_table(arguments):
     config = parse(["--game-type", "mock", *arguments]).config
     _, origin = find_table(settings_of(config).settings)
     assert origin == "shipped"
+
+
+def test_games_in_real_time_are_not_rated_on_a_cluster():
+    config = parse(["--game-type", "dolphin", "--dolphin", "x", "--iso", "y", "--preset", "none"]).config
+    with pytest.raises(ConfigError, match="--host ray: games of dolphin are played in real time, on this machine only"):
+        player_on_cluster(config, None, 2, 400, print).__enter__()
 
 
 def test_players_of_solved_games_are_rated_by_the_same_code():

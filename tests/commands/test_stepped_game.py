@@ -81,6 +81,7 @@ def test_a_page_shows_notable_games_and_says_where_they_are_from(run, tmp_path):
     of = analyse(read_games(run.ledger))
     told = []
     replays, notes = replays_of(run, of, show_of(NIM), told.append)
+    assert replays[0].kind == "Strongest pair"
     assert {"Strongest pair", "Fastest win", "Longest game"} <= {replay.kind for replay in replays}
     assert len(told) == len(replays)
     assert notes[0].endswith("and the result agrees with the ledger.")
@@ -152,7 +153,7 @@ def test_the_biggest_upset_of_payoffs_is_the_one_that_pays_most():
     games = [hand("gen_0", "random", 5.0, seed) for seed in range(8)]
     games += [hand("random", "gen_0", 1.0, 8), hand("random", "gen_0", 4.0, 9)]
     of = analyse(GameTable.of(games))
-    (upset, *_) = notable(rated(games, of.ratings, of.board.settings, after_steps), of.ratings, after_steps)
+    (_, upset, *_) = notable(rated(games, of.ratings, of.board.settings, after_steps), of.ratings, after_steps)
     assert [one.game.seed for one in upset] == [9, 8]
     assert upset[0].why.startswith("random beat gen_0 after 5 steps, for +4.00; the ratings expected -")
     assert upset[0].why.endswith(" chips a game.")

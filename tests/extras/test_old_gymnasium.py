@@ -26,9 +26,9 @@ from selfplay_melee.gym import MockMeleeVectorEnv
 block = MockMeleeVectorEnv(3, "walker", max_episode_frames=200)
 obs, _ = block.reset(seed=4)
 rng, digest, ended = np.random.RandomState(0), hashlib.sha256(obs.tobytes()), 0
-sizes = [2] * 8 + [17] * 4 + [5]
+sizes = [2] * 8 + [17] * 4 + [5, 2]
 for _ in range(300):
-    actions = (rng.random_sample((3, 13)) * sizes).astype(np.int64)
+    actions = (rng.random_sample((3, 14)) * sizes).astype(np.int64)
     obs, reward, terminated, truncated, infos = block.step(actions)
     for array in (obs, reward, terminated, truncated):
         digest.update(array.tobytes())

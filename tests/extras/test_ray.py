@@ -1,9 +1,10 @@
-"""Blocks of games in actors of real Ray clusters: one of our own, and two nodes on this machine."""
+"""Games, sweeps and ratings on actors of real Ray clusters: one of our own, and two nodes on this machine."""
 
 import importlib.util
 import json
 import os
 import secrets
+import shutil
 import signal
 import sys
 import time
@@ -276,3 +277,83 @@ def test_actors_write_what_threads_write(environment, tmp_path):
     assert_equal_runs(tmp_path / "thread", tmp_path / "ray")
     chaos = json.loads((tmp_path / "ray" / "summary.json").read_text())["chaos"]
     assert chaos["kill"]["injected"] == chaos["kill"]["detected"] == chaos["kill"]["recovered"] > 0
+
+
+# ---- sweeps and rating games
+
+KUHN = """
+game_type = "kuhn"
+timesteps = 98_304
+seeds = [0, 1]
+judge = "exact"
+[settings]
+ppo.learning_rate = [3e-4, 3e-3]
+ppo.rollout_length = 32
+run.num_games = 64
+run.save_interval = 2
+run.threads = 1
+run.deterministic = true
+"""
+
+
+def test_a_sweep_whose_actor_is_killed_ends_as_on_one_machine(environment, tmp_path):
+    """The run of the killed actor is resumed by another; all cells end with the weights that they have without Ray."""
+    (tmp_path / "kuhn.toml").write_text(KUHN)
+    command = [sys.executable, "-m", "selfplay", "sweep", tmp_path / "kuhn.toml", "--jobs", "2", "--folder"]
+    with logging([*command, tmp_path / "ray", "--host", "ray"], environment, tmp_path / "log") as (driver, text):
+        saved = wait_for(lambda: [*tmp_path.glob("ray/cells/*/run/learner/iter_*")], PATIENCE_S)
+        assert saved, text()
+        cell = saved[0].parents[2].name
+        trainers = processes(str(saved[0].parents[1]))
+        parents = {int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]) for pid in trainers}
+        (actor,) = parents & {*processes("ray::CellServer")}
+        os.kill(actor, signal.SIGKILL)
+        assert driver.wait() == 0, text()
+    assert f"{cell} begins again: " in text()
+    assert "its worker process has died" in text()
+    assert "Resumed at: iteration" in (tmp_path / "ray" / "cells" / cell / "log.txt").read_text()
+    finish([*command, tmp_path / "here"], env=environment, check=True, limit_s=PATIENCE_S)
+    here, there = (json.loads((tmp_path / name / "results.json").read_text()) for name in ("here", "ray"))
+    assert here == there
+    cells = [path.name for path in (tmp_path / "here" / "cells").iterdir()]
+    assert len(cells) == 4
+    for name in cells:
+        assert_equal_runs(*(tmp_path / folder / "cells" / name / "run" for folder in ("here", "ray")))
+    assert wait_for(lambda: not processes(environment["TMPDIR"]))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=["asked-to-end", "killed"])
+def test_a_sweep_on_nodes_leaves_no_trainer_and_goes_on(nodes, tmp_path, number):
+    """By default it has a run for each free CPU."""
+    (tmp_path / "kuhn.toml").write_text(KUHN)
+    place = ("--host", "ray", "--ray-address", nodes.address, "--folder", tmp_path / "ray")
+    command = [sys.executable, "-m", "selfplay", "sweep", tmp_path / "kuhn.toml", *map(str, place)]
+    with logging(command, nodes.environment, tmp_path / "log") as (driver, text):
+        begun = wait_for(lambda: len({*tmp_path.glob("ray/cells/*/run/learner")}) == 2, PATIENCE_S)
+        assert begun, text()
+        driver.send_signal(number)
+        driver.wait()
+    assert wait_for(lambda: not processes("ray::CellServer"))
+    assert wait_for(lambda: not processes(str(tmp_path / "ray"))), text()
+    done = finish(command, env=nodes.environment, limit_s=PATIENCE_S)
+    assert done.returncode == 0, done.stderr
+    assert "Best: s" in done.stdout
+
+
+def test_actors_rate_as_threads_do(environment, tmp_path):
+    """The ledger has the same games; only their dates differ."""
+    train(environment, *SMALL, "--timesteps", 6 * 32 * 6, "--checkpoint", tmp_path / "thread", game="kuhn")
+    shutil.copytree(tmp_path / "thread", tmp_path / "ray")
+    command = [sys.executable, "-m", "selfplay", "rate"]
+    for name, host in (("thread", ()), ("ray", ("--host", "ray", "--runners", "2"))):
+        for words in (("--budget", "300"), ("--calibrate", "--games", "64")):
+            rate = [*command, tmp_path / name, *words, *host]
+            finish(rate, env=environment, check=True, limit_s=PATIENCE_S, cwd=tmp_path)
+    rows = [
+        [json.loads(line) | {"wall": 0} for line in (tmp_path / name / "ledger.jsonl").read_text().splitlines()]
+        for name in ("thread", "ray")
+    ]
+    assert len(rows[0]) == 300
+    assert rows[0] == rows[1]
+    assert len({(tmp_path / name / "anchors.json").read_text() for name in ("thread", "ray")}) == 1
+    assert wait_for(lambda: not processes(environment["TMPDIR"]))

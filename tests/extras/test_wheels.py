@@ -66,7 +66,7 @@ def run(start, home):
 
 @pytest.mark.parametrize(
     ("words", "made"),
-    [(("play", "strong", "--no-open"), "play.html"), (("watch", "fox", "--out", "fox.html"), "fox.html")],
+    [(("play", "novice", "--no-open"), "play.html"), (("watch", "expert", "--out", "expert.html"), "expert.html")],
 )
 def test_the_first_start_compiles_nothing(run, words, made):
     said, files = run("-m", "selfplay", *words)

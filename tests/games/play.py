@@ -25,7 +25,7 @@ def seeds(num_games, seed=0):
 
 
 def some_actions(steps, num_games=2, seed=0):
-    """Random actions int8 [T, B, 2, 13]."""
+    """Random actions int8 [T, B, 2, 14]."""
     return random_actions(np.random.default_rng(seed), ACTION_SPEC, steps, num_games, 2)
 
 

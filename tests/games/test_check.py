@@ -158,7 +158,7 @@ class Forgets(Broken):
 
 class TakesAnything(Broken):
     def step(self, actions, acts=None):
-        return super().step(np.zeros((self.num_games, 2, 13), np.int8) if actions.dtype != np.int8 else actions, acts)
+        return super().step(np.zeros((self.num_games, 2, 14), np.int8) if actions.dtype != np.int8 else actions, acts)
 
 
 class EverybodyActs(Broken):

@@ -135,7 +135,7 @@ from selfplay_melee.gym import MockMeleeVectorEnv
 
 block = MockMeleeVectorEnv(2, "walker", max_episode_frames=3)
 block.reset(seed=1)
-infos = [block.step([[0] * 13] * 2)[4] for _ in range(3)]
+infos = [block.step([[0] * 14] * 2)[4] for _ in range(3)]
 assert "autoreset_mode" not in block.metadata
 assert list(infos[2]["_final_obs"]) == [True, True]
 """

@@ -258,8 +258,8 @@ def test_actions_of_many_values_do_not_wrap_around():
 
 
 def test_the_parts_of_an_action():
-    assert action_spec(Duel()).sizes == (3, 2)
-    assert action_spec(Nim()).sizes == (3,)
+    assert action_spec(Duel.num_actions).sizes == (3, 2)
+    assert action_spec(Nim.num_actions).sizes == (3,)
 
 
 class Clouded(Duel):

@@ -66,7 +66,7 @@ def test_errors_of_the_games_alone_are_ordo_s(games):
 
 
 def test_the_table_of_the_page_has_these_figures(games):
-    page = (ROOT / "docs/trainer/ratings.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/trainer/internals/ratings.md").read_text(encoding="utf-8")
     rows = {row.policy: row for row in analyse(games, anchor=ANCHOR).board.rows}
     ours = {name: (row.rating, (row.high - row.low) / 2) for name, row in rows.items()}
     for program, ratings in {"selfplay": ours, "Ordo 1.2.6": ORDO_OF_COLOURS["ratings"]}.items():

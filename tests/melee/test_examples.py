@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from selfplay.games.errors import GameError
-from selfplay_melee.controller import BUTTONS, C_X, MAIN_X, SHOULDER, decode, encode, mirror
+from selfplay_melee.controller import BUTTONS, C_X, MAIN_X, SHOULDER, TAP, TAP_FRAMES, decode, encode, mirror
 from selfplay_melee.examples import examples, known
 from selfplay_melee.mock import MockMelee
-from selfplay_melee.observation import OBS_WIDTH
+from selfplay_melee.observation import OBS_WIDTH, feature_names
 from selfplay_melee.observation import encode as encode_games
 from selfplay_melee.replay import Recording, read_replay, replay_of, seat_of, write_replay
 from selfplay_melee.slp.columns import absence
@@ -21,10 +21,11 @@ from tests.melee.slp_files import FINAL_DESTINATION, REAL, needs_real_files, sea
 
 TABLES = load_tables()
 SKIPS, DELAYS = (1, 3, 4), (0, 2, 18)
+PENDING = feature_names().index("pending_0_A")  # and from there on
 
 
 def replay_with(codes, *, first=-5, x=(-10.0, 10.0), frames=None):
-    """A replay whose two seats play these codes [T, 2, 13] while standing at ``x``; unmirrored view of the world."""
+    """A replay whose two seats play these codes [T, 2, 14] while standing at ``x``; unmirrored view of the world."""
     state = GameState.zeros(len(codes))
     state.game["frame"] = np.arange(first, first + len(codes)) if frames is None else frames
     state.players["x"] = x
@@ -37,18 +38,20 @@ def replay_with(codes, *, first=-5, x=(-10.0, 10.0), frames=None):
 
 
 def some_codes(frames, seed=0, few=False):
-    """Codes [T, 2, 13]; ``few``: of three controllers only, so that a label has equals and ties."""
-    if few:
-        return some_actions(3, 1, seed)[np.random.default_rng(seed).integers(0, 3, (frames, 2)), 0, 0]
-    return some_actions(frames, 1, seed)[:, 0]
+    """Codes [T, 2, 14] of frames; ``few``: of three controllers only, so that a label has equals and ties."""
+    codes = some_actions(3 if few else frames, 1, seed)[:, 0]
+    codes[..., TAP] = 0
+    return codes[np.random.default_rng(seed).integers(0, 3, (frames, 2)), 0] if few else codes
 
 
 def label_of(frames):
-    """What the frames [k, 13] of one label give, said as plainly as can be."""
-    sticks = [tuple(frame[MAIN_X:].tolist()) for frame in frames]
+    """What the frames [k, 14] of one label give, said as plainly as can be."""
+    sticks = [tuple(frame[MAIN_X:TAP].tolist()) for frame in frames]
     counted = Counter(sticks)
     chosen = next(stick for stick in sticks if counted[stick] == max(counted.values()))
-    return [*frames[:, : len(BUTTONS)].max(0).tolist(), *chosen]
+    pressed = frames[:, : len(BUTTONS)].any(1)
+    tap = len(frames) > TAP_FRAMES and 0 < pressed.sum() <= TAP_FRAMES and not pressed[-1]
+    return [*frames[:, : len(BUTTONS)].max(0).tolist(), *chosen, int(tap)]
 
 
 @pytest.mark.parametrize("frame_skip", SKIPS)
@@ -67,7 +70,7 @@ def test_a_label_is_what_the_hands_did_once_the_decision_could_count(frame_skip,
 
 
 def test_the_few_controllers_of_that_test_make_ties():
-    windows = some_codes(88, seed=4, few=True)[:, 0, MAIN_X:].reshape(22, 4, 5)
+    windows = some_codes(88, seed=4, few=True)[:, 0, MAIN_X:TAP].reshape(22, 4, 5)
     assert any((a == c).all() and (b == d).all() and (a != b).any() for a, b, c, d in windows)
 
 
@@ -89,7 +92,7 @@ def test_a_phase_moves_the_decisions():
 
 def test_full_deflection_and_full_trigger_are_labels():
     codes = some_codes(30)
-    codes[...] = [0, 0, 0, 0, 0, 0, 0, 0, 16, 16, 16, 16, 4]
+    codes[...] = [0, 0, 0, 0, 0, 0, 0, 0, 16, 16, 16, 16, 4, 0]
     for frame_skip in SKIPS:
         action = examples(replay_with(codes), 0, frame_skip, 0, TABLES).action
         assert (action[:, MAIN_X:SHOULDER] == 16).all()
@@ -117,7 +120,7 @@ def test_a_game_too_short_for_a_label_gives_nothing(length):
     assert (len(made), made.obs.shape, made.action.shape) == (
         length // 12,
         (length // 12, OBS_WIDTH),
-        (length // 12, 13),
+        (length // 12, 14),
     )
     assert made.fresh.tolist() == [True] * (length // 12)
 
@@ -143,8 +146,9 @@ def test_a_file_gives_back_what_a_policy_chose_and_saw(tmp_path):
         made = examples(replay, seat, frame_skip, delay, TABLES)
         count = steps - 1  # the last decision had not yet been held for all of its frames
         assert made.frame.tolist() == list(range(0, frame_skip * count, frame_skip))
-        np.testing.assert_array_equal(made.action, chosen[:count, 0, seat])
-        np.testing.assert_array_equal(made.obs, encode_games(replay.state, TABLES)[0][made.frame, seat])
+        wanted = chosen[:count, 0, seat].copy()
+        wanted[~wanted[:, : len(BUTTONS)].any(1), TAP] = 0  # a tap of nothing
+        np.testing.assert_array_equal(made.action, wanted)
         np.testing.assert_allclose(made.obs, np.array(seen)[:count, seat], rtol=0, atol=1e-5)
 
 
@@ -159,7 +163,7 @@ def test_live_games_blocks_and_files_are_encoded_alike(name):
     for seat in range(2):
         made = examples(replay, seat, 3, 18, TABLES)
         rows = made.frame + 123
-        np.testing.assert_array_equal(made.obs, block[rows, seat])
+        np.testing.assert_array_equal(made.obs[:, :PENDING], block[rows, seat, :PENDING])
         assert np.isfinite(made.obs).all()
         assert np.abs(made.obs).max() <= 31.0
     for t in range(0, len(block), 7):

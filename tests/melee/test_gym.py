@@ -34,7 +34,7 @@ def test_gymnasium_s_checker_is_content(opponent, options):
 
 def test_spaces():
     env = MockMeleeEnv()
-    assert env.action_space == gymnasium.spaces.MultiDiscrete([2] * 8 + [17] * 4 + [5])
+    assert env.action_space == gymnasium.spaces.MultiDiscrete([2] * 8 + [17] * 4 + [5, 2])
     assert env.observation_space.shape == (OBS_WIDTH,)
     assert env.observation_space.dtype == np.float32
 
@@ -148,7 +148,7 @@ def test_a_bad_value_names_seat_field_and_value(field, value):
         env.step(action)
 
 
-@pytest.mark.parametrize("action", [7, NEUTRAL[:-1], [NEUTRAL], [[1], [2, 3]], ["a"] * 13, None, [1 + 2j] * 13])
+@pytest.mark.parametrize("action", [7, NEUTRAL[:-1], [NEUTRAL], [[1], [2, 3]], ["a"] * 14, None, [1 + 2j] * 14])
 def test_a_bad_shape_or_type_names_the_seat(action):
     env = MockMeleeEnv("idle")
     env.reset()

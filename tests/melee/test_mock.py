@@ -8,10 +8,8 @@ from selfplay_melee.actions import REBIRTH_WAIT
 from selfplay_melee.controller import CENTRE, MAIN_X, NEUTRAL
 from selfplay_melee.limits import FINISHED
 from selfplay_melee.mock import ENDED_BY, MockMelee, neutral_actions
-from selfplay_melee.observation import encode
 from selfplay_melee.physics.actions.death import TIMER
 from selfplay_melee.state import CONTROLLER, records
-from selfplay_melee.tables import load_tables
 from tests.games.play import equal, hands_off, make, same_state, seeds, some_actions, throw_out
 
 # ---------------------------------------------------------------- ends
@@ -249,7 +247,7 @@ def test_a_snapshot_keeps_what_is_held_and_what_is_on_its_way():
     nobody = np.zeros((2, 2), bool)
     game.step(some_actions(1)[0])
     game.step(neutral_actions(2), nobody)
-    assert np.array_equal(other.restore(game.snapshot()), encode(game.state, load_tables())[0])
+    assert np.array_equal(other.restore(game.snapshot()), game.observations())
     for _ in range(20):
         batch, again = game.step(neutral_actions(2), nobody), other.step(neutral_actions(2), nobody)
         assert np.array_equal(batch.obs, again.obs)

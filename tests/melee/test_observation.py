@@ -3,7 +3,9 @@ import pytest
 
 from selfplay.games.errors import GameError
 from selfplay_melee.actions import NAIR, NUM_ACTIONS
-from selfplay_melee.observation import OBS_WIDTH, encode, encode_one, feature_names
+from selfplay_melee.controller import TAP
+from selfplay_melee.mock import neutral_actions
+from selfplay_melee.observation import OBS_WIDTH, encode, encode_one, feature_names, no_delay
 from selfplay_melee.tables import load_tables
 from tests.games.play import make, seeds, some_actions
 
@@ -47,6 +49,32 @@ def test_the_last_controller_is_seen_as_it_was_chosen():
     assert obs[:, AT["last_c_y"]].tolist() == ((actions[0, :, 11] - 8.0) / 8.0).tolist()
     assert obs[:, AT["last_A"]].tolist() == actions[0, :, 0].tolist()
     assert obs[:, AT["last_shoulder"]].tolist() == (actions[0, :, 12] / 4.0).tolist()
+
+
+def test_a_seat_with_a_delay_sees_what_it_has_chosen():
+    game = make(1, frame_skip=4, delay=(15, 0))
+    chosen = some_actions(6, 1)
+    chosen[..., TAP] = 0
+    for actions in chosen:
+        obs = game.step(actions).obs[0]
+    frames = np.repeat([2, 3, 4, 5], 4)[1:]  # the step that chose the inputs of each of the next 15 frames
+    for part, steps in enumerate(np.split(frames, [3, 7, 11])):
+        codes = chosen[steps, 0, 0].astype(float)
+        jump = np.maximum(codes[:, 2], codes[:, 3]).mean()
+        assert obs[0, AT[f"pending_{part}_jump"]] == pytest.approx(jump)
+        assert obs[0, AT[f"pending_{part}_A"]] == pytest.approx(codes[:, 0].mean())
+        assert obs[0, AT[f"pending_{part}_main_y"]] == pytest.approx(((codes[:, 9] - 8) / 8).mean(), abs=1e-6)
+        assert abs(obs[0, AT[f"pending_{part}_main_x"]]) == pytest.approx(abs(((codes[:, 8] - 8) / 8).mean()), abs=1e-6)
+    pending = [i for name, i in AT.items() if name.startswith("pending")]
+    assert (obs[1, pending] == 0).all()
+
+
+def test_a_tap_is_pending_for_as_long_as_it_presses():
+    game = make(1, frame_skip=4, delay=4)
+    actions = neutral_actions(1)
+    actions[..., [0, TAP]] = 1
+    assert game.step(actions).obs[0, :, AT["pending_0_A"]].tolist() == [1, 1]
+    assert game.step(actions).obs[0, :, AT["pending_2_A"]].tolist() == [0, 0]
 
 
 def test_a_mirrored_stage_is_the_same_stage():
@@ -133,6 +161,7 @@ def test_one_seat_alone_sees_the_same(seat):
     game = make(5)
     for actions in some_actions(40, 5):
         game.step(actions)
-    both, one = encode(game.state, load_tables()), encode_one(game.state, seat, load_tables())
+    both = encode(game.state, load_tables())
+    one = encode_one(game.state, seat, load_tables(), no_delay(5, 1))
     assert np.array_equal(one[0], both[0][:, seat])
     assert np.array_equal(one[1], both[1][:, seat])

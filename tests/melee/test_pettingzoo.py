@@ -45,7 +45,7 @@ def test_the_view_names_bad_actions_and_missing_ones():
     with pytest.raises(ActionError, match="no action for seat_1"):
         parallel.step({"seat_0": NEUTRAL})
     with pytest.raises(ActionError, match="seat 1: main_x is 40"):
-        parallel.step({"seat_0": NEUTRAL, "seat_1": np.full(13, 40) * (np.arange(13) == MAIN_X)})
+        parallel.step({"seat_0": NEUTRAL, "seat_1": np.full(14, 40) * (np.arange(14) == MAIN_X)})
     with pytest.raises(ActionError, match="seat 1: actions must be"):
         parallel.step({"seat_0": NEUTRAL, "seat_1": NEUTRAL[:-1]})
 

@@ -92,7 +92,7 @@ def test_two_players_that_help_each_other_gain_nothing():
     costs = {"stalling": 0.5, "stalling_after": 1.0, "lingering": 0.5, "self_destruct": 1.0}
     game = make(16, stage="battlefield", rewards=costs)
     together, damage = np.zeros(16), 0.0
-    for actions in np.repeat(some_actions(300, 16), 4, axis=0):
+    for actions in np.repeat(some_actions(300, 16, seed=1), 4, axis=0):
         batch = game.step(actions)
         sums = batch.reward.sum(1)
         assert (sums <= 1e-6).all()
@@ -105,7 +105,7 @@ def test_two_players_that_help_each_other_gain_nothing():
 def test_rewards_sum_to_zero_and_to_their_breakdown():
     game = make(16, max_episode_frames=600, rewards={"damage": 0.5}, stage="battlefield")
     total, damage = np.zeros((16, 2)), 0.0
-    for actions in np.repeat(some_actions(300, 16), 4, axis=0):
+    for actions in np.repeat(some_actions(300, 16, seed=1), 4, axis=0):
         batch = game.step(actions)
         assert not (batch.reward[:, 0] + batch.reward[:, 1]).any()
         total += batch.reward

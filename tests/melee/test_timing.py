@@ -1,8 +1,11 @@
 import numpy as np
 import pytest
 
+from selfplay_melee.actions import WAIT
+from selfplay_melee.controller import TAP, TAP_FRAMES
+from selfplay_melee.mock import neutral_actions
 from selfplay_melee.state import CONTROLLER, records
-from tests.games.play import equal, in_world, make, same_state, some_actions
+from tests.games.play import equal, hands_off, in_world, make, same_state, some_actions
 
 
 @pytest.mark.parametrize("delay", [0, 1, 3, 18])
@@ -28,9 +31,30 @@ def test_skip_and_delay_are_the_same_frames_played_raw(frame_skip, delay):
         for b, seat in np.ndindex(games, 2):
             first = t * frame_skip + delays[b, seat]
             frames[first : first + frame_skip, b, seat] = pads[b, seat]
+            if actions[b, seat, TAP]:
+                frames["buttons"][first + TAP_FRAMES : first + frame_skip, b, seat] = 0
         game.step(actions)
     raw.play(frames)
     assert same_state(game, raw)
+
+
+@pytest.mark.parametrize("character", ["fox", "mewtwo"])
+def test_a_tap_is_a_short_hop_whatever_the_frame_skip(character):
+    heights = {}
+    for frame_skip, tap in [(1, 0), (2, 1), (4, 0), (4, 1), (12, 1)]:
+        game = make(1, characters=(character, character), frame_skip=frame_skip, max_episode_frames=10_000)
+        while game.state.players["action"][0, 0] != WAIT:
+            hands_off(game)
+        actions, highest = neutral_actions(1), 0.0
+        actions[..., 2], actions[..., TAP] = 1, tap
+        for frame in range(0, 48, frame_skip):  # pressed for 12 frames, or tapped
+            game.step(actions if frame < 12 else neutral_actions(1), np.full((1, 2), frame == 0 or frame >= 12))
+            highest = max(highest, float(game.state.players["y"][0, 0]))
+        heights[frame_skip, tap] = highest
+    full, short = heights[1, 0], heights[4, 1]
+    assert short < 0.7 * full
+    assert heights[4, 0] == pytest.approx(full, rel=0.1)
+    assert [heights[2, 1], heights[12, 1]] == pytest.approx([short, short], rel=0.25)
 
 
 def test_play_is_step_without_skip_and_delay_resets_included():

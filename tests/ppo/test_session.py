@@ -44,7 +44,7 @@ def test_time_alone_plans_no_iterations():
 
 
 def test_who_is_met_and_who_is_rated():
-    made = session("--held-out", "rusher,random")
+    made = session("--preset", "laptop", "--held-out", "rusher,random")
     scripted = set(bots.NAMES) - {"idle"}
     assert set(made.rating.anchors) == scripted | {"weak", "medium", "strong", "expert"}
     assert set(made.training_bots) == scripted - {"rusher", "random"}

@@ -1,6 +1,7 @@
 """The page of a run in a real browser: sorting, filtering, maps, a game that plays, every width and light."""
 
 import re
+from itertools import pairwise
 
 import pytest
 
@@ -13,6 +14,7 @@ pytestmark = [
     pytest.mark.blocking("the loop that runs in this thread is Playwright's own"),
     pytest.mark.full,
 ]
+NEAR = dict.fromkeys(("random", "walker", "jumper", "edge_guard", "rusher", "all_rounder"), 1500.0)
 MANY = STRENGTHS | {f"gen_{n}": 2000.0 + n for n in range(60, 100)}
 
 
@@ -25,7 +27,8 @@ def paths(tmp_path_factory):
     write_page(talked(folder / "c", [transcript(text=HOSTILE)]), folder / "words.html")
     write_page(stepped(folder / "d", HOSTILE), folder / "steps.html")
     write_page(PageContent("run-9", paid()), folder / "chips.html")
-    return {name: folder / f"{name}.html" for name in ("few", "many", "words", "steps", "chips")}
+    write_page(subject(folder / "e", STRENGTHS | NEAR), folder / "levels.html")
+    return {name: folder / f"{name}.html" for name in ("few", "many", "words", "steps", "chips", "levels", "none")}
 
 
 @pytest.fixture
@@ -214,6 +217,27 @@ def test_a_phone_scrolls_up_and_down_only(show, name):
     page = show(name, width=375)
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 375
     assert page.locator("#scores rect[data-cell]").first.bounding_box()["width"] >= 12
+
+
+def test_a_phone_shows_a_game_first_and_labels_apart(show):
+    page = show("levels", width=390)
+    assert page.locator("main > section").first.get_attribute("id") == "games"
+    page.locator("#curve").scroll_into_view_if_needed()
+    heights = sorted(one.bounding_box()["y"] for one in page.locator("#curve .faint").all())
+    assert len(heights) == len(NEAR)
+    assert all(below - above > 10 for above, below in pairwise(heights))
+    table = page.locator("#leaderboard > .scroll")
+    assert table.evaluate("one => one.scrollWidth > one.clientWidth")
+    assert "local" in table.evaluate("one => getComputedStyle(one).backgroundAttachment")
+
+
+def test_maps_of_no_pairs_are_left_out(show, paths):
+    text = paths["many"].read_text("utf-8")
+    paths["many"].with_name("none.html").write_text(re.sub(r'"pairs":\[\[.*?\]\]', '"pairs":[]', text), "utf-8")
+    page = show("none")
+    assert page.locator("main > section").first.get_attribute("id") == "leaderboard"  # it has no game to watch
+    assert page.locator(".maps").is_hidden()
+    assert page.locator("#map-note").is_hidden()
 
 
 def test_colours_follow_the_light_of_the_system(show):

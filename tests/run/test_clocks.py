@@ -21,6 +21,7 @@ DATED = {
     "selfplay/report/plain.py": "__init__",
     "selfplay/run/lifecycle.py": "_finish _run_document",
     "scripts/studies/bench/loop.py": "_save",
+    "scripts/studies/live_cost.py": "measure",
     "selfplay/run/monitoring/crash_log.py": "__init__",
     "selfplay/dialogue/files/training.py": "_meta",
     "selfplay/dialogue/learning.py": "freeze",

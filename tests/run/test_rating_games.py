@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from scripts.studies.shipped import rated_under
 from selfplay.errors import RunnerError
 from selfplay.evaluation.players import contender
 from selfplay.league import anchors
@@ -120,7 +121,7 @@ def test_plans_build_on_the_games_of_these_settings_alone(contenders):
 
 def test_the_last_block_goes_to_opponents_whose_games_are_not_decided_beforehand():
     """Two shipped policies that no generation has met are 1,000 Elo and more above the last one."""
-    table, _ = find_table("fd572bb7b0f6")
+    table, _ = find_table(rated_under("mewtwo").settings)
     settings = SimpleNamespace(
         settings=table.settings, group=f"{table.settings}/stochastic", games_each=2, anchors=table.by_strength(), seed=0
     )

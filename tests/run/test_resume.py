@@ -157,7 +157,7 @@ def test_a_run_that_ended_before_its_first_checkpoint_says_so(tmp_path):
 def test_a_run_of_other_observations_is_refused(run, monkeypatch):
     other = replace(find_game("mock"), encoder_version=find_game("mock").encoder_version + 1)
     bring(monkeypatch, "mock", other)
-    with pytest.raises(IncompatibleError, match=r"made for observations of version 1, here is 2$"):
+    with pytest.raises(IncompatibleError, match=r"made for observations of version 2, here is 3$"):
         train(run, "--timesteps", 5 * ITERATION, resume=True)
 
 

@@ -18,6 +18,7 @@ from selfplay_melee.conditions import fight_scores
 from selfplay_melee.controller import ACTION_SPEC, NEUTRAL
 from selfplay_melee.mock import STATS
 from selfplay_melee.observation import ENCODER_VERSION, OBS_WIDTH
+from selfplay_melee.rated import FightBody
 from tests.support.fight_policies import meta_fields
 from tests.support.fight_rules import fight_rules
 
@@ -234,3 +235,29 @@ def test_solved_games_are_played_by_their_scripted_players_and_by_policies(game)
     alone = [play([matchup], players, rules)[0].score for matchup in matchups[::17]]
     assert [result.score for result in results[::17]] == alone
     assert len({result.score for result in results}) > 1
+
+
+def test_a_slow_scripted_player_is_the_same_one_with_a_delay(monkeypatch):
+    seen = []
+
+    def options(matchups, contenders, rules):
+        seen.append(made := game_options(matchups, contenders, rules))
+        return made
+
+    game_options = match.game_options
+    monkeypatch.setattr(match, "game_options", options)
+    rules = fight_rules(max_episode_frames=1200)
+    slow = {**PLAYERS, "rusher_15": Contender("rusher_15")}
+    (result,) = play([Matchup(("rusher_15", "idle"), MEWTWO, 5)], slow, rules)
+    assert seen[0]["delay"] == [[15, 0]]
+    (fast,) = play([Matchup(("rusher", "idle"), MEWTWO, 5)], slow, rules)
+    assert result.stats["damage"][0] > 0
+    assert result.stats["damage"].tolist() != fast.stats["damage"].tolist()
+
+
+def test_delayed_policies_are_rated_beside_players_of_their_reaction():
+    kind = find_game("mock")
+    body = FightBody(**meta_fields(delay=15)["body"])
+    assert kind.ladder_of(body) == ("random", *(f"{name}_15" for name in kind.ladder[1:]))
+    assert set(kind.ladder_of(body)) <= set(kind.rated.players)
+    assert kind.ladder_of(FightBody(**meta_fields(delay=2)["body"])) == kind.ladder

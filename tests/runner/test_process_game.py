@@ -18,7 +18,7 @@ from selfplay.games.errors import GameError
 from selfplay.runner import PROCESS_MB
 from selfplay.runner.game_process import ALIGN, layout, map_arrays, parse_dtype, size_of
 from selfplay.runner.process_game import LINE_BYTES, ProcessGame
-from selfplay_melee.controller import ACTION_SPEC
+from selfplay_melee.controller import ACTION_SPEC, HIGHEST
 from selfplay_melee.mock import STATS, MockMelee, neutral_actions
 from tests.scripts.commands import is_alive, wait_for
 from tests.support.cases import first_alone
@@ -60,9 +60,7 @@ def play(games, rng, steps):
     """Step games side by side with the same actions and compare everything that comes out."""
     episodes = 0
     for _ in range(steps):
-        actions = np.concatenate(
-            [rng.integers(0, 2, (3, 2, 8)), rng.integers(0, 17, (3, 2, 4)), rng.integers(0, 5, (3, 2, 1))], -1
-        ).astype(np.int8)
+        actions = rng.integers(0, HIGHEST + 1, (3, 2, len(HIGHEST))).astype(np.int8)
         mine, theirs = (game.step(actions) for game in games)
         ended = mine.ended
         for name in ("obs", "reward", "terminated", "truncated"):

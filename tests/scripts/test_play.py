@@ -11,6 +11,7 @@ from selfplay.checkpoint import list_generations
 from selfplay.checkpoint.run_dir import CHECKPOINTS
 from selfplay.league.ledger import Ledger, read_records
 from selfplay.loopback import opening_file
+from selfplay_melee.bot_names import REACTION
 from selfplay_melee.commands.cli import play
 from selfplay_melee.commands.cli.play import login_name
 from selfplay_melee.play import home
@@ -56,6 +57,14 @@ def test_nothing_is_added_if_a_file_is_no_game(run, tmp_path):  # noqa: F811
     assert kept(run) == []
 
 
+def test_a_replay_is_told_to_be_none(run, tmp_path):  # noqa: F811
+    (tmp_path / "game.slp").write_bytes(b"{U")
+    done = commands.run("play", run.path, "--add", tmp_path / "game.slp", "--name", "Ada", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "is a Slippi replay" in done.stderr
+    assert "add the .json file" in done.stderr
+
+
 def test_games_against_a_policy_are_kept_beside_the_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     save_imitation(tmp_path / "policy", opponent_character="marth")
@@ -94,6 +103,32 @@ def test_an_interval_is_open_on_the_page_where_the_games_set_no_end(tmp_path):
     assert [end is None for end in (*shown["gen_20"], *shown["gen_0"])] == [False, True, True, False]
 
 
+def test_a_page_knows_which_games_are_rated(run):  # noqa: F811
+    subject = home.home_of(run.path)
+    made = play_content(subject, max_episode_frames=150)
+    assert {**made.rated, "scale": None} == {"characters": ["fox", "marth"], "stage": "battlefield", "scale": None}
+    assert {one.id for one in made.opponents if not one.rated} == {"idle"}
+    assert play_content(subject).rated is None  # its policies were trained with shorter games
+    run.write_run({"config": {"game": {"unknown": 1}}})
+    assert play_content(subject, max_episode_frames=150).rated is None
+
+
+def test_the_weakest_rated_opponent_but_random_comes_first_and_games_of_shipped_policies_are_rated_on_their_page():
+    made = play_content(home.home_of(None, "strong"))
+    rated = {one.id: one.elo for one in made.opponents if one.rated}
+    assert made.defaults["opponent"] == sorted(rated, key=rated.get)[1] == "walker"
+    assert {"weak", "medium", "strong", "expert"} < set(rated)
+    assert made.rated["stage"] == made.defaults["stage"]
+
+
+def test_the_page_of_shipped_policies_with_a_reaction_has_all_rungs_and_begins_with_the_first():
+    made = play_content(home.home_of(None))
+    rungs = [one for one in made.opponents if one.group == "Trained"]
+    assert [one.id for one in rungs] == ["champion", "veteran", "advanced", "regular", "casual", "novice"]
+    assert all(one.delay == REACTION and one.rated for one in rungs)
+    assert made.defaults == {"opponent": "novice", "characters": ["marth", "marth"], "stage": "final_destination"}
+
+
 @pytest.mark.parametrize(("login", "name"), [("ada", "ada"), ("ада", "me"), ("x" * 40, "x" * 24), (OSError(), "me")])
 def test_a_person_is_called_as_the_login(monkeypatch, login, name):
     def getuser():
@@ -129,10 +164,11 @@ def test_the_keys_in_the_document_are_those_of_the_page():
 @pytest.mark.parametrize(("found", "told"), [(True, False), (False, True)])
 def test_the_page_is_opened_where_there_is_a_browser(tmp_path, monkeypatch, capsys, found, told):
     page, opened = tmp_path / "my page.html", []
-    monkeypatch.setattr(sys, "argv", ["selfplay play", "weak", "--out", str(page)])
+    monkeypatch.setattr(sys, "argv", ["selfplay play", "champion", "--out", str(page)])
     monkeypatch.setattr(play.webbrowser, "open", lambda address: opened.append(address) or found)
     assert play.main() == 0
     assert opened == [page.as_uri()]
+    assert page.stat().st_size < 1_200_000  # with six policies
     assert ("No browser was found" in capsys.readouterr().out) == told
 
 
@@ -144,7 +180,7 @@ def test_play_pages_beside_the_leaderboard_page(run, tmp_path):  # noqa: F811
     assert pages == ["gen_10.html"]  # gen_0 has no rated game
     assert '<a href="my%20board_play/gen_10.html">play</a>' in (tmp_path / "my board.html").read_text()
     assert ", and 1 play page in my board_play (" in done.stdout
-    assert (tmp_path / "my board_play/gen_10.html").stat().st_size < 1_500_000
+    assert (tmp_path / "my board_play/gen_10.html").stat().st_size < 1_200_000
 
 
 @pytest.mark.full
@@ -155,3 +191,12 @@ def test_a_gallery_is_a_folder_for_any_host(run, tmp_path):  # noqa: F811
     text = index.read_text()
     assert all(f'<a href="{path.name}">' in text for path in pages)
     assert "default-src 'none'" in text
+
+
+def test_a_page_has_no_login(monkeypatch):
+    monkeypatch.setattr("getpass.getuser", lambda: "ada-login")
+    for words, name in (([], ""), (["--serve"], ""), (["--name", "Ada"], "Ada")):
+        options = play.parser().parse_args(["strong", *words])
+        content = play.content_of(options, play.check(options))
+        assert content.person == name
+        assert "ada-login" not in repr(content)

@@ -12,7 +12,8 @@ from selfplay.dialogue.find import find_dialogue
 from selfplay.games import plugins
 from selfplay.games.registry import games_of, known_games
 from selfplay.games.solved.kuhn import Kuhn
-from selfplay_melee.features import PLAYER, feature_names
+from selfplay_melee import bot_names
+from selfplay_melee.features import PENDING, PENDING_PARTS, PLAYER, feature_names
 from selfplay_melee.mock import MockMelee
 from selfplay_melee.observation import encode
 from selfplay_melee.play.content import SCRIPTED
@@ -46,9 +47,13 @@ def test_a_feature_means_what_its_states_share():
 
 def test_every_feature_and_player_of_a_fight_is_explained():
     text = fights.text()
-    assert all(name.startswith("is_") or f"`self_{name}`" in text for name in PLAYER)
-    assert all(f"`{name}`" in text for name in feature_names()[2 * len(PLAYER) :])
-    assert set(SCRIPTED) == set(MOCK.players)
+    assert all(name.startswith("is_") or f"`{name}`" in text for name in PLAYER)
+    names = feature_names()
+    pending = names.index("pending_0_A")
+    assert all(f"`{name}`" in text for name in names[2 * len(PLAYER) : pending])
+    assert names[pending:] == [f"pending_{part}_{name}" for part in range(PENDING_PARTS) for name in PENDING]
+    assert f"{pending} + {len(PENDING)} P on | `pending_P_...`" in text
+    assert set(SCRIPTED) | set(bot_names.SLOW) == set(MOCK.players)
 
 
 def test_every_setting_and_player_of_a_text_game_is_explained():

@@ -105,11 +105,11 @@ def test_the_command_plays_every_scripted_player(monkeypatch, capsys, tmp_path):
     made = tmp_path / "play_style.json"
     monkeypatch.setattr(command, "ROOT", tmp_path)
     monkeypatch.setattr(command, "DOCUMENT", made)
-    (tmp_path / "docs/melee").mkdir(parents=True)
-    (tmp_path / "docs/melee/bots.md").write_text("<!-- play style: begin -->\n<!-- play style: end -->\n")
+    (tmp_path / "docs/melee/internals").mkdir(parents=True)
+    (tmp_path / "docs/melee/internals/fights.md").write_text("<!-- play style: begin -->\n<!-- play style: end -->\n")
     monkeypatch.setattr(sys, "argv", ["play_style", "--games", "1", "--frames", "200", "--write"])
     assert command.main() == 0
     columns = json.loads(made.read_text())["columns"]
     assert [one["title"] for one in columns][-1] == "all_rounder"
-    assert "| dashes a minute |" in (tmp_path / "docs/melee/bots.md").read_text()
+    assert "| dashes a minute |" in (tmp_path / "docs/melee/internals/fights.md").read_text()
     assert "all_rounder" in capsys.readouterr().out

@@ -1,8 +1,10 @@
 """Runs ES modules of the project in node; what needs it skips where there is none."""
 
+import json
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +12,7 @@ from tests.support.processes import LIMIT_S, Process, finish
 
 NODE = shutil.which("node")
 _ELSEWHERE = re.compile(r'from "[./\w]+/(\w+\.js)"')  # an import from another folder
+_CASE = re.compile(r'^  "(.+?)": (?:async )?\(\) =>', re.MULTILINE)
 needs_node = pytest.mark.skipif(NODE is None, reason="node is not installed")
 
 
@@ -25,6 +28,16 @@ def gather(folder, *files):
 def run_node(script, *words, **options):
     """Run a module to its end; what it printed."""
     return finish([NODE, script, *words], check=True, **options).stdout
+
+
+def case_names(cases):
+    """Names of the checks in a module that ends with ``report`` of cases.js."""
+    return _CASE.findall(cases.read_text("utf-8"))
+
+
+def run_cases(folder, *modules, words=()):
+    """Run the checks of the last module; the error of each by its name, empty if it passed."""
+    return json.loads(run_node(gather(folder, Path(__file__).with_name("cases.js"), *modules), *words))
 
 
 def start_node(script, *words, limit_s=LIMIT_S):

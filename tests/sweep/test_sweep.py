@@ -10,8 +10,10 @@ import pytest
 from selfplay.cli.ppo import parse
 from selfplay.errors import ConfigError, CorruptError
 from selfplay.ppo.train import train
+from selfplay.runner.match import play
 from selfplay.sweep import sweep as module
 from selfplay.sweep.cells import Folder
+from selfplay.sweep.jobs import this_machine
 from selfplay.sweep.judging import measure_of, ratings_of, strength_of
 from selfplay.sweep.sweep import Sweep
 from tests.run.runs import rows
@@ -31,15 +33,15 @@ class Trainers:
     def __init__(self):
         self.trained, self.fail, self.most = [], (), 100
 
-    def __call__(self, jobs, at_once, threads, ended, stopped, notice):
+    def __call__(self, jobs, host, ended, stopped, notice):
         for name, job in jobs.items():
             if stopped():
                 return
             self.trained.append(name)
-            code = 1 if name in self.fail else train(parse(job.words[1:]), io.StringIO())
+            code = 1 if name in self.fail else train(parse(job.words()[1:]), io.StringIO())
             if code:
                 job.log.write_text("so much for the disk\n")
-            ended(name, code, 0.0)
+            ended(name, job.result(code), 0.0)
 
     def stopped(self):
         return len(self.trained) >= self.most
@@ -57,7 +59,7 @@ def sweep(folder, trainers, **changes):
     plan = planned(folder, **SIZE | changes)
     notes = []
     out = Folder(folder / "out", plan.asked)
-    made = Sweep(plan, measure_of(plan, out.by), out, 1, notes.append, stopped=trainers.stopped)
+    made = Sweep(plan, measure_of(plan, out.by), out, this_machine(1), notes.append, stopped=trainers.stopped)
     return made.run(), notes
 
 
@@ -135,7 +137,7 @@ def test_judges(tmp_path, trainers):
     assert strength_of(policies["s1-seed0"], plan, measure) == strength
     plan = planned(tmp_path, **SIZE, judge='{ by = "games", games = 40 }')
     assert strength_of(policies["s1-seed0"], plan, measure_of(plan)) is None
-    ratings = ratings_of(policies, {name: int(name[1]) for name in policies}, plan, 1)
+    ratings = ratings_of(policies, {name: int(name[1]) for name in policies}, plan, play, 512)
     assert ratings.keys() == policies.keys()
     assert len(set(ratings.values())) == 4
 

@@ -139,10 +139,17 @@ def _rise(bot, pad, me, tables, stage, skill):
             tap(bot, pad, BUTTON_X)
     elif skill >= 0.2 and _by_side_special(bot, me, c, tables, stage, height):
         tap(bot, pad, BUTTON_B)
-    elif skill >= 0.2 and height < _sinking(me, c, tables, c.up_air) - LEDGE_Y:
+    elif skill >= 0.2 and _recovers(me, c, tables) and height < _sinking(me, c, tables, c.up_air) - LEDGE_Y:
         pad.main_x = 0.0
         pad.main_y = 1.0
         tap(bot, pad, BUTTON_B)
+
+
+@rule
+def _recovers(me, c, tables):
+    """Whether the up special may gain height: one after which the player can act at once, such as sing, does not."""
+    row = tables.character_rows[me.character]
+    return c.up_air == 0.0 or tables.specials[row, int(c.up_air) - a.FIRST_SPECIAL].next_air != 0
 
 
 @rule

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from selfplay.games.errors import ActionError
-from selfplay_melee.arrays import STATS, StepOptions, new_games, new_step_arrays
+from selfplay_melee.arrays import STATS, StepOptions, delay_lines, new_games, new_step_arrays
 from selfplay_melee.browser.program import LINE
 from selfplay_melee.controller import ACTION_SPEC
-from selfplay_melee.drawing.items import lasers_of
+from selfplay_melee.drawing.items import shots_of
 from selfplay_melee.episodes import hold_actions, start_episode, step_games
 from selfplay_melee.observation import OBS_WIDTH, encode
 from selfplay_melee.state import NUM_SEATS, GameState
@@ -61,10 +61,10 @@ class PageGame:
         self._actions = np.zeros((1, NUM_SEATS, ACTION_SPEC.width), np.int8)
         self._acts = np.zeros((1, NUM_SEATS), np.bool_)
         start_episode(0, self._games, self._tables, options.cap)
-        self._out.obs[...], self._games.mirrored[...] = encode(self.state, self._tables)
+        self._out.obs[...], self._games.mirrored[...] = encode(self.state, self._tables, delay_lines(self._games))
 
     def hold(self, seat: int, action: NDArray[np.int8]) -> None:
-        """Set what a seat presses from now on: an action [13] in its own view.
+        """Set what a seat presses from now on: an action [14] in its own view.
 
         Raises:
             ActionError: no controller can express it.
@@ -95,7 +95,7 @@ class PageGame:
 
     def record(self, recorder: Recorder) -> None:
         """Add the current moment to a film."""
-        recorder.take(self.state, items=lasers_of(self.state.players[0], self._games.memory[0]))
+        recorder.take(self.state, items=shots_of(self._games.memory[0]))
 
     def checksum(self) -> int:
         """CRC-32 of what the game remembers, as ``match.js`` makes it: the arrays in the order of their names."""

@@ -119,6 +119,7 @@ export class LiveFilm {
 
   #recordPlayer(i, seat, player, gone) {
     const facts = this.#facts, tables = this.#tables, { units, bits } = facts;
+    this.#seats[seat] = facts.characters.indexOf(player.character); // Sheik and Zelda become each other
     const category = this.#category(player.action), frozen = player.hitlag > 0, row = this.#rowAt(seat, player);
     this.look[i] = this.#seats[seat];
     this.figure[i] = tables.row_figure[row];

@@ -25,11 +25,9 @@ from selfplay_melee.choices import MOCK
 from selfplay_melee.commands.policies import load_fighter
 from selfplay_melee.conditions import as_fight
 from selfplay_melee.drawing.film import Film, Recorder
-from selfplay_melee.drawing.items import lasers_of
+from selfplay_melee.drawing.items import shots_of
 from selfplay_melee.drawing.story import Moment, best_moment, clock
-from selfplay_melee.observation import encode
 from selfplay_melee.state import FPS
-from selfplay_melee.tables import load_tables
 
 if TYPE_CHECKING:
     from selfplay_melee.mock import MockMelee
@@ -84,11 +82,16 @@ def fixture(folder: Path, named: Sequence[str]) -> Fixture:
     home = _home(run)
     opponent, why = (home.id, "")
     if not named:
-        strongest = find_game(MOCK).ladder[-1], "It meets the strongest scripted player."
-        opponent, why = strongest if is_policy(run.path) else opponent_of(run, home.id)
+        opponent, why = _strongest(home) if is_policy(run.path) else opponent_of(run, home.id)
     first, second = (home.id, *(named or (opponent,)))[-2:]
     players = {home.id: home} | {name: contender(name, run) for name in (first, second) if name != home.id}
     return Fixture(run.path.name, home.id, (first, second), players, home_rules((home,)), why)
+
+
+def _strongest(home: Contender) -> tuple[str, str]:
+    """The strongest scripted player that reacts about as fast as a policy."""
+    assert home.policy is not None
+    return find_game(MOCK).ladder_of(home.policy.body)[-1], "It meets the strongest scripted player of its reaction."
 
 
 def opponent_of(run: RunDir, newest: str) -> tuple[str, str]:
@@ -154,9 +157,7 @@ def recorded(
         [matchup],
         players,
         rules,
-        watch=lambda game: recorder.take(
-            game.state, estimates.of(game), lasers_of(game.state.players[0], game.memory[0])
-        ),
+        watch=lambda game: recorder.take(game.state, estimates.of(game), shots_of(game.memory[0])),
     )
     return recorder.film(title, names), result.stats
 
@@ -166,7 +167,6 @@ class _Estimates:
 
     def __init__(self, players: tuple[Contender, Contender], rules: Rules) -> None:
         self._players = [(player.policy, rules.traits(player).frame_skip) for player in players]
-        self._tables = load_tables()
         self._values = np.full(2, np.nan, np.float32)
         self._memory = RecurrentState(2)
         self._frame = 0
@@ -175,7 +175,7 @@ class _Estimates:
         """Estimates of both seats [2], NaN for a scripted player."""
         policies = [policy if self._frame % skip == 0 else None for policy, skip in self._players]
         if any(policies):
-            obs, _ = encode(game.state, self._tables)
+            obs = game.observations()
             for seat, policy in enumerate(policies):
                 if policy is not None:
                     self._values[seat] = policy.value(obs[:, seat], self._memory, slice(seat, seat + 1))[0]

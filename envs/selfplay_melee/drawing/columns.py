@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from selfplay_melee.controller import AXES, BUTTONS
 from selfplay_melee.drawing.camera import still_camera
 from selfplay_melee.drawing.events import PERCENT_UNIT, tenths
-from selfplay_melee.drawing.items import DECORATION, LASER
+from selfplay_melee.drawing.items import DECORATION, LASER, THING
 from selfplay_melee.drawing.scene import FROZEN, RAYS, SAFE
 from selfplay_melee.state import FPS
 
@@ -101,7 +101,7 @@ def film_facts() -> dict[str, Any]:
         "fps": FPS,
         "most_rays": RAYS,
         "button_names": BUTTONS,
-        "item_kinds": {"laser": LASER, "decoration": DECORATION},
+        "item_kinds": {"thing": THING, "laser": LASER, "decoration": DECORATION},
     }  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from selfplay_melee.drawing.film import ITEM
 from selfplay_melee.slp.record import LASER_ITEMS
+from selfplay_melee.tables import load_tables
 
 THING, LASER, DECORATION = range(3)
 
@@ -35,11 +36,12 @@ def drawn_as(items: NDArray[np.void] | None) -> NDArray[np.void]:
     return drawn
 
 
-def lasers_of(players: NDArray[np.void], memory: NDArray[np.void]) -> NDArray[np.void]:
-    """ITEM [N] of the lasers in one game of the mock, from its PLAYER and MEMORY records [2]; t is 0."""
+def shots_of(memory: NDArray[np.void]) -> NDArray[np.void]:
+    """ITEM [N] of the shots in one game of the mock, from its MEMORY records [2]; t is 0."""
     seats, slots = np.nonzero(memory["laser_life"] > 0)
     items = np.zeros(len(seats), ITEM)
-    items["type"] = [LASER_ITEMS.get(int(players["character"][seat]), _LASERS[0]) for seat in seats]
+    hits = load_tables().hits[memory["laser_hit"][seats, slots]]
+    items["type"] = np.where(hits["tail"] > 0, _LASERS[0], hits["item_type"])  # lasers are long
     for field, name in (("x", "laser_x"), ("y", "laser_y"), ("vx", "laser_speed_x"), ("vy", "laser_speed_y")):
         items[field] = memory[name][seats, slots]
     return items

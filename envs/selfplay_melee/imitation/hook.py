@@ -88,5 +88,4 @@ def fights() -> Imitation:
         emphasis=lambda config: (config.learn.button_power, config.learn.button_limit),
         pairs={"main": (MAIN_X, CENTRE), "c": (C_X, CENTRE)},
         rates=rates,
-        page="docs/melee/imitation.md",
     )

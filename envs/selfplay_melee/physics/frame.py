@@ -22,6 +22,7 @@ from selfplay_melee.physics.hits.projectile import move_lasers, shoot
 from selfplay_melee.physics.inputs import read_inputs
 from selfplay_melee.physics.memory import NEVER
 from selfplay_melee.physics.movement import move
+from selfplay_melee.physics.moves.transform import restore_character
 from selfplay_melee.physics.push import push_apart
 from selfplay_melee.physics.stages.chance import start_chance
 from selfplay_melee.physics.stages.platforms import move_platforms, place_platforms
@@ -42,6 +43,7 @@ def start_game(game, players, memory, tables, spawn_offset):
     stage_row = tables.stage_rows[game.stage]
     s = tables.stages[stage_row]
     for seat in range(2):
+        restore_character(players[seat], memory[seat])
         memory[seat] = tables.blank[0]
     start_chance(game)
     place_platforms(game, memory, s)

@@ -87,12 +87,14 @@ MEMORY: Final = np.dtype(
         ("laser_action", "i4", (MAX_LASERS,)),  # action that fired it
         ("special_frames", "i4"),  # of the parts of a special move that last for a least time
         ("stored", "i4"),  # shots that a special move can fire
-        ("risen", "i4"),  # a move that rises once before a landing did so
+        ("risen", "i4"),  # bits of the moves that rise once before a landing and did so
         ("b_let_go", "i4"),  # B has been let go since the special move began
         ("air_jumps", "i4"),  # jumps of the character in the air
         ("flown_again", "i4"),  # a special move's second flight has begun
         ("aim_x", "f8"),  # direction of the up special
         ("aim_y", "f8"),
+        ("move_count", "i4"),  # frames, or uses, of a move with rules of its own, see ``moves``
+        ("move_value", "f8"),  # and how strongly it is charged
         ("path_lean", "f8"),  # degrees to the right of the path of a special move
         # Timers, frames left.
         ("intangible", "f8"),  # intangibility that outlasts an action (ledge, respawn)

@@ -12,6 +12,8 @@ from selfplay_melee.physics.change import hull_height, leave_ground, start_fall
 from selfplay_melee.physics.hits import damage
 from selfplay_melee.physics.inputs import PASS_STICK
 from selfplay_melee.physics.motion import animated_step, clamp, drift, fall, fast_fall, is_animated, toward
+from selfplay_melee.physics.moves import inhale
+from selfplay_melee.physics.moves.calls import own_speed
 from selfplay_melee.physics.stages.stage import (
     along_slope,
     fly,
@@ -64,6 +66,7 @@ def _move_on_ground(p, m, c, s, tables):
         p.speed_ground_x = animated_step(p, m, tables)[0] * p.facing * pace
     elif special_motion.is_special(p, c):
         special_motion.ground_speed(p, m, c, tables)
+        own_speed(p, m, c, tables)
     else:
         run.ground_speed(p, m, c)
     # The first frame of a dash still moves with the speed before it.
@@ -142,6 +145,9 @@ def _air_speed(p, m, c, tables):
         air.air_dodge_speed(p, m, c)
     elif special_motion.is_special(p, c):
         special_motion.special_speed(p, m, c, tables)
+        own_speed(p, m, c, tables)
+    elif action == a.THROWN_STAR or action == a.THROWN_COPY_STAR:
+        inhale.fly_out(p, m)
     elif p.hitstun > 0.0 or a.SHIELD_BREAK_FLY <= action <= a.SHIELD_BREAK_FALL:
         p.speed_air_x = toward(p.speed_air_x, 0.0, c.air_friction)
         fall(p, m, c)

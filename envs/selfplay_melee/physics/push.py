@@ -13,6 +13,7 @@ from selfplay_melee import actions as a
 from selfplay_melee.physics.actions.down import is_bouncing
 from selfplay_melee.physics.actions.grab import is_held, is_holding
 from selfplay_melee.physics.motion import sign
+from selfplay_melee.physics.moves.headbutt import is_buried
 
 PUSH = 0.3  # units a frame
 
@@ -45,9 +46,9 @@ def _takes_room(p):
 
 @rule
 def _is_pushed(p, m):
-    """Whether neither hitlag nor a dodge that began on an earlier frame keeps the player in its place."""
+    """Whether neither hitlag, the ground nor a dodge that began on an earlier frame keeps the player in its place."""
     dodges = a.ROLL_F <= p.action <= a.SPOT_DODGE or a.CLIFF_CLIMB_SLOW <= p.action <= a.CLIFF_ROLL_QUICK
-    return m.frozen == 0 and not (dodges and m.age > 0)
+    return m.frozen == 0 and not is_buried(p) and not (dodges and m.age > 0)
 
 
 @rule

@@ -27,6 +27,7 @@ from selfplay.report.tree import counted
 from selfplay_melee.bot_names import FRAME_SKIP
 from selfplay_melee.conditions import as_fight, fight_scores
 from selfplay_melee.play.games import Bot, Person, PlayedGame, PolicySeat, replay
+from selfplay_melee.play_page import NAMELESS
 from selfplay_melee.show.show import write_slp
 from selfplay_melee.tables import CHARACTERS, STAGES
 
@@ -54,11 +55,13 @@ class Added:
     why_not_rated: str | None  # a sentence; None: the game is rated
     result: str  # "anna beat gen_40 2-0"
     rating: str | None  # "anna is rated 3120, 95% interval 2800 to 3440, 7 games"; None without any rated game
+    typed: str  # the person's name before it became an id
 
     def __str__(self) -> str:
         """All of it, in one line."""
         parts = [self.result + ("" if self.is_new else ", which had been added before")]
         parts += [] if self.rating is None else [self.rating]
+        parts += [] if self.typed.strip().lower() == self.person else [f"{self.typed!r} is {self.person} in ratings"]
         return "; ".join(parts) + ("." if self.why_not_rated is None else f". Not rated: {self.why_not_rated}")
 
 
@@ -67,7 +70,7 @@ def games_folder(run: RunDir | None) -> Path:
     return (run or RunDir(CHECKPOINTS)).people_games
 
 
-def add_game(run: RunDir | None, document: bytes) -> Added:
+def add_game(run: RunDir | None, document: bytes, name: str = NAMELESS) -> Added:
     """Verify a game of a person by playing it again, keep it as JSON and .slp, and rate it. Blocks.
 
     A trainer of the run may work at the same time. The same game counts once.
@@ -75,6 +78,7 @@ def add_game(run: RunDir | None, document: bytes) -> Added:
     Args:
         run: the run whose page the game was played on; None: a page of a single policy, whose games are not rated.
         document: what the page saved.
+        name: of the person, where the document has none.
 
     Raises:
         CorruptError: it is no document of a game.
@@ -87,7 +91,8 @@ def add_game(run: RunDir | None, document: bytes) -> Added:
     if sum(game.people) != 1:
         raise ConfigError(f"{game.names[0]} against {game.names[1]}: one seat must be a person's, and only one")
     seat = game.people.index(True)
-    player = person_id(game.names[seat])
+    typed = name if game.names[seat] == NAMELESS else game.names[seat]
+    player = person_id(typed)
     replayed = replay(game)
     opponent = _opponent(game, seat)
     name = player.removeprefix("person-")
@@ -103,7 +108,7 @@ def add_game(run: RunDir | None, document: bytes) -> Added:
         ends = interval(row, ELO_SCALE)
         rating = f"{name} is rated {row.rating:.0f}, 95% interval {ends}, {counted(row.games, 'game')}"
     result = _result(game, seat, name, opponent)
-    return Added(name, opponent, json, json.with_suffix(".slp"), is_new, why_not or None, result, rating)
+    return Added(name, opponent, json, json.with_suffix(".slp"), is_new, why_not or None, result, rating, typed)
 
 
 def why_not_rated(run: RunDir, settings: RatingSettings, game: PlayedGame) -> str:

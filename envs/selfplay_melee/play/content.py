@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from selfplay.config.resume import trained_on
+from selfplay.errors import SelfPlayError
 from selfplay.evaluation.players import home_rules
-from selfplay.games.registry import find_game
+from selfplay.games.errors import GameError
+from selfplay.games.vector import RANDOM
 from selfplay.league.anchors import find_table
 from selfplay.league.leaderboard import analyse
 from selfplay.league.people_ledger import run_games
-from selfplay.league.records import generation_number
+from selfplay.league.records import OUTSIDE, generation_number
 from selfplay.league.statistics import Z95
 from selfplay.policy.browser.weights import PLAYED, SCRIPTS, browser_policy, policy_description
-from selfplay.ppo.rating import RatingSettings
+from selfplay.ppo.rating import RatingSettings, config_of, settings_of
 from selfplay.report.saving import check_writable, save_text
 from selfplay.report.standalone_page import read_modules
 from selfplay.runner.match import Contender, Rules
+from selfplay_melee import bot_names
 from selfplay_melee.choices import MOCK
 from selfplay_melee.commands.policies import load_fighter
 from selfplay_melee.conditions import as_fight
-from selfplay_melee.kinds import find_character
+from selfplay_melee.kinds import SLOW_FROM, find_character
 from selfplay_melee.play.home import LONGEST, Home, check_choices
 from selfplay_melee.play_page.page import Opponent, PlayContent, play_page
 from selfplay_melee.tables import STAGES
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
     from selfplay.policy.policy import Policy
 
 OTHERS: Final = ("fox", "marth", "mewtwo", "falco", "sheik")  # beside the characters that a policy was trained with
+TRANSFORMS: Final = {"sheik", "zelda"}  # who become each other in a game
 CHARACTERS: Final = 3  # on a page, if no more are asked for
 SCRIPTED: Final = {
     "idle": "stands still",
@@ -81,20 +86,27 @@ def play_content(
     cast = {mine, other, *(find_character(name) for name in characters)}
     for name in OTHERS:
         cast |= {name} if len(cast) < least else set()
+    cast |= TRANSFORMS if cast & TRANSFORMS else set()
     elo = _ratings(home, rules)
-    as_rated = home.run is not None and cap == conditions.max_episode_frames
-    scripted = [_scripted(number, name, elo) for number, name in enumerate(find_game(MOCK).rated.players)]
-    trained = [_policy(name, policy, elo, served) for name, policy in reversed(policies.items())]
+    options = step_options(cap, conditions.ledge_grab_limit)
+    settings = _rating_settings(home, rules)
+    scripted = [_scripted(number, name, elo) for number, name in enumerate(bot_names.NAMES)]
+    trained = [_policy(name, policy, elo, served, settings) for name, policy in reversed(policies.items())]
+    opponents = [*sorted(trained, key=_place), *reversed(scripted)]
     return PlayContent(
         title=f"Play against {home.title}",
         about=home.title,
         characters=sorted(cast),
         stages=sorted(STAGES),
-        opponents=[*sorted(trained, key=lambda one: one.generation is None), *reversed(scripted)],
-        options=step_options(cap, conditions.ledge_grab_limit),
+        opponents=opponents,
+        options=options,
         policy_script=read_modules(resources.files("selfplay.policy.browser"), *SCRIPTS),
-        defaults={"opponent": home.newest, "characters": [other, mine], "stage": conditions.stage},
-        rated={"characters": [other, mine], "stage": conditions.stage} if as_rated else None,
+        defaults={
+            "opponent": _weakest(opponents) or home.newest,
+            "characters": [other, mine],
+            "stage": conditions.stage,
+        },
+        rated=None if settings is None else _rated(settings, options),
     )
 
 
@@ -103,7 +115,8 @@ def write_play_pages(
 ) -> dict[str, Path]:
     """Write ``FOLDER/gen_N.html`` for each of these generations of a run; the pages by generation.
 
-    Each page is complete in itself: the rules and figures in it are some 0.7 MB. It has at least ``least`` characters.
+    Each page is complete in itself: the rules and figures in it are some 0.7 MB. It has at least ``least`` characters,
+    and its generation is the opponent that is chosen first.
 
     Raises:
         ConfigError: a policy is of a kind that pages cannot play, or a page cannot be written.
@@ -114,14 +127,14 @@ def write_play_pages(
         notice(f"making the play page of {name} ({number} of {len(pages)})")
         check_writable(path)
         home = Home(run.path.resolve().name, run, {name: run.generations / name})
-        save_text(path, play_page(play_content(home, least=least)))
+        content = play_content(home, least=least)
+        save_text(path, play_page(replace(content, defaults={**content.defaults, "opponent": name})))
     return pages
 
 
 def step_options(cap: int, ledge_grab_limit: int) -> dict[str, int]:
     """``StepOptions`` of a game whose steps are frames, without rewards, which no player of a page sees."""
-    bot_skip = next(iter(find_game(MOCK).rated.players.values())).frame_skip
-    return {"frame_skip": 1, "bot_skip": bot_skip, "cap": cap, "ledge_grab_limit": ledge_grab_limit}
+    return {"frame_skip": 1, "bot_skip": bot_names.FRAME_SKIP, "cap": cap, "ledge_grab_limit": ledge_grab_limit}
 
 
 Ratings = Mapping[str, tuple[float, tuple[float | None, float | None]]]
@@ -140,7 +153,42 @@ def _ratings(home: Home, rules: Rules) -> Ratings:
     return {name: (elo, (elo - Z95 * table.se[name], elo + Z95 * table.se[name])) for name, elo in table.rating.items()}
 
 
-def _policy(name: str, policy: Policy, ratings: Ratings, served: bool) -> Opponent:
+def _place(trained: Opponent) -> tuple[bool, float]:
+    """Generations stay as they are; other policies come after them, the strongest first."""
+    return trained.generation is None, 0.0 if trained.generation is not None else -(trained.elo or 0.0)
+
+
+def _weakest(opponents: Sequence[Opponent]) -> str | None:
+    """The weakest rated opponent with a person's reaction; without one, the weakest that does more than press anything.
+
+    Scripted players react at once here, so a beginner has no chance against most of them.
+    """
+    rated = {one.id: one for one in opponents if one.rated and one.elo is not None and one.id != RANDOM}
+    slow = {name: one for name, one in rated.items() if one.delay >= SLOW_FROM}
+    return min(slow or rated, key=lambda name: rated[name].elo or 0.0, default=None)
+
+
+def _rating_settings(home: Home, rules: Rules) -> RatingSettings | None:
+    """Settings of the rating games of a run, or of the shipped ratings; None if no game of a page can be one."""
+    if home.run is None:
+        found = find_table(RatingSettings(rules).settings)
+        return None if found is None else RatingSettings(rules, found[0].by_strength())
+    try:
+        settings = settings_of(config_of(home.run))
+    except (SelfPlayError, GameError):
+        return None
+    return settings if settings.rules.game == MOCK else None
+
+
+def _rated(settings: RatingSettings, options: Mapping[str, int]) -> Mapping[str, Any] | None:
+    """What is chosen in rating games; None if games with these options are none. See ``why_not_rated``."""
+    rated = as_fight(settings.rules.conditions)
+    if (options["cap"], options["ledge_grab_limit"]) != (rated.max_episode_frames, rated.ledge_grab_limit):
+        return None
+    return {"characters": list(rated.characters), "stage": rated.stage, "scale": settings.settings}
+
+
+def _policy(name: str, policy: Policy, ratings: Ratings, served: bool, settings: RatingSettings | None) -> Opponent:
     meta, home = policy.meta, trained_on(policy.meta)
     data = None if served and meta.network.kind not in PLAYED else browser_policy(policy)
     number = generation_number(meta.id)
@@ -157,6 +205,7 @@ def _policy(name: str, policy: Policy, ratings: Ratings, served: bool) -> Oppone
         stage=home.stage,
         delay=home.delay,
         frame_skip=home.frame_skip,
+        rated=generation_number(name) is not None or (settings is not None and name in settings.anchors),
         description=policy_description(policy) if data is None else data.description,
         weights=None if data is None else data.weights,
     )
@@ -165,4 +214,13 @@ def _policy(name: str, policy: Policy, ratings: Ratings, served: bool) -> Oppone
 def _scripted(number: int, name: str, ratings: Ratings) -> Opponent:
     elo, interval = ratings.get(name, (None, None))
     about, label = SCRIPTED.get(name, ""), name.replace("_", " ")
-    return Opponent(id=name, label=label, group="Scripted", about=about, elo=elo, interval=interval, bot=number)
+    return Opponent(
+        id=name,
+        label=label,
+        group="Scripted",
+        about=about,
+        elo=elo,
+        interval=interval,
+        bot=number,
+        rated=name not in OUTSIDE,
+    )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from selfplay.checkpoint import RunDir, is_policy, list_generations, shipped_policies
+from selfplay.checkpoint import RunDir, is_policy, list_generations, read_policy_meta, shipped_policies
 from selfplay.checkpoint.generations import POLICY_FILE
 from selfplay.checkpoint.run_dir import RUN_FILE, named_run, runs_under
 from selfplay.errors import ConfigError, NotARunError
@@ -59,7 +59,8 @@ def home_of(folder: Path | None, shipped: str | None = None, generations: str | 
     """
     if folder is None:
         name, hint = (shipped, "") if shipped else (kinds.MOCK.default_policy, NO_RUN_YET)
-        return Home(name, None, _named(generations, {name: shipped_policies()[name]}, None), hint)
+        there = _shipped_beside(name)
+        return Home(name, None, _named(generations or str(len(there)), there, None), hint)
     if is_policy(folder):
         return Home(folder.name, None, _named(generations, {folder.name: folder}, None))
     run = RunDir(folder)
@@ -67,6 +68,14 @@ def home_of(folder: Path | None, shipped: str | None = None, generations: str | 
     if not there:
         raise NotARunError(f"{folder} has no generation yet")
     return Home(folder.name, run, _named(generations, there, run))
+
+
+def _shipped_beside(name: str) -> dict[str, Path]:
+    """Shipped policies with the character and the reaction of one of them, which is the last."""
+    found = {each: read_policy_meta(path) for each, path in shipped_policies().items()}
+    wanted = found.pop(name)
+    beside = [each for each, meta in found.items() if (meta.game, meta.body) == (wanted.game, wanted.body)]
+    return {each: shipped_policies()[each] for each in [*beside, name]}
 
 
 def _named(generations: str | None, there: Mapping[str, Path], run: RunDir | None) -> dict[str, Path]:

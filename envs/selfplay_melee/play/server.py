@@ -7,6 +7,7 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from selfplay.policy.policy import Policy
 
 PORT: Final = 8465
+AT_ONCE_S: Final = 0.5  # until a page is told that the rating of its game follows
+RATING_S: Final = 100.0  # that a page waits for the rating
+GAMES: Final = 16  # games that wait, and those of which a page can still ask what was said
 EPISODES: Final = 64  # whose memory is kept; the one that has not decided for longest is dropped for a new one
 _EPISODE: Final = re.compile(r"[0-9a-f-]{36}")
 _COUNT: Final = re.compile(r"[0-9]{1,7}")
@@ -87,6 +91,7 @@ class PlayServer(LoopbackServer):
         keep: Callable[[bytes], Mapping[str, object]],
         port: int = PORT,
         request_s: float = REQUEST_S,
+        at_once_s: float = AT_ONCE_S,
     ) -> None:
         """Open the port; ConfigError if it cannot be used.
 
@@ -96,11 +101,15 @@ class PlayServer(LoopbackServer):
                 SelfPlayError or GameError where it refuses the game.
             port: to listen on; 0 takes a free one.
             request_s: seconds that a request may take to come.
+            at_once_s: seconds within which a game is kept before its answer.
         """
+        self._keeper = ThreadPoolExecutor(1, "keep")  # first: without a port the base class closes the server
         super().__init__(_Handler, port, request_s)
         self.decisions = decisions
-        self._keep = keep
-        self._keeping = threading.Lock()
+        self._keep, self._at_once_s = keep, at_once_s
+        self._games: OrderedDict[int, Future[Mapping[str, object]]] = OrderedDict()
+        self._count = 0
+        self._lock = threading.Lock()
 
     @property
     def described(self) -> dict[str, str]:
@@ -108,19 +117,45 @@ class PlayServer(LoopbackServer):
         return {"url": self.origin, "token": self.token}
 
     def keep(self, document: bytes) -> Mapping[str, object]:
-        """See ``keep`` of the constructor; Refused for a game that cannot be kept."""
-        with self._keeping:
-            try:
-                return self._keep(document)
-            except (SelfPlayError, GameError) as error:
-                raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from error
+        """Keep a game, after those before it: what ``keep`` of the constructor says.
+
+        If that takes longer than a moment, ``waiting`` is the number with which ``kept`` has it later. Refused for a
+        game that cannot be kept, and while too many wait.
+        """
+        with self._lock:
+            if sum(not game.done() for game in self._games.values()) >= GAMES:
+                raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, f"{GAMES} games are waiting: send it later")
+            self._count += 1
+            number = self._count
+            self._games[number] = self._keeper.submit(self._keep, document)
+            if len(self._games) > GAMES:
+                self._games.popitem(last=False)  # the oldest, which is done
+        return self.kept(number, self._at_once_s)
+
+    def kept(self, number: int, seconds: float = RATING_S) -> Mapping[str, object]:
+        """What is said about a game that waits; after so many seconds that it still does. Refused as of ``keep``."""
+        with self._lock:
+            game = self._games.get(number)
+        if game is None:
+            raise Refused(HTTPStatus.NOT_FOUND, "the server no longer knows this game")
+        try:
+            return game.result(seconds)
+        except TimeoutError:
+            return {"message": "The server has the game; its rating follows.", "waiting": number}
+        except (SelfPlayError, GameError) as error:
+            raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from error
+
+    def server_close(self) -> None:
+        """Also wait for the games that came."""
+        super().server_close()
+        self._keeper.shutdown()
 
 
 class _Handler(LoopbackHandler):
     server: PlayServer
 
     def do_POST(self) -> None:
-        self.answer({"decide": self._decide, "games": self._keep})
+        self.answer({"decide": self._decide, "games": self._keep, "kept": self._kept})
 
     def _decide(self, query: str) -> tuple[str, bytes]:
         obs = self.posted(2**16)
@@ -133,3 +168,10 @@ class _Handler(LoopbackHandler):
 
     def _keep(self, query: str) -> tuple[str, bytes]:
         return "application/json", json.dumps(self.server.keep(self.posted(MAX_BYTES))).encode()
+
+    def _kept(self, query: str) -> tuple[str, bytes]:
+        self.posted(0)
+        number = query.removeprefix("game=")
+        if not _COUNT.fullmatch(number):
+            raise Refused(HTTPStatus.BAD_REQUEST, "the number of a game is needed")
+        return "application/json", json.dumps(self.server.kept(int(number))).encode()

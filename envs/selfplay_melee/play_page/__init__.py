@@ -4,3 +4,5 @@ from typing import Final
 
 NAME_LETTERS: Final = 24
 """Longest name of a person."""
+NAMELESS: Final = "You"
+"""Name in games of a person who typed none."""

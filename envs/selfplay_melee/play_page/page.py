@@ -19,22 +19,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from selfplay.compilation.code_cache import sources_hash
+from selfplay.league.bradley_terry import UPSETS
+from selfplay.league.normal_equations import PSEUDO, RIDGE
+from selfplay.league.ratings import PRIOR_DRAWS
+from selfplay.league.scale import ANCHOR_ELO, ELO
+from selfplay.league.statistics import Z95
 from selfplay.report.standalone_page import read, read_modules, standalone_page, theme
 from selfplay_melee.browser.assets import RULES_JS, rules_module, table_bytes
 from selfplay_melee.browser.figures import kept_move_tables
 from selfplay_melee.browser.scene import SCRIPTS, scene_facts
 from selfplay_melee.drawing.openings import opening_facts
-from selfplay_melee.play_page import NAME_LETTERS
+from selfplay_melee.physics.actions.special import SIDE_STICK, UP_STICK
+from selfplay_melee.play_page import NAME_LETTERS, NAMELESS
+from selfplay_melee.play_page.special_slots import STARTS, WORDS, special_slots
 from selfplay_melee.show.page import little_endian, player
 from selfplay_melee.tables import CHARACTERS, STAGES
 
 VERSION: Final = 1
 STYLES: Final = ("controls.css", "play.css")
 MODULES: Final = (
-    "packing.js", "dom.js", "match.js", "keyboard.js", "gamepad.js", "controls.js", "controls_panel.js", "loop.js",
-    "choices.js", "menu.js", "arena.js", "openings.js", "result.js", "remote.js", "play.js",
+    "packing.js", "dom.js", "match.js", "keyboard.js", "gamepad.js", "touch.js", "controls.js", "controls_panel.js",
+    "loop.js", "choices.js", "specials.js", "menu.js", "hints.js", "interruptions.js", "lens.js", "sound.js",
+    "touch_view.js", "arena.js", "openings.js", "share.js", "highlight.js", "clip.js", "result.js", "remote.js",
+    "rating.js", "person_rating.js", "rating_view.js", "play.js",
 )  # fmt: skip
 """The modules of ``view``, each after those that it imports."""
+FIT: Final = {
+    "origin": ANCHOR_ELO, "step": ELO, "upsets": UPSETS, "draws": PRIOR_DRAWS, "pseudo": PSEUDO, "ridge": RIDGE,
+    "z": Z95,
+}  # fmt: skip
+"""Constants of the fit of ratings, for ``view/rating.js``."""
+
+SPECIAL_MOVES: Final = {"words": WORDS, "starts": STARTS, "side": SIDE_STICK, "up": UP_STICK}
+"""What ``special_slots`` gives in words, and where a stick asks for a special move, for ``view/specials.js``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +73,7 @@ class Opponent:
     delay: int = 0
     frame_skip: int = 1
     bot: int | None = None  # number of a scripted player; None: a policy
+    rated: bool = True  # whether games against it can count for ratings
     description: Mapping[str, Any] | None = None  # of ``browser_policy``
     weights: bytes | None = None  # of ``browser_policy``; None: the server plays it
 
@@ -72,7 +90,7 @@ class PlayContent:
     options: Mapping[str, int]  # of all games, see ``step_options``
     policy_script: str  # the modules of ``selfplay.policy.browser`` as parts of one script
     defaults: Mapping[str, Any] = field(default_factory=dict)  # initial choices, see ``view/choices.js``
-    rated: Mapping[str, Any] | None = None  # the choices of games that count for ratings; None: none do
+    rated: Mapping[str, Any] | None = None  # the choices of games that count for ratings, and a name of their scale
     server: Mapping[str, str] | None = None  # that takes games back: its ``url`` and ``token``
     person: str = ""
 
@@ -116,7 +134,7 @@ def game_data(content: PlayContent) -> dict[str, Any]:
         "openings": opening_facts(),
         "figures": {name: packed(table, differences=name == "figures") for name, table in tables.items()},
         "characters": [
-            {"id": number, "name": name, "label": look["name"]}
+            {"id": number, "name": name, "label": look["name"], "specials": special_slots(name)}
             for (name, number), look in zip(characters.items(), facts["looks"], strict=True)
         ],
         "stages": [
@@ -126,9 +144,12 @@ def game_data(content: PlayContent) -> dict[str, Any]:
         "options": dict(content.options),
         "defaults": dict(content.defaults),
         "rated": content.rated,
+        "fit": FIT,
+        "special_moves": SPECIAL_MOVES,
         "server": content.server,
         "person": content.person,
         "name_letters": NAME_LETTERS,
+        "nameless": NAMELESS,
     }
 
 

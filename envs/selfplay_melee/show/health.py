@@ -14,7 +14,7 @@ from selfplay_melee.show.columns import COLUMNS
 EPISODES: Final = 50  # minimum number of episodes to judge results
 MIRROR_GAMES: Final = 20  # minimum number of mirror games to judge how they end
 BEGINNING: Final = 150  # iterations whose mirror games are not judged: the first ones show how the first policy plays
-PEOPLE: Final = 1.2  # stocks a minute that people lose, docs/melee/bots.md
+PEOPLE: Final = 1.2  # stocks a minute that people lose, docs/melee/internals/fights.md
 
 
 def rules() -> dict[str, Rule]:

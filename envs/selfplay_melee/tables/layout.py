@@ -24,6 +24,14 @@ ALWAYS, AFTERWARDS = 1, 2  # when the stick moves the player sideways during a s
 AFRESH = -1  # the action after a landing begins with its frame 0
 STILL, FOUNTAIN, RANDALL, WIND = 0, 1, 2, 3  # what a stage does, see ``physics.platforms`` and ``physics.wind``
 EVERYBODY, GROUNDED, AIRBORNE = 0, 1, 2  # which victims a hit can touch
+OWN_MOVES: Final[tuple[str, ...]] = (
+    *("none", "shadow_ball", "confusion", "disable"),
+    *("chain", "transform", "fireball", "tornado"),
+    *("rollout", "sing", "hammer", "stone", "inhale", "cutter"),
+    *("headbutt", "spinning_kong", "jolt", "skull_bash", "thunder"),
+)  # special moves with rules of their own, a file each in ``physics.moves``
+_NONE, SHADOW_BALL, CONFUSION, DISABLE, CHAIN, TRANSFORM, FIREBALL, TORNADO = range(8)
+ROLLOUT, SING, HAMMER, STONE, INHALE, CUTTER, HEADBUTT, SPINNING_KONG, JOLT, SKULL_BASH, THUNDER = range(8, 19)
 
 # Attributes of a character: speeds in units a frame, accelerations in units a frame a frame, times in frames.
 ATTRIBUTES: Final[tuple[str, ...]] = (
@@ -92,6 +100,7 @@ HIT: Final = np.dtype(
         ("grows", "f8"),  # units that it flies until then
         ("item_type", "i4"),  # type of a laser in replay files, 0 unknown
         ("stored", "i4"),  # 1: a shot that must have been stored, see ``SPECIAL``
+        ("own", "i4"),  # the move whose rules a hit or a shot follows, an index into OWN_MOVES; 0: the ordinary ones
     ],
     align=True,
 )
@@ -100,6 +109,7 @@ HIT: Final = np.dtype(
 # gravity or falling speed below 0 is the character's own.
 SPECIAL: Final = np.dtype(
     [
+        ("own", "i4"),  # the move whose rules are called, too, an index into OWN_MOVES
         ("drive", "i4"),  # FALL, PATH, FLIGHT or FREE
         ("starts", "i4"),  # 1: a move begins with this action
         ("first", "i4"),  # frame that it shows first when it follows another

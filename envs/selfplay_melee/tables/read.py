@@ -28,6 +28,7 @@ LEADS: Final = (
     *("combo_up", "combo_side", "combo_down", "again_as", "touch_as"),
 )  # fields of a special action that name another
 REPEATS: Final = {"never": 0, "pressed": layout.PRESSED, "held": layout.HELD, "charging": layout.CHARGING}
+OWN: Final = {name: number for number, name in enumerate(layout.OWN_MOVES)}
 TARGETS: Final = {"everybody": layout.EVERYBODY, "grounded": layout.GROUNDED, "airborne": layout.AIRBORNE}
 FLAT: Final = 2  # points of a floor without slopes
 MOVEMENTS: Final = {
@@ -54,7 +55,7 @@ _STAGE_NUMBERS: Final = tuple(
 
 @dataclass(frozen=True, slots=True)
 class HitEntry:
-    """One hit circle over consecutive frames; ``path`` is its centre (x, y) on each."""
+    """One hit circle over consecutive frames; ``path`` is its centre (x, y) on each, in a file one for all or each."""
 
     numbers: dict[str, float]
     path: list[list[float]]
@@ -191,6 +192,7 @@ def _read_action(row: Row) -> ActionEntry:
 
 def _read_special(row: Row) -> dict[str, float]:
     numbers: dict[str, float] = {
+        "own": OWN[row.choice("own", OWN, "none")],
         "drive": DRIVES[row.choice("drive", DRIVES, "fall")],
         "repeats": REPEATS[row.choice("repeats", REPEATS, "never")],
     }
@@ -242,11 +244,14 @@ def _read_hit(row: Row, start: int, end: int) -> HitEntry:
     targets = row.choice("targets", TARGETS, "everybody")
     numbers: dict[str, float] = {"start": start, "end": end}
     numbers |= {"kind": KINDS[kind], "targets": TARGETS[targets], "electric": row.whole("electric", 0, highest=1)}
+    numbers["own"] = OWN[row.choice("own", OWN, "none")]
     numbers |= {"stored": row.whole("stored", 0, highest=1), "item_type": row.whole("item_type", 0)}
     for name in _HIT_NUMBERS:
         needed = name in _NEEDED_OF_ATTACKS and kind == "attack"
         numbers[name] = row.number(name, None if needed else 0.0)
     path = row.points("path", default=None if kind != "throw" else [[0.0, 0.0]] * (end - start + 1))
+    if len(path) == 1:
+        path *= end - start + 1  # it stays there
     if len(path) != end - start + 1:
         raise row.fail("path", f"has {len(path)} points, the frames {start} to {end} need {end - start + 1}")
     row.done()

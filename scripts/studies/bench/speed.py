@@ -22,7 +22,7 @@ from scripts.studies.bench.latency import latencies
 from scripts.studies.bench.replays import frames_per_second, imitated_frames_per_second, write_games
 from scripts.studies.pages import Figures, measured_here
 from selfplay.config.ppo import Config
-from selfplay_melee.controller import decode
+from selfplay_melee.controller import HIGHEST, decode
 from selfplay_melee.mock import MockMelee
 from selfplay_melee.observation import OBS_WIDTH
 from selfplay_melee.state import CONTROLLER, records
@@ -132,7 +132,7 @@ class Physics:
         self._inputs = []
         for game, size in zip(self._games, sizes, strict=True):
             game.reset(rng.integers(2**62, size=size).astype(np.uint64))
-            actions = rng.integers(0, [2] * 8 + [17] * 4 + [5], (PHYSICS_FRAMES, size, 2, 13)).astype(np.int8)
+            actions = rng.integers(0, HIGHEST + 1, (PHYSICS_FRAMES, size, 2, len(HIGHEST))).astype(np.int8)
             inputs = records(CONTROLLER, PHYSICS_FRAMES, size, 2)
             decode(actions, inputs)
             self._inputs.append(inputs)

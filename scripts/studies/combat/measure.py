@@ -12,9 +12,11 @@ from numpy.lib.recfunctions import structured_to_unstructured
 
 from scripts.studies.play_style.statistics import STYLE, statistics
 from selfplay.evaluation.evaluate import evaluate
+from selfplay.games.registry import find_game
 from selfplay.league.schedule import pairings_of
 from selfplay.report.metrics import MIRROR, Pace
 from selfplay.runner.match import Contender, Rules
+from selfplay_melee import bots
 from selfplay_melee.conditions import as_fight
 from selfplay_melee.imitation.recording import recorded
 from selfplay_melee.limits import LEDGE_GRAB_LIMIT
@@ -27,10 +29,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from selfplay.checkpoint import RunDir
+    from selfplay.games.rated import Body
     from selfplay_melee.replay import Replay
 
 CAP: Final = 28_800  # frames, eight minutes: that of tournaments
 BLOCK: Final = 25  # games at once; their frames take 15 MB each
+
+
+def scripted_beside(body: Body) -> tuple[str, ...]:
+    """All scripted players, and those with a person's reaction for a policy that has one."""
+    return tuple(dict.fromkeys((*bots.LADDER, *find_game("mock").ladder_of(body))))
 
 
 def mirror(policy: Contender, home: Rules, games: int, seed: int) -> dict[str, float]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from scripts.studies.combat.measure import mirror, scores
+from scripts.studies.combat.measure import mirror, scores, scripted_beside
 from scripts.studies.pages import measured_here, table
 from selfplay.evaluation.players import home_rules
 from selfplay.policy.policy import load_policy
 from selfplay.runner.match import Contender
-from selfplay_melee import bots
+from selfplay_melee import bot_names, bots
 from selfplay_melee.conditions import as_fight
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ BARS: Final = {
     "score against all_rounder": ("at least", 0.97),
     "score against the preset before": ("at least", 0.9),
 }
-"""What every run of the preset must reach, of 12 million steps and Mewtwo."""
+"""What every run of the presets must reach, of 12 million steps and Mewtwo; scores against players of its reaction."""
 
 
 def measure_before(path: Path) -> Cell:
@@ -46,7 +46,8 @@ def measured(policy: Contender, games: int, seed: int) -> dict[str, Any]:
     """Games of a policy against itself, scripted players and, where it plays their character, the policies before."""
     rules = home_rules((policy,))
     characters = sorted(as_fight(rules.conditions).characters)
-    opponents = [Contender(name) for name in bots.LADDER]
+    assert policy.policy is not None
+    opponents = [Contender(name) for name in scripted_beside(policy.policy.body)]
     before = [Contender(path.name, load_policy(path)) for path in sorted(BEFORE.iterdir())]
     theirs = [sorted(as_fight(home_rules((other,)).conditions).characters) for other in before]
     opponents += [other for other, bodies in zip(before, theirs, strict=True) if bodies == characters]
@@ -66,7 +67,7 @@ def fight_table(cells: Sequence[Cell]) -> str:
 
 
 def _row(cell: Cell) -> tuple[object, ...]:
-    m, results = cell["mirror"], cell["scores"]
+    m, results = cell["mirror"], _own_scores(cell)
     before = _against_before(cell)
     return (
         cell["name"], cell["seed"], f"{m['finished']:.0%}", f"{m['stocks_a_minute']:.2f}",
@@ -78,7 +79,7 @@ def _row(cell: Cell) -> tuple[object, ...]:
 
 def missed(cell: Cell) -> list[str]:
     """The ``BARS`` that a run of the preset misses, with its figures."""
-    results, (_, _, third, last) = cell["scores"], cell["quarters"]
+    results, (_, _, third, last) = _own_scores(cell), cell["quarters"]
     figures = {
         **cell["mirror"],
         "last quarter's stocks a minute, share of the third's":
@@ -96,9 +97,15 @@ def missed(cell: Cell) -> list[str]:
 
 def preset_text(cells: Sequence[Cell]) -> str:
     """The table of runs of the preset, and what those with ``quarters`` miss."""
-    lines = [f"- Seed {cell['seed']}: {'; '.join(missed(cell)) or 'every bar reached'}."
+    lines = [f"- {cell['name']}, seed {cell['seed']}: {'; '.join(missed(cell)) or 'every bar reached'}."
              for cell in cells if "quarters" in cell]  # fmt: skip
     return "\n".join([fight_table(cells), "", *lines])
+
+
+def _own_scores(cell: Cell) -> dict[str, Any]:
+    """Scores against the scripted players, those with the reaction of the policy where it has one."""
+    results: dict[str, Any] = cell["scores"]
+    return results | {name: results[slow] for slow, name in bot_names.SLOW.items() if slow in results}
 
 
 def _against_before(cell: Cell) -> list[float]:

@@ -20,8 +20,9 @@ from scripts.studies.fidelity.pose import before_hits, empty_pose
 from scripts.studies.fidelity.reconstruct import replay_arrays
 from selfplay.compilation.compile import compiled, rule
 from selfplay_melee import actions as a
-from selfplay_melee.physics.hits.damage import MIDDLE_PART, start_throw
-from selfplay_melee.physics.hits.hit import NO_HIT, apply_hit, damage_of, find_hit, hurt, note_damage, victim_hitlag
+from selfplay_melee.physics.actions.attack import charge_factor
+from selfplay_melee.physics.hits.damage import MIDDLE_PART, note_damage, start_throw
+from selfplay_melee.physics.hits.hit import NO_HIT, apply_hit, damage_of, find_hit, hurt, victim_hitlag
 from selfplay_melee.physics.hits.knockback import DECAY, LAUNCH_SPEED
 from selfplay_melee.state import NUM_SEATS, as_records
 from selfplay_melee.tables.layout import ATTACK_HIT, LASER_HIT, THROW_HIT
@@ -180,16 +181,16 @@ def _strike(hit, p, m, victim, remembered, tables, row):
     damage = damage_of(p, m, tables, row)
     side = 1.0 if victim.x > p.x else -1.0
     if hit.kind == _THROW:
-        hurt(m, victim, remembered, tables, row, side, damage, MIDDLE_PART)
+        hurt(m, victim, remembered, tables, row, side, damage, 1.0, MIDDLE_PART)
         start_throw(victim, remembered, hit.action == a.THROW_D, tables.hits[row].angle)
     elif hit.kind == _PROJECTILE:
         if tables.hits[row].kb_growth > 0.0 or tables.hits[row].kb_base > 0.0:
             victim.hitlag = victim_hitlag(victim, damage, tables.hits[row].electric)
-            hurt(m, victim, remembered, tables, row, side, damage, MIDDLE_PART)
+            hurt(m, victim, remembered, tables, row, side, damage, 1.0, MIDDLE_PART)
         else:
             note_damage(m, victim, remembered, damage)
     else:
-        apply_hit(p, m, victim, remembered, tables, row, False, side, damage)
+        apply_hit(p, m, victim, remembered, tables, row, False, side, damage, charge_factor(m))
 
 
 @rule

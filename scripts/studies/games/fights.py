@@ -8,9 +8,9 @@ from scripts.studies.games import parts
 from scripts.studies.pages import table
 from selfplay.games.registry import find_game
 from selfplay_melee.actions import CATEGORIES
-from selfplay_melee.controller import CENTRE, SHOULDER_CODES, STICK_CODES
+from selfplay_melee.controller import CENTRE, SHOULDER_CODES, STICK_CODES, TAP_FRAMES
 from selfplay_melee.dolphin.roster import CPU
-from selfplay_melee.features import PLAYER, feature_names
+from selfplay_melee.features import PENDING, PLAYER, feature_names
 from selfplay_melee.kinds import DOLPHIN, MOCK
 from selfplay_melee.play.content import SCRIPTED
 
@@ -48,9 +48,9 @@ MEANINGS: Final = {
     "blast_top": "upper blast zone, units × 0.005",
     "blast_side": "blast zone at the side, units × 0.005",
     "blast_bottom": "lower blast zone, units × 0.005",
-    "y of platform": "height, units × 0.01",
-    "left of platform": "left end, units × 0.01, mirrored",
-    "right of platform": "right end, units × 0.01, mirrored",
+    "y of platform": "height of each platform from the left, units × 0.01",
+    "left of platform": "its left end, units × 0.01, mirrored",
+    "right of platform": "its right end, units × 0.01, mirrored",
     "last main_x": "-1 to 1, mirrored",
     "last c_x": "-1 to 1, mirrored",
     "last main_y": "-1 to 1",
@@ -63,8 +63,7 @@ MEANINGS: Final = {
 def _meaning(name: str) -> str:
     """Of a feature behind those of the players."""
     if name.startswith("platform_"):
-        _, number, part = name.split("_")
-        return f"platform {number} from the left: {MEANINGS[f'{part} of platform']}"
+        return MEANINGS[f"{name.rpartition('_')[2]} of platform"]
     if name.startswith("last_"):
         part = name.removeprefix("last_")
         return f"controller: {MEANINGS.get(f'last {part}', '1 while pressed')}"
@@ -73,28 +72,20 @@ def _meaning(name: str) -> str:
 
 def _observation() -> str:
     names = feature_names()
-    first = PLAYER.index(f"is_{CATEGORIES[0]}")
-    rows = [
-        (index, index + len(PLAYER), f"`self_{name}`, `other_{name}`", MEANINGS[name])
-        for index, name in enumerate(PLAYER[:first])
-    ]
+    first, begin = PLAYER.index(f"is_{CATEGORIES[0]}"), 2 * len(PLAYER)
     groups = ", ".join(f"{index} `{name}`" for index, name in enumerate(CATEGORIES))
-    last = first + len(CATEGORIES) - 1
-    both = table(
-        ("self", "other", "feature", "meaning"),
-        [
-            *rows,
-            (
-                f"{first} to {last}",
-                f"{first + len(PLAYER)} to {last + len(PLAYER)}",
-                "`self_is_...`, `other_is_...`",
-                f"1 for the group of its action: {groups}",
-            ),
-        ],
+    rows = parts.merged((index, name, MEANINGS[name]) for index, name in enumerate(PLAYER[:first]))
+    rows.append((f"{first} to {len(PLAYER) - 1}", "`is_...`", f"1 for the group of its action: {groups}"))
+    pending = names.index(f"pending_0_{PENDING[0]}")
+    others = parts.merged((index, name, _meaning(name)) for index, name in enumerate(names[begin:pending], begin))
+    listed = ", ".join(f"`{name}`" for name in PENDING)
+    meaning = f"chosen for quarter P of the delay, 0 the earliest, means over its frames: {listed}"
+    others.append((f"{pending} + {len(PENDING)} P on", "`pending_P_...`", meaning))
+    head = ("index", "feature", "meaning")
+    return (
+        f"Of the player, `self_...`; those of its opponent, `other_...`, follow from index {len(PLAYER)} on:\n\n"
+        f"{table(head, rows)}\n\n{table(head, others)}"
     )
-    begin = 2 * len(PLAYER)
-    others = [(index, f"`{name}`", _meaning(name)) for index, name in enumerate(names[begin:], begin)]
-    return f"{both}\n\n{table(('index', 'feature', 'meaning'), others)}"
 
 
 def text() -> str:
@@ -102,9 +93,10 @@ def text() -> str:
     kind = find_game("mock")
     stick = f"{CENTRE} is the centre, {STICK_CODES - 1} full right or up"
     choices = {
-        **dict.fromkeys(kind.part_names[: kind.actions.binary], "1: pressed"),
+        **dict.fromkeys(kind.part_names[: kind.actions.binary], "1 is pressed"),
         **dict.fromkeys(("main_x", "main_y", "c_x", "c_y"), stick),
         "shoulder": f"analog trigger, {SHOULDER_CODES - 1} is full",
+        "tap": f"1 releases buttons after {TAP_FRAMES} frames",
     }
     return parts.joined(
         [

@@ -63,7 +63,8 @@ def run(options: argparse.Namespace) -> None:
 
 def write(root: Path) -> None:
     """Write the table below ``root`` from the document."""
-    put_between(root / "docs" / "melee/bots.md", "play style", table(json.loads(DOCUMENT.read_text(encoding="utf-8"))))
+    page = root / "docs" / "melee/internals/fights.md"
+    put_between(page, "play style", table(json.loads(DOCUMENT.read_text(encoding="utf-8"))))
 
 
 def document(options: argparse.Namespace) -> dict[str, Any]:

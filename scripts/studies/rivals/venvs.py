@@ -94,7 +94,8 @@ def environment(threads: int | None, folder: Path | None = None) -> dict[str, st
     libraries = () if threads is None else ("OMP", "MKL", "OPENBLAS")
     count = {f"{library}_NUM_THREADS": str(threads) for library in libraries}
     path = {} if folder is None else {"PATH": f"{folder / 'bin'}:{_SYSTEM}"}
-    return {**os.environ, **path, "PYTHONPATH": str(ROOT), "OMP_WAIT_POLICY": "PASSIVE", **count}
+    sources = os.pathsep.join((str(ROOT), str(ROOT / "envs")))
+    return {**os.environ, **path, "PYTHONPATH": sources, "OMP_WAIT_POLICY": "PASSIVE", **count}
 
 
 def prepared(peer: Peer, venvs: Path) -> Path:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import TYPE_CHECKING
 
-from selfplay.cli.parser import Parser, add_own_code, add_seed
+from selfplay.cli.parser import Parser, add_cluster, add_own_code, add_seed, check_cluster
 from selfplay.commands.cli import command
 from selfplay.errors import ConfigError
 from selfplay.games.errors import GameError
 
 if TYPE_CHECKING:
     from selfplay.checkpoint import RunDir
+    from selfplay.commands.rate import MatchPlayer
     from selfplay.config.options import Option
 
 
@@ -33,6 +34,8 @@ def parser() -> argparse.ArgumentParser:
         metavar="URL,URL",
         help="text games: servers to rate too, http://HOST:PORT",
     )
+    add_cluster(made, "play the games")
+    made.add_argument("--runners", type=int, metavar="N", help="actors of --host ray (default: one for each free CPU)")
     add_own_code(made)
     for option in _programs(sys.argv[1:]):
         made.add_argument(option.flag, dest=option.path, metavar=option.metavar, help=option.field.description)
@@ -76,6 +79,9 @@ def main(options: argparse.Namespace) -> None:
 
     if options.games is not None and not options.calibrate:
         raise ConfigError("--games goes with --calibrate; without it --budget says how many games are played")
+    check_cluster(options, options.runners, "--runners")
+    if options.runners is not None and options.host != "ray":
+        raise ConfigError("--runners is about actors of Ray: add --host ray")
     for flag, games in (("--budget", options.budget), ("--games", options.games)):
         if games is not None and games < 1:
             raise ConfigError(f"{flag} {games}: at least 1 is needed")
@@ -85,13 +91,17 @@ def main(options: argparse.Namespace) -> None:
     check_writable(folder.ledger)
     if options.opponent and training_of(game) != "dialogue":
         raise ConfigError(f"--opponent names servers that play text games; {folder.path} is a run of {game}")
+    if options.host == "ray" and training_of(game) == "dialogue":
+        raise ConfigError(f"--host ray plays no games of language models; {folder.path} is a run of {game}")
     find_training(training_of(game)).rate(folder, options)
 
 
 def rate_games(folder: RunDir, options: argparse.Namespace) -> None:
     """Rate a run of games whose players choose numbered actions."""
+    from math import comb
+
     from selfplay.checkpoint import list_generations
-    from selfplay.commands.rate import GAMES, calibrate, match_player_of, rate_run, save_table
+    from selfplay.commands.rate import GAMES, calibrate, match_player_of, player_on_cluster, rate_run, save_table
     from selfplay.config.ppo import programs_of
     from selfplay.league.anchors import FILE_NAME
     from selfplay.league.leaderboard import build
@@ -105,9 +115,16 @@ def rate_games(folder: RunDir, options: argparse.Namespace) -> None:
     paths = (option.path for option in programs_of(config.game.type))
     given = {path: value for path in paths if (value := getattr(options, path, None)) is not None}
     settings = settings_of(config)
+
+    def player(games: int) -> AbstractContextManager[MatchPlayer]:
+        if options.host == "ray":
+            return player_on_cluster(config, options.ray_address, options.runners, games, notice)
+        return nullcontext(match_player_of(config, folder, notice, given))
+
     if options.calibrate:
-        match_player = match_player_of(config, folder, notice, given)
-        table = calibrate(settings, options.games or GAMES, options.seed, notice, match_player)
+        games = options.games or GAMES
+        with player(games * comb(len(settings.anchors), 2)) as match_player:
+            table = calibrate(settings, games, options.seed, notice, match_player)
         path = folder.path / FILE_NAME
         save_table(table, path)
         print(f"wrote {path}")
@@ -119,8 +136,8 @@ def rate_games(folder: RunDir, options: argparse.Namespace) -> None:
     with folder.lock():  # no trainer may use the run meanwhile
         saved = list_generations(folder)
         generations = [generation.id for generation in saved]
-        match_player = match_player_of(config, folder, notice, given)
-        played = rate_run(folder, settings, generations, options.budget, options.seed, notice, match_player)
+        with player(options.budget) as match_player:
+            played = rate_run(folder, settings, generations, options.budget, options.seed, notice, match_player)
     board = build(run_games(folder.path), run=folder.path)
     newest = max((generation.iteration for generation in saved), default=0)
     write_ratings(folder.rating_events, board, newest * config.steps_per_iteration)

@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from selfplay.cli.parser import Parser
+from selfplay.cli.parser import Parser, add_cluster, check_cluster
 from selfplay.commands.cli import command
 from selfplay.errors import ConfigError
 
@@ -21,7 +21,11 @@ def parser() -> argparse.ArgumentParser:
         "--folder", type=Path, metavar="DIR", help="of the runs and results; one that was begun goes on "
         "(default: checkpoints/ and the name of FILE)",
     )  # fmt: skip
-    made.add_argument("--jobs", type=int, metavar="N", help="runs at once (default: one for two cores)")
+    made.add_argument(
+        "--jobs", type=int, metavar="N", help="runs at once (default: one for two cores, or each free CPU of "
+        "--ray-address)",
+    )  # fmt: skip
+    add_cluster(made, "train and judge the runs")
     made.add_argument("--json", action="store_true", help="print the results as JSON")
     return made
 
@@ -35,11 +39,14 @@ def main(options: argparse.Namespace) -> int:
     from selfplay.sweep.plan import plan_of
     from selfplay.sweep.settings import read_sweep
 
-    jobs = max(1, usable_cores() // 2) if options.jobs is None else options.jobs
-    if jobs < 1:
-        raise ConfigError(f"--jobs {jobs}: at least 1 is needed")
+    check_cluster(options, options.jobs, "--jobs")
+    jobs = max(1, usable_cores() // 2) if options.jobs is None and options.ray_address is None else options.jobs
     plan = plan_of(read_sweep(options.file), options.file)
+    if options.host == "ray" and "run.host" in {**plan.space.fixed, **plan.space.swept}:
+        raise ConfigError(f"{options.file}: [settings] run.host: with --host ray each run is one trainer in one actor")
     path = options.folder or CHECKPOINTS / options.file.stem
+    if options.host == "ray":
+        path = path.absolute()  # for all nodes
     check_writable_folder(path, "--folder")
     from selfplay.sweep.judging import measure_of
 
@@ -49,11 +56,16 @@ def main(options: argparse.Namespace) -> int:
     from selfplay.games.registry import find_game
     from selfplay.report.ticker import Ticker
     from selfplay.run.lifecycle import stop_signal
+    from selfplay.runner.ray_cluster import cluster_for
+    from selfplay.sweep.cluster import on_cluster
+    from selfplay.sweep.jobs import this_machine
     from selfplay.sweep.sweep import Sweep
 
     compile_rules(find_game(plan.game), notice)  # once, and not in each trainer
-    with folder.locked(), stop_signal() as seen, Ticker(sys.stderr, "Cells") as ticker:
-        found = Sweep(plan, measure, folder, jobs, notice, ticker.at, lambda: bool(seen)).run()
+    with folder.locked(), cluster_for(options.host, options.ray_address, jobs) as cluster, stop_signal() as seen:
+        host = this_machine(jobs) if cluster is None else on_cluster(cluster, cluster.room(jobs), path, notice)
+        with Ticker(sys.stderr, "Cells") as ticker:
+            found = Sweep(plan, measure, folder, host, notice, ticker.at, lambda: bool(seen)).run()
     if found is None:
         notice(f"Stopped; the same command goes on with {path}")
         return 128 + seen[0]

@@ -23,7 +23,6 @@ COMMAND: Final = CommandLine(
     invoke=partial(program.invoke, DIALOGUE),
     description="Train a language model by self-play in dialogue games.",
     epilog=EPILOG,
-    page="docs/dialogue/dialogue.md",
     elsewhere=partial(flags_elsewhere, "dialogue"),
 )
 parse: Final = partial(flags.parse, COMMAND)

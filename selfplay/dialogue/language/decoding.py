@@ -16,13 +16,26 @@ from torch import Tensor
 from selfplay.dialogue.language.attention import ColumnCache, empty_cache, pad_left
 
 if TYPE_CHECKING:
+    from selfplay.dialogue.language.attention import CacheShape
     from selfplay.dialogue.language.conversation import Conversation
     from selfplay.dialogue.language.model import LanguageModel
 
 PREFILL_ROWS: Final = 32  # per forward pass; more rows need more padding
 MIN_PREFIX: Final = 8  # shared tokens that make it worth to read a prefix once
+MOST_ROWS, LEAST_ROWS = 256, 128
+SMALL_CACHE: Final = 4096  # bytes per token
 STORE_BYTES: Final = 4 * 2**30  # conversations that do not fit are read again in every turn
 FIRST_SLOTS, FIRST_COLUMNS = 64, 128
+
+
+def rows_at_once(token_bytes: int) -> int:
+    """Conversations of a batch, by the size of the keys and values of a token: small models lose less by waiting."""
+    return MOST_ROWS if token_bytes <= SMALL_CACHE else LEAST_ROWS
+
+
+def bytes_of_token(parts: Sequence[CacheShape]) -> int:
+    """Size of the keys and values of a token in all layers."""
+    return sum(part.heads * part.width * part.dtype.itemsize for part in parts)
 
 
 @final
@@ -105,8 +118,7 @@ class KVStore:
 
     def _resize(self, rows: int, columns: int) -> bool:
         """Grow; returns whether the limit allows it."""
-        each = sum(part.heads * part.width * part.dtype.itemsize for part in self._model.parts)
-        if rows * columns * each > self._limit:
+        if rows * columns * bytes_of_token(self._model.parts) > self._limit:
             return False
         self._free.extend(range(self._count, rows))
         for i, (old, new) in enumerate(zip(self._parts, empty_cache(self._model, rows, columns), strict=True)):

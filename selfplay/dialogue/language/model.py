@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from selfplay.dialogue.language.attention import CacheShape, check_cache
 from selfplay.dialogue.language.chat import Chat, Rows
 from selfplay.dialogue.language.forward import CausalModel
+from selfplay.dialogue.language.llama import LlamaForward
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -61,6 +62,8 @@ class LanguageModel:
         self.context = _context(self.config)
         self.vocabulary = self.causal.vocabulary
         self.chat = Chat(tokenizer, _ends(self.module, tokenizer), rows)
+        plain = plays and adapter is None and not bf16 and LlamaForward.fits(module)
+        self._plain = LlamaForward(module) if plain else None
         if plays:
             _ = self.parts  # checks it
 
@@ -89,9 +92,12 @@ class LanguageModel:
     def next_logits(self, cache: ColumnCache, ids: Tensor, at: Tensor, width: int) -> Tensor:
         """[R, V] logits after the last of the tokens [R, N] at columns ``at`` [R, N]; ``width`` columns are in use."""
         cache.place(at, width)
+        seen, places = self.causal.masks(at, width), at.clamp(max=self.context - 1)
+        if self._plain is not None and isinstance(seen, Tensor):
+            return self._plain(cache, ids, places, seen)
         with self.autocast():
             out = self.module(
-                input_ids=ids, attention_mask=self.causal.masks(at, width), position_ids=at.clamp(max=self.context - 1),
+                input_ids=ids, attention_mask=seen, position_ids=places,
                 past_key_values=cache, use_cache=True, logits_to_keep=1,
             )  # fmt: skip
         last: Tensor = out.logits[:, -1]

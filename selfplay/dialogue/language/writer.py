@@ -17,19 +17,27 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from selfplay.dialogue.language.conversation import NO_ROOM, Conversation, Reply, Writer
-from selfplay.dialogue.language.decoding import STORE_BYTES, DecodingBatch, DecodingRow, KVStore, shared
+from selfplay.dialogue.language.decoding import (
+    STORE_BYTES,
+    DecodingBatch,
+    DecodingRow,
+    KVStore,
+    bytes_of_token,
+    rows_at_once,
+    shared,
+)
 from selfplay.games.splitmix import words
 from selfplay.learner.sampling import Sampling, log_distribution
 
 if TYPE_CHECKING:
     from selfplay.dialogue.language.model import LanguageModel
 
-KEEP_SHARE: Final = 0.75  # the batch is compacted if at most this share of its rows goes on
+KEEP_SHARE: Final = 0.85  # the batch is compacted if at most this share of its rows goes on
 
 
 @final
 class LocalWriter(Writer):
-    """Writes with a local model, in batches of at most ``rows``. One thread at a time.
+    """Writes with a local model, in batches of at most ``rows``, see ``rows_at_once``. One thread at a time.
 
     The model's weights may change only while no conversation is open. ``store_bytes`` limits the keys and values of
     open conversations.
@@ -39,14 +47,14 @@ class LocalWriter(Writer):
         self,
         model: LanguageModel,
         sampling: Sampling,
-        rows: int = 128,
+        rows: int | None = None,
         keep_share: float = KEEP_SHARE,
         store_bytes: int = STORE_BYTES,
     ) -> None:
         super().__init__(model.chat)
         self._model = model
         self._sampling = sampling
-        self._rows = rows
+        self._rows = rows or rows_at_once(bytes_of_token(model.parts))
         self._keep_share = keep_share
         self._store = KVStore(model, store_bytes)
 

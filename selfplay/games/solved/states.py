@@ -58,7 +58,7 @@ class States:
     def __init__(self, game: Game, check: Callable[[int], None]) -> None:
         """``check`` is called now and then with the number of states so far, and may raise."""
         self.game, self._check = game, check
-        self.spec = action_spec(game)
+        self.spec = action_spec(game.num_actions)
         self.max_steps = game.max_steps
         self.views: tuple[list[View], list[View]] = [], []
         self._single = isinstance(game.num_actions, int)

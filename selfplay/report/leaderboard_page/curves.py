@@ -187,6 +187,9 @@ def maps(study: LeaderboardAnalysis) -> dict[str, Any]:
     board = study.board
     shown = {*board.top(TOP), *(row for row in board.stronger() if row.met)}
     rows = [row for row in board.rows if row in shown][:MOST]
+    known = {row.policy for row in rows}
+    played = [{met.a, met.b} for met in study.diagnosis.encounters if {met.a, met.b} <= known]
+    rows = [row for row in rows if any(row.policy in pair for pair in played)]
     place = {row.policy: i for i, row in enumerate(rows)}
     pairs = []
     for met in study.diagnosis.encounters:

@@ -85,6 +85,7 @@ def page(subject: PageContent) -> str:
     folder, board, records = resources.files(__package__) / "view", subject.study.board, subject.records
     view = subject.view or TrainingView(NONE, Health())
     part = subject.part if subject.part is not None and subject.replays else PagePart("", "", "")
+    games = _games(subject, view.reading, part.html)
     return standalone_page(
         read(folder, "page.html"),
         theme() + part.style + read(folder, "board.css"),
@@ -108,8 +109,8 @@ def page(subject: PageContent) -> str:
         cycles=_cycles(subject.study),
         rewards=rewards(board),
         exact=subject.exact,
-        watch="Games to read" if view.reading else "Games to watch",
-        replays=view.reading or _replays(subject, part.html),
+        first=games if subject.replays else "",
+        later="" if subject.replays else games,
         training=_training(records, view.health),
         tree=_tree(subject.tree),
         settings=_settings(records),
@@ -132,6 +133,11 @@ def _cycles(study: LeaderboardAnalysis) -> str:
     if not found:
         return paragraphs(["No significant cycle of three players."], "quiet")
     return "<h3>Cycles</h3>" + points(found)
+
+
+def _games(subject: PageContent, reading: str | None, element: str) -> str:
+    heading = "Games to read" if reading else "Games to watch"
+    return f'<section id="games"><h2>{heading}</h2>{reading or _replays(subject, element)}</section>'
 
 
 def _replays(subject: PageContent, element: str) -> str:

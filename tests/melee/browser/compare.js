@@ -2,7 +2,7 @@
 
 import { sizeOf } from "./rules.js";
 
-const WIDTH = 13, UNTOUCHED = 0xa5;
+const WIDTH = 14, UNTOUCHED = 0xa5;
 
 /** Name, frames, microseconds of a frame, bytes of the stack that were used, and the first difference or null. */
 export function compare(rules, recording) {

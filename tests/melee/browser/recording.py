@@ -84,7 +84,7 @@ def settings(number, rng):
 
 
 def inputs(rng, steps):
-    """Actions int8 [P, 13] and who acts bool [P], for each step."""
+    """Actions int8 [P, 14] and who acts bool [P], for each step."""
     left, actions = [0, 0], np.stack([NEUTRAL, NEUTRAL])
     for _ in range(steps):
         for seat in range(2):

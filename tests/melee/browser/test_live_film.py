@@ -14,8 +14,8 @@ from selfplay_melee.browser.scene import SCRIPTS, scene_facts
 from selfplay_melee.drawing import moves
 from selfplay_melee.drawing.camera import follow
 from selfplay_melee.drawing.columns import FIGURE_UNIT, columns_of, whole
-from selfplay_melee.drawing.film import Recorder
-from selfplay_melee.drawing.items import LASER, lasers_of
+from selfplay_melee.drawing.film import ITEM, Recorder
+from selfplay_melee.drawing.items import LASER, THING, drawn_as, shots_of
 from selfplay_melee.drawing.scene import scene_of
 from selfplay_melee.drawing.story import losses
 from selfplay_melee.mock import MockMelee
@@ -46,8 +46,8 @@ def fight_of(stage, frames):
     game.reset(np.array([3]))
     values = np.random.default_rng(1).normal(size=(frames, 2)).astype(np.float32)
     for t in range(frames):
-        recorder.take(game.state, values[t], lasers_of(game.state.players[0], game.memory[0]))
-        batch = game.step(np.zeros((1, 2, 13), np.int8))
+        recorder.take(game.state, values[t], shots_of(game.memory[0]))
+        batch = game.step(np.zeros((1, 2, 14), np.int8))
         if batch.terminated.any() or batch.truncated.any():
             break
     return recorder.film("fight", fights.NAMES)
@@ -60,8 +60,8 @@ def as_moments(film, items):
         return [dict(zip(records.dtype.names, record.tolist(), strict=True)) for record in records]
 
     seen = [[] for _ in film.frames]
-    for item in items:
-        seen[item["t"]].append({"kind": LASER} | {name: float(item[name]) for name in ("x", "y", "vx", "vy")})
+    for item, kind in zip(items, drawn_as(items)["kind"].tolist(), strict=True):  # all of the mock are seen
+        seen[item["t"]].append({"kind": kind} | {name: float(item[name]) for name in ("x", "y", "vx", "vy")})
     return [
         {
             "frame": int(film.frames[t]),
@@ -87,7 +87,7 @@ def record(folder, film):
         "title": film.title,
         "values": film.values is not None,
     }
-    items = film.items if film.items is not None else lasers_of(film.players[0], np.zeros(2, [("laser_life", "f8", 1)]))
+    items = film.items if film.items is not None else np.zeros(0, ITEM)
     about = {
         "facts": scene_facts(characters, [film.stage]),
         "tables": {name: table.ravel().tolist() for name, table in tables.items()},
@@ -178,4 +178,7 @@ def test_a_moment_is_read_from_the_rules(tmp_path):
     assert (moment["frame"], moment["heights"], moment["values"]) == (7, [20.5, 28], [0.25, -0.5])
     assert [player["x"] for player in moment["players"]] == [-3, 4]
     assert [pad["buttons"] for pad in moment["controllers"]] == [1, 2]
-    assert moment["items"] == [{"kind": LASER, "x": 2, "y": 12, "vx": 22, "vy": 32}]
+    assert moment["items"] == [
+        {"kind": THING, "x": 1, "y": 11, "vx": 21, "vy": 31},
+        {"kind": LASER, "x": 2, "y": 12, "vx": 22, "vy": 32},
+    ]

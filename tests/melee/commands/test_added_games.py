@@ -250,3 +250,12 @@ def test_a_policy_learns_from_the_games_of_a_person(run, tmp_path):
     assert play([matchup], players, rules)[0].stats[0]["frames"] == 60
     film, _ = recorded(matchup, players, rules, "learned", ("anna", "random"))
     assert len(film) == 60
+
+
+def test_a_person_without_a_name_has_that_of_the_login_in_ratings_alone(run):
+    document = encoded(name="You")
+    added = add_game(run, document, "Zoë K.")
+    assert added.person == "zoe-k"
+    assert "'Zoë K.' is zoe-k in ratings" in str(added)
+    assert added.json.read_bytes() == document
+    assert add_game(run, encoded(name="Anna", seed=8), "zoe").person == "anna"

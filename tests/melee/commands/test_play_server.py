@@ -21,7 +21,7 @@ from selfplay.policy.browser.weights import SCRIPTS, browser_policy, policy_desc
 from selfplay.policy.recurrent_state import RecurrentState
 from selfplay_melee import play_page
 from selfplay_melee.play.hosting import keeper
-from selfplay_melee.play.server import EPISODES, Decisions, PlayServer
+from selfplay_melee.play.server import EPISODES, GAMES, Decisions, PlayServer
 from tests.hostile.test_loopback import listening
 from tests.melee.commands.page_games import page_game
 from tests.melee.commands.test_added_games import encoded, kept, run  # noqa: F401  (a fixture)
@@ -229,7 +229,7 @@ def test_two_hosts_are_none():
 
 def test_a_game_is_kept_with_the_run_and_rated(run):  # noqa: F811
     told = []
-    with serving(keep=keeper(run, told.append)) as server:
+    with serving(keep=keeper(run, told.append), at_once_s=60) as server:
         status, _, said = ask(server, "POST", "games", encoded(name="Anna"))
         answer = json.loads(said)
         assert (status, answer) == (200, {"message": told[0], "rated": True})
@@ -242,6 +242,32 @@ def test_a_game_is_kept_with_the_run_and_rated(run):  # noqa: F811
         assert ask(server, "POST", "games", b"\0" * 100)[0] == 422
     assert len(list(read_records(run.people))) == 1
     assert len(kept(run)) == 2
+
+
+def test_a_page_is_told_at_once_and_hears_the_rating_later():
+    go_on = threading.Event()
+
+    def keep(document):
+        go_on.wait(60)
+        if document == b"bad":
+            raise CorruptError("it is no game")
+        return {"message": document.decode()}
+
+    with serving(keep=keep, at_once_s=0.01) as server:
+        said = [json.loads(ask(server, "POST", "games", body)[2]) for body in (b"one", b"bad")]
+        assert said == [
+            {"message": "The server has the game; its rating follows.", "waiting": number} for number in (1, 2)
+        ]
+        for _ in range(GAMES - 2):
+            assert ask(server, "POST", "games", b"x")[0] == 200
+        assert ask(server, "POST", "games", b"x")[0] == 503
+        go_on.set()
+        assert json.loads(ask(server, "POST", "kept?game=1", b"")[2]) == {"message": "one"}
+        assert ask(server, "POST", "kept?game=2", b"")[0] == 422
+        assert ask(server, "POST", f"kept?game={GAMES}", b"")[0] == 200
+        for number, status in (("0", 404), ("17", 404), ("-1", 400), ("x", 400), ("", 400), ("9" * 9, 400)):
+            assert ask(server, "POST", f"kept?game={number}", b"")[0] == status
+        assert ask(server, "POST", "kept?game=1", b"", Origin=None)[0] == 403
 
 
 def test_a_refused_game_is_told():

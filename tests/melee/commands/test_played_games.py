@@ -29,7 +29,7 @@ def parse(document):
 
 
 def held(*rows):
-    return base64.b64encode(np.array([(*row, [0] * 13) for row in rows], HELD).tobytes()).decode()
+    return base64.b64encode(np.array([(*row, [0] * 14) for row in rows], HELD).tobytes()).decode()
 
 
 def with_part(document, path, value):
@@ -87,7 +87,7 @@ def test_a_game_that_comes_out_otherwise_is_refused(document, change, problem):
 
 def test_the_game_of_the_readme_is_played_again():
     game = PlayedGame.read(ROOT / "docs" / "data" / "play.json")
-    assert replay(game).film.names == ("you", "weak")
+    assert replay(game).film.names == ("you", "regular")
 
 
 def test_other_rules_that_play_it_alike_are_no_obstacle(document):
@@ -114,13 +114,13 @@ def test_other_rules_that_play_it_alike_are_no_obstacle(document):
         (["delay", 0], 61, "delay.0: Input should be less"),
         (["more"], 1, "more: Extra inputs are not permitted"),
         (["held"], "!", "held is no base64"),
-        (["held"], "AAAA", "held has 3 bytes, which is no multiple of 16"),
+        (["held"], "AAAA", "held has 3 bytes, which is no multiple of 17"),
         (["held"], held((9, 0), (8, 0)), "held is not in the order"),
         (["held"], held((8, 0), (8, 0)), "held is not in the order"),
         (["held"], held((150, 0)), "held .* goes on behind the last frame"),
         (["held"], held((0, 2)), "held is not in the order"),
         (["held"], held((0, 1)), "held has an action of a scripted player"),
-        (["held"], base64.b64encode(b"\0\0\0\2" + bytes(12)).decode(), "held has an action that no controller"),
+        (["held"], base64.b64encode(b"\0\0\0\2" + bytes(13)).decode(), "held has an action that no controller"),
         (["held"], "A" * 10 * 2**20, f"bytes, a game has at most {MAX_BYTES}"),
     ],
 )

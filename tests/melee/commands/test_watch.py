@@ -166,16 +166,17 @@ def test_the_first_picture_shows_a_stock_that_the_run_takes_from_a_player_that_i
 
 
 def test_a_policy_meets_the_strongest_scripted_player():
-    meeting = fixture(shipped_policies()["fox"], [])
-    assert [Path(name).name for name in meeting.seats] == ["fox", "all_rounder"]
-    assert meeting.rules.conditions.characters == ("fox", "fox")
+    meeting = fixture(shipped_policies()["expert"], [])
+    assert [Path(name).name for name in meeting.seats] == ["expert", "all_rounder"]
+    assert meeting.rules.conditions.characters == ("mewtwo", "mewtwo")
+    assert fixture(shipped_policies()["champion"], []).seats[1] == "all_rounder_15"
 
 
 def test_without_any_run_a_shipped_policy_is_shown(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     options = cli.parser().parse_args(["--seconds", "1", "--seed", "0", "--out", str(tmp_path / "fight.html")])
     film, _, lines = cli.film_and_path(options)
-    assert film.names == ("strong", "all_rounder")
+    assert film.names == ("champion", "all_rounder_15")
     assert "no run yet" in lines[0]
 
 

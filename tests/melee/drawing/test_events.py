@@ -81,7 +81,8 @@ def test_a_move_is_named_until_shortly_after_its_end():
         ("fox", 351, "side special"),
         ("fox", 354, "up special"),
         ("fox", 361, "down special"),
-        ("mewtwo", 341, "special"),  # the table has the up special only
+        ("mewtwo", 341, "neutral special"),
+        ("bowser", 341, "special"),  # the table has the up special only
         ("mewtwo", 356, "up special"),
         ("kirby", 341, ""),  # a jump
         ("gameandwatch", 341, "jab"),

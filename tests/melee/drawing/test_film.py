@@ -4,11 +4,12 @@ import pytest
 from selfplay.games.errors import GameError
 from selfplay_melee import actions
 from selfplay_melee.drawing.film import ITEM, Recorder, film_of
-from selfplay_melee.drawing.items import LASER, drawn_as, lasers_of
+from selfplay_melee.drawing.items import LASER, THING, drawn_as, shots_of
 from selfplay_melee.drawing.scenery import NOWHERE
 from selfplay_melee.drawing.story import action_name, losses, summary
 from selfplay_melee.physics.memory import MEMORY
 from selfplay_melee.state import PLAYER
+from selfplay_melee.tables import load_tables
 from tests.melee.drawing.fights import film, replay, state
 
 
@@ -92,7 +93,7 @@ def test_actions_have_names():
     assert action_name(actions.FSMASH) == "fsmash"
     assert action_name(actions.JUMP_SQUAT) == "jump squat"
     assert action_name(359) == "special 359"
-    assert action_name(300) == "action 300"
+    assert action_name(150) == "action 150"
 
 
 def test_a_film_of_what_no_table_knows():
@@ -118,10 +119,12 @@ def test_items_are_recorded_with_their_moment():
     assert film(4).items is None
 
 
-def test_lasers_of_the_mock_are_items():
-    players = state().players[0]
-    memory = np.zeros(2, MEMORY)
+def test_shots_of_the_mock_are_items():
+    memory, hits = np.zeros(2, MEMORY), load_tables().hits
     memory["laser_life"][0, 1], memory["laser_x"][0, 1], memory["laser_speed_x"][0, 1] = 20, 7, -5
-    (laser,) = lasers_of(players, memory)
-    assert (laser["type"], laser["x"], laser["vx"]) == (54, 7, -5)
-    assert drawn_as(lasers_of(players, memory))["kind"].tolist() == [LASER]
+    memory["laser_life"][1, 0] = 9
+    memory["laser_hit"][0, 1] = np.argmax(hits["tail"] > 0)
+    memory["laser_hit"][1, 0] = np.argmax(hits["item_type"] == 112)  # a shadow ball
+    laser, ball = shots_of(memory)
+    assert (laser["type"], laser["x"], laser["vx"], ball["type"]) == (54, 7, -5, 112)
+    assert drawn_as(shots_of(memory))["kind"].tolist() == [LASER, THING]

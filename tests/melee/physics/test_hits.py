@@ -166,6 +166,18 @@ def test_charging_a_smash_makes_it_stronger():
     assert 18 < arena.players.percent[1] < 18 * 1.3671
 
 
+def test_both_smashes_of_a_trade_launch_by_their_charge():
+    """The launch of seat 1 ends its action, and must not take the charge from its own hit."""
+    arena = Arena("fox", "fox").place(0, -30.0, facing=1.0).place(1, 30.0, facing=-1.0)
+    both = pad("A", y=1.0)
+    arena.play(1, both, both).play(40, both, both).place(0, -4.0).place(1, 4.0)
+    arena.play_until(lambda arena: arena.players.percent.min() > 0, 30)
+    assert arena.players.percent[0] == arena.players.percent[1]
+    arena.play_until(lambda arena: arena.players.speed_attack_y.min() > 0.0, 30)
+    assert arena.players.speed_attack_y[0] == arena.players.speed_attack_y[1]
+    assert arena.players.speed_attack_x[0] == -arena.players.speed_attack_x[1]
+
+
 def test_repeated_moves_get_stale():
     arena = close().play(1, USMASH)
     hit(arena)

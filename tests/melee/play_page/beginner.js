@@ -60,7 +60,7 @@ async function play({ setup, seats, ledge = false }) {
   for (let frame = 0; !match.ended; frame++) {
     leaves &&= Math.abs(film.x[2 * (film.count - 1)] / film.units.place) < edge;
     fingers.hold(frame, leaves ? ["KeyA"] : keys(film, edge, frame, ledge));
-    await match.frame([controls.read(), null]); // oxlint-disable-line no-await-in-loop -- frames follow one another
+    await match.frame([controls.read()[0], null]); // oxlint-disable-line no-await-in-loop -- frames follow one another
     const me = 2 * (film.count - 1);
     if (film.percent[me + 1] > film.percent[me - 1]) seen.hits++;
     if (film.action[me] === CATCH[0] && film.action[me - 2] !== CATCH[0]) seen.ledges++;

@@ -4,7 +4,9 @@ import fs from "node:fs";
 
 import { Controls } from "./controls.js";
 import { cleanPads, GamepadState, PAD_CONTROLS, padProfile, SourceChoice, sourceName, stickCodes } from "./gamepad.js";
-import { cleanKeys, KEY_DEFAULTS, keyName } from "./keyboard.js";
+import { playHint } from "./hints.js";
+import { cleanKeys, KEY_DEFAULTS, keyName, SECOND_DEFAULTS } from "./keyboard.js";
+import { report } from "../../support/cases.js";
 
 const STANDARD = "Xbox 360 Controller (XInput STANDARD GAMEPAD)";
 const MAYFLASH = "MAYFLASH GameCube Controller Adapter (Vendor: 0079 Product: 1843)";
@@ -25,7 +27,7 @@ class Desk extends EventTarget {
     this.controls = new Controls(this, {
       getItem: (name) => this.kept.get(name) ?? null, setItem: (name, text) => this.kept.set(name, text),
     }, CONTROLLER);
-    this.controls.onCommand = (name) => this.commands.push(name);
+    this.controls.onCommand = (name, why) => this.commands.push(why ? `${name}: ${why}` : name);
     this.controls.start();
   }
 
@@ -61,10 +63,17 @@ class Desk extends EventTarget {
   }
 
   // What differs from a controller that nobody touches.
-  read() {
-    const action = this.controls.read(), rest = [0, 0, 0, 0, 0, 0, 0, 0, 8, 8, 8, 8, 0];
-    assert.ok(action instanceof Int8Array && action.length === 13);
+  read(person = 0) {
+    const action = this.controls.read()[person], rest = [0, 0, 0, 0, 0, 0, 0, 0, 8, 8, 8, 8, 0, 0];
+    assert.ok(action instanceof Int8Array && action.length === 14);
     return Object.fromEntries(FIELDS.map((name, i) => [name, action[i]]).filter((_, i) => action[i] !== rest[i]));
+  }
+
+  // Lets controllers come, which pauses, and goes on.
+  settle() {
+    this.controls.read();
+    this.commands.length = 0;
+    return this;
   }
 }
 
@@ -275,12 +284,12 @@ const cases = {
   },
   "a controller that goes leaves nothing pressed, and pauses": () => {
     const desk = new Desk(), pad = desk.standard();
-    desk.read();
+    desk.settle();
     pad.axes[0] = 1;
     assert.deepEqual(desk.read(), { main_x: 16 });
     desk.pads[0] = null;
     assert.deepEqual(desk.read(), {});
-    assert.deepEqual(desk.commands, ["pause"]);
+    assert.deepEqual(desk.commands, ["pause: A controller is gone."]);
     desk.standard().axes[0] = 1; // it returns with its stick held
     assert.deepEqual(desk.read(), {});
   },
@@ -301,8 +310,7 @@ const cases = {
     assert.deepEqual(desk.read(), {});
   },
   "commands of a controller, each once": () => {
-    const desk = new Desk(), pad = desk.standard(), { controls } = desk;
-    desk.read();
+    const desk = new Desk(), pad = desk.standard(), { controls } = desk.settle();
     const tap = (button) => {
       press(pad, button);
       desk.read();
@@ -383,7 +391,7 @@ const cases = {
     bad.push(JSON.stringify({ keys: { ...KEY_DEFAULTS, A: "KeyK" } }));
     for (const text of bad) {
       const desk = new Desk(text);
-      assert.deepEqual(desk.controls.keys, KEY_DEFAULTS, text);
+      assert.deepEqual(desk.controls.keys, [KEY_DEFAULTS, SECOND_DEFAULTS], text);
       desk.standard();
       press(desk.pads[0], 0);
       assert.deepEqual(desk.down("KeyK").read(), { A: 1, B: 1 }, text);
@@ -412,9 +420,101 @@ const cases = {
     for (const one of [storage, null, undefined, {}]) {
       const controls = new Controls(new Desk(), one, CONTROLLER);
       controls.setKey("A", "KeyG");
-      assert.equal(controls.keys.A, "KeyG");
+      assert.equal(controls.keys[0].A, "KeyG");
       assert.equal(controls.kept, false);
     }
+  },
+
+  "two people at one keyboard": () => {
+    const desk = new Desk();
+    desk.controls.start(2);
+    desk.down("KeyD", "KeyJ", "ArrowLeft", "Numpad0");
+    assert.deepEqual([desk.read(0), desk.read(1)], [{ A: 1, main_x: 16 }, { X: 1, main_x: 0 }]);
+    desk.up("ArrowLeft", "Numpad0", "KeyJ");
+    assert.deepEqual([desk.read(0), desk.read(1)], [{ main_x: 16 }, {}]);
+    desk.controls.setKey("A", "KeyJ", 1); // a key of both is the second person's
+    assert.deepEqual(desk.down("KeyJ").read(1), { A: 1 });
+    assert.deepEqual(new Desk(desk.kept.get(STORED)).controls.keys[1].A, "KeyJ");
+    desk.up("KeyJ");
+    desk.controls.start(1);
+    assert.deepEqual(desk.down("KeyJ", "ArrowUp").read(), { A: 1, c_y: 16 });
+  },
+  "a controller of a second person, then two": () => {
+    const desk = new Desk(), pad = desk.standard();
+    desk.controls.start(2);
+    desk.settle();
+    press(pad, 0);
+    assert.deepEqual(desk.down("ArrowUp").read(1), { A: 1 });
+    assert.deepEqual(desk.read(0), { c_y: 16 }); // the arrows are the first person's again
+    press(desk.mayflash(1), 2);
+    assert.deepEqual(desk.read(1), { B: 1 });
+    assert.deepEqual(desk.read(0), { A: 1 });
+    assert.deepEqual(desk.commands, ["pause: A controller was connected."]);
+    desk.controls.gamepads.owners.set(0, 1).set(1, 0);
+    assert.deepEqual([desk.read(0), desk.read(1)], [{ B: 1 }, { A: 1 }]);
+  },
+  "nobody plays while two others are watched": () => {
+    const desk = new Desk();
+    desk.controls.start(0);
+    assert.deepEqual(desk.down("Escape").commands, ["pause"]);
+  },
+  "thumbs": () => {
+    const desk = new Desk(), { touch } = desk.controls;
+    touch.place([{ control: "A", x: 300, y: 300, radius: 30 }, { control: "X", x: 300, y: 230, radius: 30 }], 200, 50);
+    touch.down(1, 80, 250); // the stick begins where the thumb lands
+    assert.deepEqual(desk.read(), {});
+    touch.move(1, 130, 250);
+    touch.down(2, 290, 305);
+    assert.deepEqual(desk.read(), { A: 1, main_x: 16 });
+    touch.move(2, 295, 235); // the other thumb slides to the jump
+    assert.deepEqual(desk.read(), { X: 1, main_x: 16 });
+    touch.up(2);
+    touch.move(1, 155, 250);
+    assert.deepEqual(desk.read(), { main_x: 16 });
+    touch.move(1, 80, 250); // the middle has followed the thumb to 105
+    assert.deepEqual(desk.read(), { main_x: 4 });
+    touch.move(1, 105, 200);
+    assert.deepEqual(desk.read(), { main_y: 16 });
+    touch.up(1);
+    assert.deepEqual(desk.read(), { main_y: 16 }); // lifted since the last frame
+    assert.deepEqual(desk.read(), {});
+    touch.down(3, 250, 100); // neither the stick's half nor a button
+    assert.deepEqual(desk.read(), {});
+    touch.down(4, 300, 230);
+    touch.up(4);
+    assert.deepEqual([desk.read(), desk.read()], [{ X: 1 }, {}]);
+    touch.down(5, 80, 250);
+    touch.move(5, 30, 250);
+    desk.controls.stop();
+    desk.controls.start();
+    assert.deepEqual(desk.read(), {});
+  },
+  "a hop is a jump for one frame": () => {
+    const desk = new Desk(), { touch } = desk.controls;
+    touch.place([{ control: "hop", x: 300, y: 300, radius: 30 }], 200, 50);
+    touch.down(1, 300, 300);
+    assert.deepEqual([desk.read(), desk.read(), touch.pressed("hop")], [{ X: 1 }, {}, true]);
+  },
+  "hints follow the device": () => {
+    const desk = new Desk(), told = [], hint = () => playHint(desk.controls, ["Ann"]);
+    desk.controls.onDevice = () => told.push(desk.controls.device);
+    assert.equal(hint(), "Move W A S D · attack J · special K · jump Space · shield L · grab U · pause Escape");
+    const pad = desk.standard();
+    desk.read();
+    press(pad, 0);
+    desk.read();
+    assert.equal(
+      hint(),
+      "Move left stick · attack A / ✕ · special X / □ · jump B / ○ · shield LT / L2 · grab LB / L1 · " +
+        "pause Menu / Options",
+    );
+    desk.dispatchEvent(Object.assign(new Event("pointerdown"), { pointerType: "touch" }));
+    assert.match(hint(), /^Left thumb/);
+    desk.read(); // a button that stays pressed does not take over
+    desk.dispatchEvent(Object.assign(new Event("pointerdown"), { pointerType: "mouse" }));
+    desk.down("KeyA");
+    assert.deepEqual(told, ["pad", "touch", "keys"]);
+    assert.match(playHint(desk.controls, ["Ann", "Bob"]), /^Ann: Move W A S D .*\nBob: Move left stick .*\npause/);
   },
 
   "a source that is chosen by pressing": () => {
@@ -497,13 +597,4 @@ const cases = {
   },
 };
 
-const told = {};
-for (const [name, check] of Object.entries(cases)) {
-  try {
-    check();
-    told[name] = "";
-  } catch (error) {
-    told[name] = error.stack;
-  }
-}
-console.log(JSON.stringify(told));
+await report(cases);

@@ -6,11 +6,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from selfplay.games.registry import find_game
 from selfplay.policy.browser.weights import SCRIPTS
 from selfplay.report.standalone_page import read_modules
+from selfplay_melee.bot_names import NAMES
 from selfplay_melee.controller import ACTION_SPEC
-from selfplay_melee.observation import OBS_WIDTH
+from selfplay_melee.observation import ENCODER_VERSION, OBS_WIDTH
 from selfplay_melee.play.content import step_options
 from selfplay_melee.play_page.page import Opponent, PlayContent, play_page
 
@@ -30,8 +30,8 @@ def policy(name="gen_40", hidden=16, seed=0, **changes):
     count = sum(layer["outputs"] * (layer["inputs"] + 1) for layer in layers)
     weights = np.random.default_rng(seed).normal(0, 0.2, count).astype("<f4").tobytes()
     description = {
-        "id": name, "weights_hash": "0" * 64, "encoder_version": 1, "obs_width": OBS_WIDTH, "frame_skip": 4,
-        "heads": heads, "layers": layers,
+        "id": name, "weights_hash": "0" * 64, "encoder_version": ENCODER_VERSION, "obs_width": OBS_WIDTH,
+        "frame_skip": 4, "heads": heads, "layers": layers,
     }  # fmt: skip
     opponent = Opponent(
         id=name, label=name, group="Generations", about="mlp", elo=2000.4, interval=(1900.0, None), generation=40,
@@ -42,8 +42,10 @@ def policy(name="gen_40", hidden=16, seed=0, **changes):
 
 
 def content(*policies, cap=400, **changes):
-    players = enumerate(find_game("mock").rated.players)
-    scripted = [Opponent(id=name, label=name, group="Scripted", bot=number) for number, name in players]
+    scripted = [
+        Opponent(id=name, label=name, group="Scripted", bot=number, rated=name != "idle")
+        for number, name in enumerate(NAMES)
+    ]
     made = PlayContent(
         title="Play against test",
         about="test",

@@ -4,10 +4,11 @@ import { Match } from "./match.js";
 import { fightFigures } from "./openings.js";
 import { Policy } from "./policy.js";
 import { loadRules } from "./rules.js";
+import { packGame, playAgain, readGame } from "./share.js";
 
 const folder = process.argv[2];
 const load = (name) => new Uint8Array(fs.readFileSync(`${folder}/${name}`));
-const { facts, tables, openings, games } = JSON.parse(fs.readFileSync(`${folder}/about.json`));
+const { facts, tables, openings, games, page } = JSON.parse(fs.readFileSync(`${folder}/about.json`));
 const rules = await loadRules(load("rules.wasm"), load("tables"));
 
 /** A seat whose decisions come later, and as a plain list: as from a server. */
@@ -42,9 +43,9 @@ async function play({ name, setup, seats, frames }) {
   const match = new Match(rules, facts, tables, { ...setup, seed: BigInt(setup.seed) }, seats.map(seatOf));
   const mirrored = [];
   function* steps() {
-    for (let at = 0; match.frames < frames; at += 13) {
+    for (let at = 0; match.frames < frames; at += 14) {
       mirrored.push([0, 1].map((seat) => rules.get("games.mirrored", 0, seat)));
-      yield match.frame(pressed.map((actions) => actions && actions.subarray(at, at + 13)));
+      yield match.frame(pressed.map((actions) => actions && actions.subarray(at, at + 14)));
     }
   }
   for await (const ended of steps()) if (ended) break;
@@ -60,8 +61,19 @@ async function play({ name, setup, seats, frames }) {
   return { document: match.document(), film: Object.fromEntries(columns), figures: fightFigures(film, openings), said };
 }
 
+/** The letters of the game's link, and whether the game comes out of them as it was. */
+async function share({ document, film, ...rest }) {
+  const packed = await packGame(document, facts.controller.highest.length);
+  const again = await playAgain(await readGame(packed, { ...page, facts }), rules, { ...page, facts }, tables);
+  const plain = (column) => JSON.stringify(ArrayBuffer.isView(column) ? Array.from(column) : column);
+  const columns = Object.entries(film).filter(([name]) => !name.includes("value")); // the link has no policies
+  const same = plain(again.document()) === plain(document)
+    && columns.every(([name, column]) => plain(again.film[name]) === plain(column));
+  return { document, film, ...rest, link: { letters: packed.length, same } };
+}
+
 function* all() {
-  for (const game of games) yield play(game).then((made) => [game.name, made]);
+  for (const game of games) yield play(game).then(share).then((made) => [game.name, made]);
 }
 
 for await (const [name, made] of all()) fs.writeFileSync(`${folder}/${name}.json`, JSON.stringify(made));

@@ -26,6 +26,7 @@ from tests.support.node import gather, needs_node, run_node
 
 HERE = Path(__file__).parent
 VIEW = Path(play_page.__file__).parent / "view"
+VIEWS = [VIEW / name for name in ("match.js", "openings.js", "share.js")]
 PLAYED = ("fox", "marth", "mewtwo")
 CAP = 3600
 PERSON = {"kind": "person"}
@@ -96,11 +97,17 @@ def played(tmp_path_factory):
         "tables": {name: table.ravel().tolist() for name, table in tables.items()},
         "openings": opening_facts(),
         "games": games,
+        "page": {
+            "sources": sources_hash("selfplay_melee"),
+            "characters": [{"id": number} for number in known],
+            "stages": [{"id": number} for number in STAGES.values()],
+            "opponents": [{"kind": "bot", "id": name, "bot": number} for number, name in enumerate(BOTS)],
+        },
     }
     (folder / "about.json").write_text(json.dumps(about))
     (folder / "rules.wasm").write_bytes(rules_module())
     (folder / "tables").write_bytes(table_bytes(PLAYED, STAGES))
-    modules = (*MODULES, RULES_JS, *films.MODULES, films.MOMENT, VIEW / "match.js", VIEW / "openings.js")
+    modules = (*MODULES, RULES_JS, *films.MODULES, films.MOMENT, *VIEWS)
     run_node(gather(folder, *modules, HERE / "play.js"), folder)
     return {one["name"]: json.loads((folder / f"{one['name']}.json").read_text()) for one in games} | {"tables": tables}
 
@@ -122,6 +129,13 @@ def test_games_are_played_again_bit_for_bit(played, name):
         assert said["ending"] == document.result.ended
     else:
         assert (said["winner"], said["ending"], same.stats) == (None, None, None)
+
+
+@pytest.mark.parametrize("name", [one["name"] for one in FIGHTS])
+def test_links_play_games_again_bit_for_bit(played, name):
+    link = played[name]["link"]
+    assert link["same"]
+    assert link["letters"] < 16 * played[name]["said"]["frames"]
 
 
 def test_these_games_have_all_endings(played):

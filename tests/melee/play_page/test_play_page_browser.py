@@ -1,6 +1,7 @@
 """A person plays: the page in a real browser, with a clock that the test moves on."""
 
 import json
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,6 +19,7 @@ CAP = 400  # frames of the longest game
 COUNTDOWN_MS = 1850
 EVIL = "</script><img src=x onerror=\"document.title='gotcha'\">\u202e" + "long" * 400
 SEED = "crypto.getRandomValues = (array) => array.fill(7);"  # the same places to start from
+RATED = {"characters": ["mewtwo", "mewtwo"], "stage": "battlefield", "scale": "abc"}
 PAD = """
 const up = () => ({ pressed: false, value: 0 });
 const pad = { id: "Xbox 360 Controller (STANDARD GAMEPAD)", index: 0, connected: true, mapping: "standard",
@@ -35,6 +37,7 @@ def files(tmp_path_factory):
     return SimpleNamespace(
         broken=write(folder / "broken.html", policy(weights=bytes(400)), about="broken", defaults=usual, rated=None),
         usual=write(folder / "page.html", policy(), cap=CAP),
+        rated=write(folder / "rated.html", policy(), about="rated", defaults=usual, rated=RATED, cap=30),
         evil=write(folder / "evil.html", policy("evil", label=EVIL, about=EVIL), title=EVIL, person=EVIL, cap=30),
     )
 
@@ -311,6 +314,9 @@ def test_choices_are_kept_and_explained(visit):
     choose("#character-0").select_option("mewtwo")
     choose("#stage-choice").select_option("battlefield")
     assert page.text("rated") == "As in rated games."
+    choose('input[value="idle"]').check()
+    assert page.text("rated") == "Not as in rated games: opponent."
+    choose('input[value="gen_40"]').check()
     choose("#delay").fill("14")
     assert page.text("delay-told") == "14 frames, 233 ms, a person's"
     choose("#temperature").fill("0")
@@ -322,6 +328,52 @@ def test_choices_are_kept_and_explained(visit):
     assert choose('input[value="gen_40"]').is_checked()
     values = [choose(f"#{name}").input_value() for name in ("character-0", "stage-choice", "delay", "games", "person")]
     assert values == ["mewtwo", "battlefield", "14", "3", "Zoë K"]
+
+
+NO_STORAGE = "Object.defineProperty(window, 'localStorage', { get() { throw new Error(); } });"
+
+
+@pytest.mark.parametrize("script", ["", NO_STORAGE])
+def test_a_person_is_rated_and_forgotten(visit, files, script):
+    page = visit(files.rated, clock=False, script=script)
+    page.button("Fight")
+    for count in (1, 2, 3):
+        page.at("result")
+        if count < 3:
+            assert page.text("your-rating").startswith(f"Too early to rate you: {count} of 3 games")
+            page.button("Rematch")
+            page.at("arena")
+    assert re.match(r"You are rated \d+ Elo, 95% interval \d+ to \d+, 3 games\.", page.text("your-rating"))
+    page.page.get_by_role("button", name="Fight gen_40: expected score").click()
+    page.at("arena")
+    page.at("result")
+    assert ", 4 games." in page.text("your-rating")
+    if not script:
+        page.page.reload()
+        page.at("menu")
+        assert ", 4 games." in page.text("your-rating")
+    page.button("Forget my games")
+    assert page.text("your-rating") == "Too early to rate you: 0 of 3 games as rated ones are."
+    if script:
+        page.button("Menu")
+    page.page.locator("#delay").fill("20")  # such games do not count
+    page.button("Fight")
+    page.at("result")
+    assert page.text("your-rating").startswith("Too early to rate you: 0 of 3 games")
+
+
+def test_a_press_of_b_without_a_move_says_so_for_a_moment(visit, files):
+    empty = files.usual.with_name("empty.html")  # as the tables of a character without special moves
+    empty.write_text(re.sub(r'"specials":\[[012,]+\]', '"specials":[0,0,0,0,0,0,0,2]', files.usual.read_text("utf-8")))
+    page = visit(empty)
+    page.page.locator("#specials summary").click()
+    assert page.text("specials").count("nothing yet") == 14  # of two characters
+    page.fight()
+    page.wait(500)
+    page.down("KeyK", 50)
+    assert page.text("cue") == "Fox, neutral special on the ground: nothing yet"
+    page.wait(2000)
+    assert page.text("cue") == ""
 
 
 def test_another_page_keeps_the_name_alone(visit, files):
@@ -397,3 +449,143 @@ def test_the_page_measures_the_script_of_a_frame(visit, files):
     page.at("result")
     median, most = map(float, page.page.locator("#game-root").get_attribute("data-script").split())
     assert 0 < median <= most  # docs/melee/play.md has both of an idle machine
+
+
+CLIPBOARD = "if (navigator.clipboard) navigator.clipboard.writeText = async (text) =>"  # the empty page has none
+COPIES = f"globalThis.copied = []; {CLIPBOARD} {{ copied.push(text); }};"
+REFUSES = f"{CLIPBOARD} {{ throw new Error('denied'); }};"
+
+
+def copied(page):
+    page.button("Copy link")
+    page.page.wait_for_function("globalThis.copied.length > 0")
+    return page.page.evaluate("copied.pop()")
+
+
+def open_link(page, path, link):
+    page.page.goto("about:blank")
+    page.page.goto(path.as_uri() + link)
+
+
+def test_a_link_plays_the_game_again(visit, files):
+    page = visit(script=COPIES)
+    page.page.locator('input[value="gen_40"]').check()
+    page.fight()
+    hit(page)
+    page.end()
+    saved, link = json.loads(page.saved()), copied(page)
+    assert link.startswith("#game=")  # the address of a file has the name of its owner
+    figures = page.text("figures")
+    other = visit(clock=False, script=COPIES)
+    open_link(other, files.usual, link)
+    other.at("result")
+    assert other.text("result-title") == page.text("result-title").replace("You win", "Ann wins")
+    assert other.text("figures") == figures
+    assert other.text("about").endswith("from a link, reaction 6 frames")
+    assert json.loads(other.saved()) == saved
+    assert copied(other) == link
+    assert not other.page.locator("#to-menu").is_visible()
+    other.button("Play yourself")
+    other.at("menu")
+    other.button("Fight")
+    other.at("arena")
+
+
+def test_the_name_of_a_person_who_types_none_is_player_1(visit, files):
+    page = visit(clock=False, script=REFUSES)
+    page.page.locator("#person").fill("")
+    page.page.goto(files.evil.as_uri())
+    page.page.locator("#person").fill("")
+    page.button("Fight")
+    page.at("result")
+    assert json.loads(page.saved())["names"][0] == "You"
+    page.button("Copy link")
+    page.page.wait_for_function("location.hash.startsWith('#game=')")
+    assert page.text("kept").startswith("The address of this page is now the link")
+    page.page.reload()
+    page.at("result")
+    assert page.text("figures").startswith("Player 1\t")
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda link: link[: len(link) // 2], "it is not complete, or damaged"),
+        (lambda link: "#game=%00<img>", "it is not complete, or damaged"),
+        (lambda link: "#game=" + "A" * 2**20 + "A", "it is too long"),
+    ],
+)
+def test_a_link_that_cannot_be_shown_is_told(visit, files, change, why):
+    page = visit(files.evil, clock=False, script=COPIES)
+    page.button("Fight")
+    page.at("result")
+    link = copied(page)
+    open_link(page, files.evil, change(link))
+    page.at("menu")
+    page.page.locator("#told", has_text=f"The game of this link cannot be shown: {why}.").wait_for()
+    page.button("Fight")
+    page.at("arena")
+
+
+def test_a_link_of_a_page_with_other_rules_or_of_a_changed_game_is_told(visit, files):
+    page = visit(files.evil, clock=False, script=COPIES)
+    page.button("Fight")
+    page.at("result")
+    link = copied(page)
+    for name, old, new, why in (
+        ("rules", '"sources":"', '"sources":"x', "another version of the rules than this page has"),
+        ("bots", '"id":"idle"', '"id":"lazy"', "this page cannot play its players"),
+    ):
+        other = files.evil.with_name(f"{name}.html")
+        other.write_text(files.evil.read_text("utf-8").replace(old, new), "utf-8")
+        open_link(page, other, link)
+        page.page.locator("#told", has_text=why).wait_for()
+        page.at("menu")
+    # a changed press
+    open_link(page, files.evil, page.page.evaluate(FORGE, link))
+    page.page.locator("#told", has_text="played again it is another game from second 1 on").wait_for()
+
+
+FORGE = """async (link) => {
+  const text = link.slice(6).replaceAll("-", "+").replaceAll("_", "/");
+  const through = async (bytes, stream) => new Uint8Array(
+    await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
+  const zipped = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const bytes = await through(zipped, new DecompressionStream("deflate-raw"));
+  const length = new DataView(bytes.buffer).getUint32(0, true);
+  const about = JSON.parse(new TextDecoder().decode(bytes.slice(4, 4 + length)));
+  about.seed = "8";
+  const changed = new TextEncoder().encode(JSON.stringify(about));
+  const parts = new Blob([Uint32Array.of(changed.length), changed, bytes.slice(4 + length)]);
+  const packed = await through(await parts.arrayBuffer(), new CompressionStream("deflate-raw"));
+  return "#game=" + btoa(String.fromCharCode(...packed)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}"""
+
+
+def test_the_result_of_a_fight_without_hits_opens_at_its_start(visit):
+    page = visit()
+    page.fight()
+    page.down("KeyD", 1900)  # a stock that is thrown away
+    page.end()
+    assert page.page.locator("#player").get_attribute("data-frame") == "0"
+
+
+def test_a_clip_is_saved(visit, files):
+    page = visit(files.evil, clock=False)
+    page.button("Fight")
+    page.at("result")
+    with page.page.expect_download() as download:
+        page.button("Save clip")
+    assert download.value.suggested_filename.endswith(".webm")
+    clip = download.value.path().read_bytes()
+    assert clip.startswith(b"\x1aE\xdf\xa3")
+    assert len(clip) > 2000
+
+
+def test_a_browser_without_video_offers_no_clip(visit):
+    page = visit(script="delete globalThis.MediaRecorder;")
+    page.fight()
+    page.end()
+    button = page.page.locator("#save-clip")
+    assert button.is_disabled()
+    assert button.inner_text() == "No clip: this browser records no video"

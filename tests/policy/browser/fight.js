@@ -20,7 +20,7 @@ const players = seats.map(
 );
 const film = new LiveFilm(facts, tables, fight), watched = [...parts, "actions"].map((path) => rules.bytes(path));
 const states = [], keep = () => states.push(...watched.map((bytes) => bytes.slice()));
-const record = () => film.record(readMoment(rules, facts.laser, players.map((player) => player?.value ?? NaN)));
+const record = () => film.record(readMoment(rules, facts.item_kinds, players.map((player) => player?.value ?? NaN)));
 const ended = () => rules.get("out.terminated", 0) || rules.get("out.truncated", 0);
 
 rules.start({ ...start, seed: BigInt(start.seed) });

@@ -16,7 +16,7 @@ from selfplay_melee.browser.figures import move_tables
 from selfplay_melee.browser.program import LINE
 from selfplay_melee.browser.scene import scene_facts
 from selfplay_melee.drawing.film import Recorder
-from selfplay_melee.drawing.items import lasers_of
+from selfplay_melee.drawing.items import shots_of
 from selfplay_melee.episodes import step_games
 from selfplay_melee.limits import ENDED_BY
 from selfplay_melee.mock import MockMelee
@@ -68,7 +68,7 @@ class Filmed(MockMelee):
         self.states.append(b"".join([*(array.tobytes() for _, array in self.parts), actions.tobytes()]))
 
     def _take(self, values):
-        self._recorder.take(self.state, values, lasers_of(self.state.players[0], self.memory[0]))
+        self._recorder.take(self.state, values, shots_of(self.memory[0]))
 
     def film(self):
         return self._recorder.film("fight", ("red", "blue"))

@@ -8,7 +8,7 @@ from selfplay_melee.mock import MockMelee, neutral_actions
 
 GAMES, FRAMES = 3, 40
 OPTIONS = {"max_episode_frames": 25, "stagger": True}
-SIZES = [2] * 8 + [17] * 4 + [5]
+SIZES = [2] * 8 + [17] * 4 + [5, 2]
 
 
 def draw(rows, seed=1):

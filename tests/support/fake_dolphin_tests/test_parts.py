@@ -311,7 +311,7 @@ def test_scripted_players_as_those_of_the_mock():
     game.reset(np.array([3]))
     game.bots[0] = [NAMES.index("edge_guarder"), NAMES.index("rusher")]
     engine.start(Match((Entrant(0, FOX, "edge_guarder"), Entrant(1, MARTH, "rusher")), BATTLEFIELD), 0)
-    rest = np.array([[[0] * 8 + [8] * 4 + [0]] * 2], np.int8)
+    rest = np.array([[[0] * 8 + [8] * 4 + [0, 0]] * 2], np.int8)
     for _ in range(600):
         game.step(rest)
         engine.play()

@@ -194,7 +194,7 @@ def test_a_computer_player_of_a_level(files, level):
         game.bots[0, 1] = NAMES.index(LADDER[(level - 1) * len(LADDER) // 9])
         while state.frame < 0:
             state = drive.step()
-        rest = np.array([[[0] * 8 + [8] * 4 + [0]] * 2], np.int8)
+        rest = np.array([[[0] * 8 + [8] * 4 + [0, 0]] * 2], np.int8)
         for _ in range(120):
             game.step(rest)
             state = drive.step()

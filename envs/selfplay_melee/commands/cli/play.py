@@ -55,7 +55,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--max-episode-frames", type=int, metavar="N", help="longest game (default: as in training)")
     made.add_argument("--out", type=Path, metavar="PATH", help="page to write (default: play.html in the run)")
     made.add_argument("--no-open", action="store_true", help="do not open the page in the browser")
-    made.add_argument("--name", help="your name in games and ratings (default: your login name)")
+    made.add_argument("--name", help="your name in games, and in ratings (default there: your login name)")
     made.add_argument("--serve", action="store_true", help="host the page on 127.0.0.1 until Ctrl-C; games are kept")
     made.add_argument("--port", type=int, metavar="N", help="with --serve: its port, 0 for a free one (default: 8465)")
     add_own_code(made)
@@ -86,7 +86,7 @@ def check(options: argparse.Namespace) -> Home:
     from selfplay.report.saving import check_writable
     from selfplay_melee.play.home import check_choices, find_folder, home_of
 
-    given = _given(options, _FOR_PAGES)
+    given = _given(options, [name for name in _FOR_PAGES if name != "name"])
     if options.add and given:
         raise ConfigError(f"{given[0]} is for a new page; --add takes games that were saved")
     if options.serve and options.out is not None:
@@ -150,7 +150,7 @@ def content_of(options: argparse.Namespace, home: Home) -> PlayContent:
     from selfplay_melee.play.content import play_content
 
     content = play_content(home, _characters(options), options.max_episode_frames, served=options.serve)
-    return replace(content, person=options.name or login_name())
+    return replace(content, person=options.name or "")
 
 
 def write_page(options: argparse.Namespace, home: Home) -> None:
@@ -184,7 +184,7 @@ def serve(options: argparse.Namespace, home: Home) -> None:
             if not options.no_open:
                 webbrowser.open(stack.enter_context(opening_file(address, folder)).as_uri())
 
-        host(home, content, port, ready, lambda line: print(line, flush=True))
+        host(home, content, port, ready, lambda line: print(line, flush=True), options.name or login_name())
 
 
 def add(options: argparse.Namespace, home: Home) -> int:
@@ -192,6 +192,12 @@ def add(options: argparse.Namespace, home: Home) -> int:
     from selfplay.files import read_file
     from selfplay.games.files import MAX_TEXT_BYTES
 
+    for path in options.add:
+        if path.suffix.lower() == ".slp":
+            raise ConfigError(
+                f"{path} is a Slippi replay, which does not say what a rating needs: add the .json file that the page "
+                f"saved; {program()} watch {path} shows the replay"
+            )
     documents = {path: read_file(path, MAX_TEXT_BYTES, ConfigError, follow=True) for path in options.add}
     from selfplay_melee.play.added_games import add_game
     from selfplay_melee.play.games import PlayedGame
@@ -204,7 +210,7 @@ def add(options: argparse.Namespace, home: Home) -> int:
     refused = 0
     for path, document in documents.items():
         try:
-            print(f"{path}: {add_game(home.run, document)}", flush=True)
+            print(f"{path}: {add_game(home.run, document, options.name or login_name())}", flush=True)
         except (SelfPlayError, GameError) as error:
             print(printable(f"{program()}: {path}: {error}"), file=sys.stderr)
             refused += 1

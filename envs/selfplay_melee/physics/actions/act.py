@@ -24,6 +24,7 @@ from selfplay_melee.physics.change import enter, finished, rest, start_fall, tur
 from selfplay_melee.physics.hits import damage
 from selfplay_melee.physics.inputs import shield_held
 from selfplay_melee.physics.motion import clamp
+from selfplay_melee.physics.moves.calls import decide_suffering
 
 
 @rule
@@ -74,7 +75,8 @@ def _decide(p, m, c, s, tables, side):
         _decide_ledge(p, m, c, s, tables)
     elif action >= a.FIRST_SPECIAL:
         _decide_special(p, m, c, tables)
-    # What lies between, such as being swallowed, is in replays only: it goes on until something else ends it.
+    else:
+        decide_suffering(p, m, c, tables)
 
 
 @rule
@@ -82,7 +84,7 @@ def _decide_special(p, m, c, tables):
     if special_motion.is_air_jump(p, c):
         air.jump(p, m, c, tables)
         return
-    special.go_on(p, m, tables)
+    special.go_on(p, m, c, tables)
     if special.jump_cancels(p, m, tables):
         if p.on_ground:
             ground.start_jump_squat(p, m, c)

@@ -26,13 +26,33 @@ FULL_WEIGHT = 100.0  # of a victim that a throw which goes by weight takes its o
 CUT_FRAMES = 29.0
 CUT_SPEED = 1.0
 JUMP_X, JUMP_Y = 1.25, 2.5  # of a held player that jumps free
+KIRBY = 4  # internal id of the character that inhales
 HIGH = a.CAPTURE_PULLED - a.CAPTURE_PULLED_HIGH  # between the actions of being held over the ground and on it
+
+
+@rule
+def is_inhaled(p):
+    """Whether Kirby's mouth holds the player, or draws it in."""
+    return p.action == a.CAPTURE_KIRBY or p.action == a.CAPTURE_WAIT_KIRBY
+
+
+@rule
+def has_inhaled(p):
+    """Whether the player is Kirby with a full mouth, or until it is full or empty."""
+    return p.character == KIRBY and (356 <= p.action <= 370 or 374 <= p.action <= 382)
 
 
 @rule
 def is_held(p):
     """Whether the other player holds this one."""
-    return a.CAPTURE_PULLED_HIGH <= p.action <= a.CAPTURE_DAMAGE or a.THROWN_F <= p.action <= a.THROWN_D
+    caught = a.CAPTURE_PULLED_HIGH <= p.action <= a.CAPTURE_DAMAGE or a.THROWN_F <= p.action <= a.THROWN_D
+    return caught or is_confused(p) or is_inhaled(p)
+
+
+@rule
+def is_confused(p):
+    """Whether the other player's Confusion holds this one."""
+    return p.action == a.CONFUSED or p.action == a.CONFUSED_AIR
 
 
 @rule
@@ -43,6 +63,7 @@ def is_holding(p):
         or p.action == a.CATCH_DASH_PULL
         or a.CATCH_WAIT <= p.action <= a.CATCH_ATTACK
         or a.THROW_F <= p.action <= a.THROW_D
+        or has_inhaled(p)
     )
 
 
@@ -127,21 +148,22 @@ def start_hold(p, m, other, memory):
     enter(other, memory, a.CAPTURE_PULLED if other.on_ground else a.CAPTURE_PULLED_HIGH)
     other.action_frame = 1.0
     other.facing = -p.facing
-    _stop(other, memory)
-    take_grip(p, other, memory)
+    stop_caught(other, memory)
+    bind(p, other, memory, HOLD_FRAMES, HOLD_PER_PERCENT, other.percent)
 
 
 @rule
-def take_grip(p, other, memory):
-    """How long ``p`` will hold ``other``."""
+def bind(p, other, memory, frames, per_percent, percent):
+    """Hold ``other`` for these frames, longer by percent, shorter if it has fewer stocks than ``p``."""
     behind = BEHIND_FRAMES if other.stocks < p.stocks else 0.0
-    memory.held_for = HOLD_FRAMES - behind + HOLD_PER_PERCENT * other.percent
+    memory.held_for = frames - behind + per_percent * percent
     memory.mash_x = 0
     memory.mash_y = 0
 
 
 @rule
-def _stop(p, m):
+def stop_caught(p, m):
+    """End all motion, hitlag and hitstun of a player who is caught."""
     p.speed_air_x = 0.0
     p.speed_ground_x = 0.0
     p.speed_y = 0.0
@@ -156,7 +178,13 @@ def _stop(p, m):
 
 @rule
 def loosen(m):
-    """One frame of a held player: time, buttons, and the stick on another side than last wear the grip out.
+    """One frame of a held player: time and inputs wear the grip out."""
+    m.held_for -= 1.0 + MASH_FRAMES * num_mashed(m)
+
+
+@rule
+def num_mashed(m):
+    """How many inputs help a player to get free: a button, and the stick on another side than last.
 
     Like all that animations decide, it goes by the inputs of the frame before.
     """
@@ -166,7 +194,7 @@ def loosen(m):
     if abs(m.stick_y_before) > MASH_STICK:
         m.mash_y = int(sign(m.stick_y_before))
     moved = x != m.mash_x or y != m.mash_y
-    m.held_for -= 1.0 + MASH_FRAMES * ((1.0 if m.mashed else 0.0) + (1.0 if moved else 0.0))
+    return (1.0 if m.mashed else 0.0) + (1.0 if moved else 0.0)
 
 
 @rule

@@ -7,6 +7,7 @@ from selfplay_melee import actions as a
 from selfplay_melee.controller import BUTTON_A
 from selfplay_melee.physics.actions.crouch import drop_through, flicked_through
 from selfplay_melee.physics.actions.ground import REFLECT_AGE, start_jump_squat
+from selfplay_melee.physics.actions.roll import roll
 from selfplay_melee.physics.change import enter, finished, leave_ground
 from selfplay_melee.physics.inputs import (
     DODGE_STICK,
@@ -70,7 +71,7 @@ def tilt_shield(m):
 @rule
 def shield_options(p, m, c):
     """Start any action that is possible out of shield, in the order of the game; whether one started."""
-    if _spot_dodge(p, m) or _roll(p, m):
+    if _spot_dodge(p, m) or roll(p, m):
         return True
     if m.pressed & BUTTON_A and m.dash_grab > 0 and p.action != a.GUARD:
         enter(p, m, a.CATCH_DASH)
@@ -101,19 +102,6 @@ def _spot_dodge(p, m):
 def _shield_drop_asked(m):
     """The Universal Controller Fix: rolling the stick's rim down to a notch drops through a platform."""
     return m.x_age >= SMASH_AGE and m.stick_y > SHIELD_DROP_STICK and on_platform(m) and at_rim(m)
-
-
-@rule
-def _roll(p, m):
-    x = 0.0
-    if abs(m.stick_x) >= DODGE_STICK and m.x_age < SMASH_AGE:
-        x = m.stick_x
-    elif abs(m.c_x) >= DODGE_STICK:
-        x = m.c_x
-    if x == 0.0:
-        return False
-    enter(p, m, a.ROLL_F if x * p.facing > 0.0 else a.ROLL_B)
-    return True
 
 
 @rule

@@ -9,11 +9,12 @@ from __future__ import annotations
 from selfplay.compilation.compile import rule
 from selfplay_melee import actions as a
 from selfplay_melee.controller import BUTTON_A, BUTTON_B
-from selfplay_melee.physics.actions.special_motion import aim, is_special, note_lean, set_speeds, special_row
+from selfplay_melee.physics.actions.special_motion import aim, continue_as, is_special, note_lean, special_row
 from selfplay_melee.physics.angles import cosine, norm
 from selfplay_melee.physics.change import enter, leave_ground, lock_hull, rest, start_fall, start_fall_special
 from selfplay_melee.physics.inputs import DROP_STICK, TILT, jump_pressed
 from selfplay_melee.physics.motion import clamp, sign
+from selfplay_melee.physics.moves.calls import play_own
 from selfplay_melee.physics.stages.stage import on_platform
 from selfplay_melee.tables.layout import CHARGING, FLIGHT, FREE_FALL, HELD, HELPLESS, PRESSED
 
@@ -83,7 +84,7 @@ def store_shot(m):
 
 
 @rule
-def go_on(p, m, tables):
+def go_on(p, m, c, tables):
     """One frame of a special move: continue, repeat, or start the action that follows; then the inputs are asked."""
     row = special_row(p, m, tables)
     if row.aim_frame > 0 and p.action_frame == row.aim_frame:
@@ -98,15 +99,18 @@ def go_on(p, m, tables):
         _fly_again(p, m, tables, row)
     elif _is_over(p, m, row, tables):
         if row.repeats == HELD or (row.repeats == PRESSED and m.jab_again):
-            _continue(p, m, tables, p.action)
+            continue_as(p, m, tables, p.action)
             if row.stores:
                 store_shot(m)
         elif row.repeats == CHARGING:
-            _continue(p, m, tables, row.cancels_as if m.jab_again else p.action)
+            continue_as(p, m, tables, row.cancels_as if m.jab_again else p.action)
         else:
             _follow(p, m, tables, row)
     if p.action >= a.FIRST_SPECIAL:
-        _answer(p, m, tables, special_row(p, m, tables))
+        row = special_row(p, m, tables)
+        _answer(p, m, tables, row)
+        if row.own > 0:
+            play_own(p, m, c, tables, row.own)
 
 
 @rule
@@ -161,7 +165,7 @@ def _follow(p, m, tables, row):
     elif following == NOTHING:
         rest(p, m)
     else:
-        _continue(p, m, tables, following)
+        continue_as(p, m, tables, following)
         after = special_row(p, m, tables)
         if row.least > 0 and _let_go(m, after):  # the time ran out meanwhile
             _follow_on(p, m, tables, after)
@@ -180,7 +184,7 @@ def _takes_off(p, m, tables, row):
 
 @rule
 def _follow_on(p, m, tables, row):
-    _continue(p, m, tables, row.next_ground if p.on_ground else row.next_air)
+    continue_as(p, m, tables, row.next_ground if p.on_ground else row.next_air)
 
 
 @rule
@@ -193,12 +197,12 @@ def _answer(p, m, tables, row):
         if row.repeats == CHARGING:
             m.jab_again = 1  # at the end of this repetition
         else:
-            _continue(p, m, tables, row.cancels_as)
+            continue_as(p, m, tables, row.cancels_as)
     elif row.turns_as > 0 and m.stick_x * p.facing <= -TILT:
-        _continue(p, m, tables, row.turns_as)
+        continue_as(p, m, tables, row.turns_as)
         p.facing = -p.facing
     elif row.combo_side > 0 and _combo_pressed(p, m, row):
-        _continue(p, m, tables, _combo(m, row))
+        continue_as(p, m, tables, _combo(m, row))
 
 
 @rule
@@ -223,7 +227,7 @@ def follow_touch(p, m, tables):
     action = special_row(p, m, tables).touch_as
     if action == NOTHING:
         return False
-    _continue(p, m, tables, action)
+    continue_as(p, m, tables, action)
     return True
 
 
@@ -252,19 +256,6 @@ def _is_over(p, m, row, tables):
         m.duration -= 1.0
         return m.duration < 0.0
     return p.action_frame > tables.actions[m.character_row, p.action].frames
-
-
-@rule
-def _continue(p, m, tables, action):
-    enter(p, m, action)
-    row = special_row(p, m, tables)
-    if row.drive == FLIGHT and row.leaves_as == NOTHING:  # else it begins on the ground
-        leave_ground(p, m)
-    p.action_frame = float(row.first)
-    if row.frozen > 0:
-        m.rate = 0.0
-        m.duration = float(row.frozen) - 1.0
-    set_speeds(p, m, row)
 
 
 @rule

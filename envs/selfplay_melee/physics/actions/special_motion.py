@@ -9,9 +9,11 @@ from __future__ import annotations
 from selfplay.compilation.compile import rule
 from selfplay_melee import actions as a
 from selfplay_melee.physics.angles import cosine, norm, sine
+from selfplay_melee.physics.change import enter, leave_ground
 from selfplay_melee.physics.motion import clamp, drift, fall, fast_fall, ground_friction, sign, toward
 from selfplay_melee.tables.layout import AFTERWARDS, ALWAYS, FALL, FLIGHT, FREE, PATH
 
+RISEN = 1  # bit of ``MEMORY.risen`` of the moves whose row says ``once``
 FAST_FRICTION = 0.03  # in the air, above the character's top speed: a constant that the game has for all
 
 
@@ -52,9 +54,23 @@ def set_speeds(p, m, row):
 
 
 @rule
+def continue_as(p, m, tables, action):
+    """Start another part of a move."""
+    enter(p, m, action)
+    row = special_row(p, m, tables)
+    if row.drive == FLIGHT and row.leaves_as == 0:  # else it begins on the ground
+        leave_ground(p, m)
+    p.action_frame = float(row.first)
+    if row.frozen > 0:
+        m.rate = 0.0
+        m.duration = float(row.frozen) - 1.0
+    set_speeds(p, m, row)
+
+
+@rule
 def _lift(m, row):
     """Upward speed that the move gives, for some moves only once before a landing."""
-    speed = 0.0 if row.once and m.risen else row.start_y
+    speed = 0.0 if row.once and m.risen & RISEN else row.start_y
     m.risen |= row.once
     return speed
 

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from selfplay.compilation.compile import rule
 from selfplay_melee.physics.actions.shield import is_shielding, shield_place, shield_size
-from selfplay_melee.tables.layout import HULL_FRAMES
+from selfplay_melee.physics.moves.calls import own_place
+from selfplay_melee.tables.layout import CHAIN, HULL_FRAMES
 
 
 @rule
-def centre(p, tables, row):
+def centre(p, m, tables, row):
     """Centre of a hit circle on this frame."""
     hit = tables.hits[row]
+    if hit.own == CHAIN:
+        return own_place(p, m, tables, row, 0)
     point = hit.first_point + int(p.action_frame) - hit.start
     return p.x + p.facing * tables.points[point, 0], p.y + tables.points[point, 1]
 
@@ -24,7 +27,9 @@ def centre_before(p, m, tables, row):
     hit = tables.hits[row]
     frame = int(p.action_frame)
     if frame <= hit.start:
-        return centre(p, tables, row)
+        return centre(p, m, tables, row)
+    if hit.own == CHAIN:
+        return own_place(p, m, tables, row, 1)
     point = hit.first_point + frame - 1 - hit.start
     return m.before_x + p.facing * tables.points[point, 0], m.before_y + tables.points[point, 1]
 
@@ -32,7 +37,7 @@ def centre_before(p, m, tables, row):
 @rule
 def hit_touches_body(p, m, victim, memory, tables, row):
     """Whether a hit circle touches the victim's body on this frame."""
-    x, y = centre(p, tables, row)
+    x, y = centre(p, m, tables, row)
     from_x, from_y = centre_before(p, m, tables, row)
     return touches_body(victim, memory, tables, from_x, from_y, x, y, tables.hits[row].radius)
 
@@ -42,7 +47,7 @@ def hit_touches_shield(p, m, victim, memory, tables, row):
     """Whether a hit circle touches the victim's shield on this frame."""
     if not is_shielding(victim):
         return False
-    x, y = centre(p, tables, row)
+    x, y = centre(p, m, tables, row)
     from_x, from_y = centre_before(p, m, tables, row)
     return touches_shield(victim, memory, tables, from_x, from_y, x, y, tables.hits[row].radius)
 

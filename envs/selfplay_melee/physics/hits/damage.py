@@ -66,6 +66,14 @@ def launch(p, m, value, angle, side, part, lying):
 
 
 @rule
+def note_damage(m, victim, memory, damage):
+    """Add damage to the victim and credit the attacker."""
+    victim.percent = min(victim.percent + damage, MAX_PERCENT)
+    m.damage_dealt += damage
+    memory.last_hit_by_frames = 0
+
+
+@rule
 def start_hurt(m):
     """What a hit resets: the time since it, and the ages of the stick, so that a stick already out does not shift."""
     m.since_launch = 0

@@ -13,7 +13,7 @@ from selfplay_melee.physics.actions.shield import SHIELD_DAMAGE, STUN_LENGTH, br
 from selfplay_melee.physics.actions.special import follow_touch
 from selfplay_melee.physics.change import enter
 from selfplay_melee.physics.hits.contact import centre, hit_touches_body, hit_touches_shield
-from selfplay_melee.physics.hits.damage import HIGH_PART, LOW_PART, MAX_PERCENT, MIDDLE_PART, launch
+from selfplay_melee.physics.hits.damage import HIGH_PART, LOW_PART, MIDDLE_PART, launch, note_damage
 from selfplay_melee.physics.hits.knockback import (
     CHARGING_FACTOR,
     CROUCH_FACTOR,
@@ -26,6 +26,9 @@ from selfplay_melee.physics.hits.knockback import (
 from selfplay_melee.physics.hits.stale import move_of, remember_move, stale_share
 from selfplay_melee.physics.inputs import TRIGGER_DEAD_ZONE
 from selfplay_melee.physics.motion import sign
+from selfplay_melee.physics.moves.calls import own_hit, own_rest
+from selfplay_melee.physics.moves.headbutt import is_buried
+from selfplay_melee.physics.moves.stone import absorb, absorbs
 from selfplay_melee.tables.layout import ATTACK_HIT, EVERYBODY, GRAB_HIT, GROUNDED, THROW_HIT
 
 NO_HIT = -1
@@ -59,6 +62,8 @@ def resolve_hits(players, memory, tables):
     second_side = _side(players[1], players[0])
     first_damage = damage_of(players[0], memory[0], tables, first)
     second_damage = damage_of(players[1], memory[1], tables, second)
+    first_charge = charge_factor(memory[0])
+    second_charge = charge_factor(memory[1])
     first_grabs = first != NO_HIT and tables.hits[first].kind == GRAB_HIT
     second_grabs = second != NO_HIT and tables.hits[second].kind == GRAB_HIT
     if first != NO_HIT:
@@ -68,17 +73,27 @@ def resolve_hits(players, memory, tables):
     if first_grabs or second_grabs:
         # A grab loses to any attack, and two grabs cancel out.
         if first_grabs and second == NO_HIT:
-            start_hold(players[0], memory[0], players[1], memory[1])
+            _catch(players[0], memory[0], players[1], memory[1], tables, first)
         elif second_grabs and first == NO_HIT:
-            start_hold(players[1], memory[1], players[0], memory[0])
+            _catch(players[1], memory[1], players[0], memory[0], tables, second)
         first = NO_HIT if first_grabs else first
         second = NO_HIT if second_grabs else second
     if first != NO_HIT:
-        apply_hit(players[0], memory[0], players[1], memory[1], tables, first, first_blocked, first_side, first_damage)
+        apply_hit(
+            players[0], memory[0], players[1], memory[1], tables,
+            first, first_blocked, first_side, first_damage, first_charge,
+        )  # fmt: skip
     if second != NO_HIT:
         apply_hit(
-            players[1], memory[1], players[0], memory[0], tables, second, second_blocked, second_side, second_damage
-        )
+            players[1], memory[1], players[0], memory[0], tables,
+            second, second_blocked, second_side, second_damage, second_charge,
+        )  # fmt: skip
+
+
+@rule
+def _catch(p, m, victim, memory, tables, row):
+    if tables.hits[row].own == 0 or not own_hit(p, m, victim, memory, tables, row, 0.0):
+        start_hold(p, m, victim, memory)
 
 
 @rule
@@ -95,7 +110,9 @@ def find_hit(p, m, victim, memory, tables):
         hit = tables.hits[row]
         if not hit.start <= frame <= hit.end or m.hit_groups & (1 << hit.group) or hit.kind >= THROW_HIT:
             continue
-        if hit.kind == GRAB_HIT and is_holding(victim):
+        if hit.kind == GRAB_HIT and (is_holding(victim) or is_buried(victim)):
+            continue
+        if hit.own > 0 and own_rest(m, hit.own):
             continue
         if hit.targets != EVERYBODY and (hit.targets == GROUNDED) != (victim.on_ground != 0):
             continue
@@ -136,7 +153,7 @@ def damage_of(p, m, tables, row):
 def note_hit(p, m, tables, row, blocked):
     """Mark this hit group as connected; a use that deals damage enters the staleness queue, once."""
     m.hit_groups |= 1 << tables.hits[row].group
-    m.strike_y = centre(p, tables, row)[1] if tables.hits[row].kind == ATTACK_HIT else p.y
+    m.strike_y = centre(p, m, tables, row)[1] if tables.hits[row].kind == ATTACK_HIT else p.y
     if m.staled or blocked or tables.hits[row].kind == GRAB_HIT:
         return
     m.staled = 1
@@ -144,17 +161,23 @@ def note_hit(p, m, tables, row, blocked):
 
 
 @rule
-def apply_hit(p, m, victim, memory, tables, row, blocked, side, damage):
+def apply_hit(p, m, victim, memory, tables, row, blocked, side, damage, charge):
     hit = tables.hits[row]
-    # Both may hit each other: the longer lag counts, in either order.
-    p.hitlag = max(p.hitlag, float(hitlag(damage)))
-    victim.hitlag = max(victim.hitlag, victim_hitlag(victim, damage, hit.electric))
+    if damage > 0.0:
+        # Both may hit each other: the longer lag counts, in either order.
+        p.hitlag = max(p.hitlag, float(hitlag(damage)))
+        victim.hitlag = max(victim.hitlag, victim_hitlag(victim, damage, hit.electric))
+    elif blocked:
+        return
     if blocked:
         if p.on_ground:
             m.recoil = -side * recoil(memory, damage)
         hit_shield(victim, memory, damage, hit.shield_damage, side)
         return
-    hurt(m, victim, memory, tables, row, side, damage, part_at(victim, memory, tables, m.strike_y))
+    if hit.own > 0 and own_hit(p, m, victim, memory, tables, row, damage):
+        return
+    part = part_at(victim, memory, tables, m.strike_y)
+    hurt(m, victim, memory, tables, row, side, damage, charge, part)
 
 
 @rule
@@ -208,12 +231,18 @@ def _hold(memory):
 
 
 @rule
-def hurt(m, victim, memory, tables, row, side, damage, part):
-    """Apply damage and launch of a hit on a ``part`` of the body."""
+def hurt(m, victim, memory, tables, row, side, damage, factor, part):
+    """Apply damage and launch of a hit on a ``part`` of the body; ``factor``: see ``knockback_on``."""
     hit = tables.hits[row]
+    if absorbs(victim, memory, tables):
+        damage = absorb(memory, damage)
+        if damage == 0.0:
+            return
     percent = math.floor(victim.percent) + damage
     note_damage(m, victim, memory, damage)
-    value = knockback_on(m, victim, memory, tables, row, percent)
+    if is_buried(victim):
+        return
+    value = knockback_on(victim, memory, tables, row, percent, factor)
     lying = is_down(victim) and damage < RESET_DAMAGE
     launch(victim, memory, value, launch_angle(hit.angle, value, victim.on_ground != 0), side, part, lying)
     if not lying:
@@ -221,15 +250,15 @@ def hurt(m, victim, memory, tables, row, side, damage, part):
 
 
 @rule
-def knockback_on(m, victim, memory, tables, row, percent):
-    """Knockback of a hit; ``percent``: the whole percent before it and its damage.
+def knockback_on(victim, memory, tables, row, percent, factor):
+    """Knockback of a hit; ``percent``: the whole percent before it and its damage; ``factor``: of its fresh damage.
 
     A stale move deals less damage, but launches by the damage that it deals when fresh. Throws treat
     all victims as equally heavy.
     """
     hit = tables.hits[row]
     c = tables.characters[memory.character_row]
-    strength = hit.damage * charge_factor(m)
+    strength = hit.damage * factor
     weight = FULL_WEIGHT if hit.kind == THROW_HIT else c.weight
     value = knockback(percent, strength, weight, hit.kb_growth, hit.kb_base, hit.kb_fixed)
     if is_crouching(victim):
@@ -237,11 +266,3 @@ def knockback_on(m, victim, memory, tables, row, percent):
     if is_charging(victim, memory, tables):
         value *= CHARGING_FACTOR
     return value
-
-
-@rule
-def note_damage(m, victim, memory, damage):
-    """Add damage to the victim and credit the attacker."""
-    victim.percent = min(victim.percent + damage, MAX_PERCENT)
-    m.damage_dealt += damage
-    memory.last_hit_by_frames = 0

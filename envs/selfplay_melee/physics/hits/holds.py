@@ -6,12 +6,24 @@ import numpy as np
 
 from selfplay.compilation.compile import rule
 from selfplay_melee import actions as a
-from selfplay_melee.physics.actions.grab import break_free, follow, is_held, is_holding, let_go, pummelled, release
+from selfplay_melee.physics.actions.grab import (
+    break_free,
+    follow,
+    has_inhaled,
+    is_confused,
+    is_held,
+    is_holding,
+    let_go,
+    pummelled,
+    release,
+)
 from selfplay_melee.physics.change import enter
-from selfplay_melee.physics.hits.damage import MIDDLE_PART, start_throw
-from selfplay_melee.physics.hits.hit import damage_of, hurt, note_damage, note_hit, victim_hitlag
+from selfplay_melee.physics.hits.damage import MIDDLE_PART, note_damage, start_throw
+from selfplay_melee.physics.hits.hit import damage_of, hurt, note_hit, victim_hitlag
 from selfplay_melee.physics.hits.knockback import hitlag
-from selfplay_melee.tables.layout import LASER_HIT, THROW_HIT
+from selfplay_melee.physics.moves import inhale
+from selfplay_melee.physics.moves.confusion import drop, spin
+from selfplay_melee.tables.layout import CONFUSION, LASER_HIT, THROW_HIT
 
 
 @rule
@@ -20,13 +32,18 @@ def resolve_holds(players, memory, tables):
     for seat in range(2):
         p, m = players[seat], memory[seat]
         other, remembered = players[1 - seat], memory[1 - seat]
-        if is_held(other) and not is_holding(p):
+        if is_confused(other):
+            spin(p, m, tables, other, remembered)
+        elif is_held(other) and not is_holding(p):
             release(other, remembered)
         elif is_holding(p) and not is_held(other):
             if p.action < a.THROW_F:
                 enter(p, m, a.CATCH_CUT)
         elif is_holding(p):
-            follow(p, m, tables, other, remembered)
+            if has_inhaled(p):
+                inhale.follow(p, m, tables, other, remembered)
+            else:
+                follow(p, m, tables, other, remembered)
 
 
 @rule
@@ -35,7 +52,9 @@ def hold_hits(players, memory, tables):
     for seat in range(2):
         p, m = players[seat], memory[seat]
         other, remembered = players[1 - seat], memory[1 - seat]
-        if not (is_holding(p) and is_held(other)) or break_free(p, m, other, remembered):
+        if not (is_holding(p) and is_held(other)) and not is_confused(other):
+            continue
+        if break_free(p, m, other, remembered):
             continue
         if m.frozen == 0:
             _hold_hits(p, m, other, remembered, tables)
@@ -47,13 +66,18 @@ def _hold_hits(p, m, other, remembered, tables):
     entry = tables.actions[m.character_row, p.action]
     for row in range(entry.first_hit, entry.first_hit + entry.num_hits):
         hit = tables.hits[row]
-        if m.hit_groups & (1 << hit.group) or hit.kind == LASER_HIT or not _has_come(p, m, hit.start):
+        held = hit.end - hit.start if hit.own == CONFUSION else 0
+        if m.hit_groups & (1 << hit.group) or hit.kind == LASER_HIT or not _has_come(p, m, hit.start + held):
             continue
         damage = damage_of(p, m, tables, row)
         note_hit(p, m, tables, row, False)
         if hit.kind == THROW_HIT:
-            let_go(p, m, tables, other, hit.first_point)
-            hurt(m, other, remembered, tables, row, p.facing, damage, MIDDLE_PART)
+            let_go(p, m, tables, other, hit.first_point + held)
+            if hit.own == CONFUSION:
+                note_damage(m, other, remembered, damage)
+                drop(other, remembered)
+                return
+            hurt(m, other, remembered, tables, row, p.facing, damage, 1.0, MIDDLE_PART)
             start_throw(other, remembered, p.action == a.THROW_D, hit.angle)
             return
         note_damage(m, other, remembered, damage)

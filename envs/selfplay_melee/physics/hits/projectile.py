@@ -14,13 +14,16 @@ from selfplay_melee.physics.actions.special import show_reflection
 from selfplay_melee.physics.actions.special_motion import is_special, special_row
 from selfplay_melee.physics.angles import norm
 from selfplay_melee.physics.hits.contact import from_point, touches_body, touches_shield
-from selfplay_melee.physics.hits.hit import hit_shield, hurt, note_damage, part_at, victim_hitlag
+from selfplay_melee.physics.hits.damage import note_damage
+from selfplay_melee.physics.hits.hit import hit_shield, hurt, part_at, victim_hitlag
 from selfplay_melee.physics.hits.knockback import hitlag
 from selfplay_melee.physics.hits.stale import move_of, stale_share
 from selfplay_melee.physics.memory import MAX_LASERS
 from selfplay_melee.physics.motion import sign
+from selfplay_melee.physics.moves import thunder
+from selfplay_melee.physics.moves.calls import own_flight, own_hit, own_mirror, own_reflection, own_shot, passes_by
 from selfplay_melee.physics.stages.stage import inside_body
-from selfplay_melee.tables.layout import LASER_HIT
+from selfplay_melee.tables.layout import LASER_HIT, THUNDER
 
 NONE = -1
 BODY, SHIELD, REFLECTOR = 0, 1, 2  # what a laser meets
@@ -39,7 +42,9 @@ def shoot(p, m, c, tables):
         hit = tables.hits[row]
         if hit.kind == LASER_HIT and p.action_frame >= hit.start and not m.hit_groups & (1 << hit.group):
             m.hit_groups |= 1 << hit.group
-            if p.action_frame - m.rate < hit.start and (m.stored > 0 or not hit.stored):
+            if p.action_frame - m.rate >= hit.start or (hit.stored and m.stored <= 0):
+                continue
+            if hit.own == 0 or own_shot(m, row - entry.first_hit, hit.own):
                 m.stored -= hit.stored
                 _fire(p, m, tables, row)
 
@@ -67,28 +72,32 @@ def move_lasers(players, memory, s, tables):
     """Move all lasers and apply their hits."""
     if memory[0].lasers == 0 and memory[1].lasers == 0:
         return
-    _fly(memory[0], s)
-    _fly(memory[1], s)
+    _fly(memory[0], s, tables)
+    _fly(memory[1], s, tables)
     first = _find(memory[0], players[1], memory[1], tables)
     second = _find(memory[1], players[0], memory[0], tables)
     first_code = _meets(memory[0], first, players[1], memory[1], tables)
     second_code = _meets(memory[1], second, players[0], memory[0], tables)
     if first != NONE:
-        _meet(memory[0], first, first_code, players[1], memory[1], tables)
+        _meet(players[0], memory[0], first, first_code, players[1], memory[1], tables)
     if second != NONE:
-        _meet(memory[1], second, second_code, players[0], memory[0], tables)
+        _meet(players[1], memory[1], second, second_code, players[0], memory[0], tables)
 
 
 @rule
-def _fly(m, s):
+def _fly(m, s, tables):
     for i in range(MAX_LASERS):
         if m.laser_life[i] <= 0.0:
             continue
+        own = tables.hits[m.laser_hit[i]].own
+        if own > 0:
+            own_flight(m, i, s, tables, own)
         m.laser_x[i] += m.laser_speed_x[i]
         m.laser_y[i] += m.laser_speed_y[i]
         m.laser_life[i] -= 1.0
         x, y = m.laser_x[i], m.laser_y[i]
-        outside = x < s.blast_left or x > s.blast_right or y < s.blast_bottom or y > s.blast_top
+        above = y > s.blast_top and own != THUNDER  # which comes from there
+        outside = x < s.blast_left or x > s.blast_right or y < s.blast_bottom or above
         if outside or inside_body(s, x, y):
             m.laser_life[i] = 0.0
         if m.laser_life[i] <= 0.0:
@@ -109,7 +118,8 @@ def _find(m, victim, memory, tables):
 @rule
 def _touches(m, i, victim, memory, tables):
     """Whether a laser meets the shield or the body anywhere on this frame's way."""
-    if _is_far(m, i, victim, tables):
+    own = tables.hits[m.laser_hit[i]].own
+    if _is_far(m, i, victim, tables) or (own > 0 and passes_by(m, i, victim, own)):
         return False
     if _meets_shield(m, i, victim, memory, tables) or _meets_mirror(m, i, victim, memory, tables):
         return True
@@ -141,15 +151,23 @@ def _meets_shield(m, i, victim, memory, tables):
 @rule
 def _meets_mirror(m, i, victim, memory, tables):
     """Whether a laser meets the circle of a special move that sends it back."""
-    if not is_special(victim, tables.characters[memory.character_row]):
+    if _stays(m, i, tables) or not is_special(victim, tables.characters[memory.character_row]):
         return False
     row = special_row(victim, memory, tables)
     if not row.reflects:
         return False
+    if row.mirror_radius == 0.0:
+        return own_mirror(m, i, victim, tables, row.own)
     x, y = _tail(m, i, tables)
     to_x, to_y = _tip(m, i, tables)
     reach = tables.hits[m.laser_hit[i]].radius + row.mirror_radius
     return from_point(victim.x, victim.y + row.mirror_y, x, y, to_x, to_y) <= reach * reach
+
+
+@rule
+def _stays(m, i, tables):
+    """Whether nothing sends a shot back: Thunder has no rule for that (doldecomp/melee, itpikachuthunder.c)."""
+    return tables.hits[m.laser_hit[i]].own == THUNDER
 
 
 @rule
@@ -195,24 +213,32 @@ def _meets(m, i, victim, memory, tables):
         return REFLECTOR
     if not _meets_shield(m, i, victim, memory, tables):
         return BODY
-    return REFLECTOR if victim.action == a.GUARD_REFLECT and memory.age < REFLECT_FRAMES else SHIELD
+    reflects = victim.action == a.GUARD_REFLECT and memory.age < REFLECT_FRAMES and not _stays(m, i, tables)
+    return REFLECTOR if reflects else SHIELD
 
 
 @rule
-def _meet(m, i, code, victim, memory, tables):
+def _meet(p, m, i, code, victim, memory, tables):
     row = m.laser_hit[i]
     hit = tables.hits[row]
     if code == REFLECTOR:
+        special = victim.action >= a.FIRST_SPECIAL
+        if special and own_reflection(m, i, tables, special_row(victim, memory, tables).own):
+            return
         _send_back(m, i, memory)
-        if victim.action >= a.FIRST_SPECIAL:
+        if special:
             show_reflection(victim, memory, tables, -sign(m.laser_speed_x[i]))
-    m.laser_life[i] = 0.0
-    m.lasers -= 1
+    power, side = m.laser_power[i], sign(m.laser_speed_x[i])
+    if hit.own == THUNDER:
+        side = thunder.side(m, i, victim)
+        thunder.spend(m, i)
+    else:
+        m.laser_life[i] = 0.0
+        m.lasers -= 1
     if code == REFLECTOR:
         return
     move = move_of(tables.characters[m.character_row], m.laser_action[i])
-    damage = hit.damage * m.laser_power[i] * stale_share(m, move, 0)
-    side = sign(m.laser_speed_x[i])
+    damage = hit.damage * power * stale_share(m, move, 0)
     if code == SHIELD:
         victim.hitlag = float(hitlag(damage))
         hit_shield(victim, memory, damage, hit.shield_damage, side)
@@ -220,7 +246,11 @@ def _meet(m, i, code, victim, memory, tables):
         note_damage(m, victim, memory, damage)
     else:
         victim.hitlag = victim_hitlag(victim, damage, hit.electric)
-        hurt(m, victim, memory, tables, row, side, damage, part_at(victim, memory, tables, m.laser_y[i]))
+        if hit.own > 0 and own_hit(p, m, victim, memory, tables, row, damage):
+            note_damage(m, victim, memory, damage)
+            return
+        part = part_at(victim, memory, tables, m.laser_y[i])
+        hurt(m, victim, memory, tables, row, side, damage, power, part)
 
 
 @rule

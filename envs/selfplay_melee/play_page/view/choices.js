@@ -5,6 +5,12 @@ const LONGEST = 1 << 14; // characters of what is kept
 export const MOST_DELAY = 24; // frames
 export const MOST_TEMPERATURE = 2;
 
+/** The opponent that is a second person at the same page. */
+export const SECOND_PERSON = {
+  id: "second person", kind: "person", label: "A second person", group: "People", characters: [], stage: null, delay: 0,
+  about: "with a second set of keys, or a controller",
+};
+
 /** A name as a game's document may have it: letters that can be shown, at most so many. */
 export function plainName(text, letters = 64) {
   const shown = String(text).replaceAll(/[\p{C}\p{Z}]+/gu, " ").trim();
@@ -35,9 +41,11 @@ export class Choices {
     this.delay = Math.round(number(stored.delay, MOST_DELAY, usual.delay));
     this.temperature = number(stored.temperature, MOST_TEMPERATURE, 1);
     this.games = stored.games === 3 ? 3 : 1;
+    const watched = game.opponents.some(({ id, kind }) => id === stored.first && kind !== "person");
+    this.first = watched && this.player.kind !== "person" ? stored.first : "";
     this.person = plainName(
       typeof stored.person === "string" ? stored.person : game.person, game.name_letters,
-    ) || "You";
+    ) || game.nameless;
   }
 
   // What was kept, as far as it is for this page: another one has other players, or --name has changed.
@@ -50,6 +58,21 @@ export class Choices {
 
   get player() {
     return this.game.opponents.find(({ id }) => id === this.opponent);
+  }
+
+  /** Who plays the first seat while the person watches; null: the person plays it. */
+  get watched() {
+    return this.game.opponents.find(({ id }) => id === this.first) ?? null;
+  }
+
+  /** How many people play. */
+  get people() {
+    return this.watched ? 0 : 1 + Number(this.player.kind === "person");
+  }
+
+  get names() {
+    const [first, second] = [this.watched?.label ?? this.person, this.player.label];
+    return [first, this.people === 2 ? "Player 2" : second];
   }
 
   get stageId() {
@@ -76,12 +99,25 @@ export class Choices {
     this.use({ ...this.all(), characters: [this.characters[0], usual.characters[1]], delay: usual.delay });
   }
 
+  /** Choose an opponent, and the rest as in games that are rated. */
+  meetRated(id) {
+    const { games, person } = this;
+    this.use({ opponent: id, games, person });
+    this.save();
+  }
+
+  /** Whether a game that is played to its end rates the person. */
+  get counts() {
+    return this.unrated()?.length === 0 && Number.isFinite(this.player.elo);
+  }
+
   /** What differs from games that are rated, in words; null: no game of this page is. */
   unrated() {
     const { rated } = this.game, { delay } = this.player;
-    if (!rated) return null;
+    if (!rated || this.people !== 1) return null;
     const differs = {
-      characters: this.characters.some((name, seat) => name !== rated.characters[seat]),
+      opponent: !this.player.rated,
+      characters: `${[...this.characters].sort()}` !== `${[...rated.characters].sort()}`,
       stage: this.stage !== rated.stage,
       delay: this.delay !== delay,
       temperature: this.player.kind === "policy" && this.temperature !== 1,
@@ -90,8 +126,8 @@ export class Choices {
   }
 
   all() {
-    const { opponent, characters, stage, delay, temperature, games, person } = this;
-    return { opponent, characters, stage, delay, temperature, games, person };
+    const { opponent, first, characters, stage, delay, temperature, games, person } = this;
+    return { opponent, first, characters, stage, delay, temperature, games, person };
   }
 
   save() {

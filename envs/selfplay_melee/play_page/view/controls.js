@@ -1,7 +1,8 @@
-// What a person presses, on the keyboard and on controllers, as an action of the game.
+// What one or two people press, on the keyboard, on controllers and on a touch screen, as actions of the game.
 
-import { cleanKeys, KEY_DEFAULTS, keyAllowed, Keyboard, keyName } from "./keyboard.js";
+import { cleanKeys, KEY_DEFAULTS, keyAllowed, Keyboard, keyName, SECOND_DEFAULTS } from "./keyboard.js";
 import { cleanPads, Gamepads } from "./gamepad.js";
+import { Touch } from "./touch.js";
 
 const STORED = "selfplay.controls.1"; // the number is that of the format
 const LONGEST = 1 << 16; // characters of stored settings
@@ -14,13 +15,15 @@ const PAD_COMMANDS = {
 };
 const WRITTEN = /^(INPUT|TEXTAREA)$/, CHOSEN = /^(INPUT|TEXTAREA|SELECT|BUTTON|A|SUMMARY)$/;
 
+const KEYS_OF = [KEY_DEFAULTS, SECOND_DEFAULTS]; // by person
+
 /**
- * The controls of one person.
+ * The controls of one person, who has all devices, or of two.
  *
  * ``read`` is called once a frame, in menus too: controllers are polled there. ``onCommand`` is called with "pause"
- * (Escape or Start while playing, or the loss of a controller), "back" (Escape, or B of a controller, in menus),
- * "confirm" (Enter, or Start or A of a controller in menus), and "left", "right", "down" or "up" (a controller, in
- * menus).
+ * (Escape or Start while playing, or a controller that comes or goes, with the reason), "back" (Escape, or B of a
+ * controller, in menus), "confirm" (Enter, or Start or A of a controller in menus), and "left", "right", "down" or "up"
+ * (a controller, in menus). ``onDevice`` is called when another device is used, or when it is known what keys show.
  */
 export class Controls {
   // target: window, or what is like it. storage: localStorage, or null. controller: of `Keyboard`.
@@ -30,50 +33,95 @@ export class Controls {
     this.controller = controller;
     this.playing = false;
     this.onCommand = () => {};
+    this.onDevice = () => {};
+    this.people = 1;
+    /** What was used last: "keys", "pad" or "touch". */
+    this.device = target.matchMedia?.("(pointer: coarse)").matches ? "touch" : "keys";
     this.captured = null; // while the person chooses a key: the function that takes its code
     this.testing = false; // controllers are tried: only their Start is a command, and goes back
     this.noControllers = false; // the page may not read them
     this.kept = true; // whether the browser keeps settings
     this.layout = null; // what stands on the keys, where the browser tells
     this.pressed = new Set(); // of controllers, on the last frame
+    this.touched = false; // whether a button of a controller was pressed on the last frame
     const { keys, pads } = this.load();
-    this.keys = keys;
-    this.keyboard = new Keyboard(keys, controller);
+    this.keys = keys; // by person
+    this.keyboards = keys.map((its) => new Keyboard(its, controller));
     this.gamepads = new Gamepads(() => this.connected(), pads, controller);
-    target.navigator?.keyboard?.getLayoutMap?.().then((layout) => { this.layout = layout; }, () => {});
+    this.touch = new Touch(controller);
+    target.navigator?.keyboard?.getLayoutMap?.().then((layout) => {
+      this.layout = layout;
+      this.onDevice();
+    }, () => {});
     target.addEventListener("keydown", (event) => this.keyDown(event), true);
     target.addEventListener("keyup", (event) => this.keyUp(event), true);
-    target.addEventListener("blur", () => this.keyboard.release());
-    target.document?.addEventListener("visibilitychange", () => this.keyboard.release());
+    target.addEventListener("pointerdown", (event) => { if (event.pointerType === "touch") this.use("touch"); }, true);
+    target.addEventListener("blur", () => this.release());
+    target.document?.addEventListener("visibilitychange", () => this.release());
   }
 
-  /** Keys are the game's from now on. */
-  start() {
+  /** Keys are the game's from now on. people: how many play, 0 to 2; both have a set of keys. */
+  start(people = 1) {
+    if (people !== this.people) this.release();
+    this.people = people;
     this.playing = true;
     this.captured = null;
-    this.keyboard.forget();
+    this.forget();
   }
 
-  /** Keys are the menu's from now on; ``read`` gives a controller that nobody touches. */
+  use(device) {
+    if (device === this.device) return;
+    this.device = device;
+    this.onDevice();
+  }
+
+  /** Whether the second person has keys: two play, and no controller is the second's. */
+  get secondKeys() {
+    return this.people === 2 && !this.gamepads.has(1);
+  }
+
+  /** The keyboard to which a key belongs. */
+  boardOf(code) {
+    return this.keyboards[Number(this.secondKeys && this.keyboards[1].has(code))];
+  }
+
+  release() {
+    for (const device of [...this.keyboards, this.touch]) device.release();
+  }
+
+  forget() {
+    for (const device of [...this.keyboards, this.touch]) device.forget();
+  }
+
+  /** Keys are the menu's from now on; ``read`` gives controllers that nobody touches. */
   stop() {
     this.playing = false;
+    this.touch.release();
   }
 
-  /** The action of this frame, in directions of the screen. A key that was only tapped since the last frame counts. */
+  /**
+   * The actions of this frame by person, in directions of the screen. A key that was only tapped since the last frame
+   * counts.
+   */
   read() {
-    const gone = this.gamepads.poll();
-    const action = this.playing ? this.look() : this.rest();
-    this.keyboard.forget();
-    if (gone && this.playing) this.onCommand("pause");
+    const { came, gone } = this.gamepads.poll();
+    const actions = [0, 1].map((person) => (this.playing ? this.look(person) : this.rest()));
+    this.forget();
+    if ((came || gone) && this.playing) {
+      if (this.people === 2) this.release(); // the keys of the second person may be others now
+      this.onCommand("pause", gone ? "A controller is gone." : "A controller was connected.");
+    }
+    if (gone && !this.gamepads.states.size && this.device === "pad") this.use("keys");
     this.command();
-    return action;
+    return actions;
   }
 
-  /** What is pressed, also while ``read`` gives nothing; controllers as of the last ``read``. */
-  look() {
-    const action = this.rest();
-    this.keyboard.merge(action);
-    this.gamepads.merge(action);
+  /** What a person presses, also while ``read`` gives nothing; controllers as of the last ``read``. */
+  look(person = 0) {
+    const action = this.rest(), alone = this.people < 2;
+    if (!person || this.secondKeys) this.keyboards[person].merge(action);
+    if (!person) this.touch.merge(action);
+    if (!person || !alone) this.gamepads.merge(action, alone ? null : person);
     return action;
   }
 
@@ -86,6 +134,9 @@ export class Controls {
   command() {
     const { pressed } = this, meaning = PAD_COMMANDS[this.testing ? "test" : this.playing ? "playing" : "menu"];
     this.pressed = this.pushed();
+    const { touched } = this.gamepads;
+    if ((touched && !this.touched) || [...this.pressed].some((what) => !pressed.has(what))) this.use("pad");
+    this.touched = touched;
     if (this.captured) return; // the person chooses what a control shall be
     for (const what of this.pressed) if (!pressed.has(what) && meaning[what]) this.onCommand(meaning[what]);
   }
@@ -120,19 +171,21 @@ export class Controls {
       this.capture(event);
       return;
     }
-    if (this.playing && this.keyboard.has(code)) event.preventDefault();
+    const keyboard = this.boardOf(code), has = keyboard.has(code);
+    if (this.playing && has) event.preventDefault();
     if (event.repeat || (!this.playing && WRITTEN.test(target?.tagName))) return;
-    this.keyboard.down(code);
+    if (has) this.use("keys");
+    keyboard.down(code);
     if (code === "Escape") this.onCommand(this.playing ? "pause" : "back");
     const own = !this.playing && CHOSEN.test(target?.tagName); // Enter is the element's own
-    if ((code === "Enter" || code === "NumpadEnter") && !own && !(this.playing && this.keyboard.has(code))) {
+    if ((code === "Enter" || code === "NumpadEnter") && !own && !(this.playing && has)) {
       this.onCommand("confirm");
     }
   }
 
   keyUp(event) {
-    this.keyboard.up(event.code);
-    if (event.key === "Meta") this.keyboard.release(); // macOS tells of no key that goes up while this one is down
+    for (const keyboard of this.keyboards) keyboard.up(event.code);
+    if (event.key === "Meta") this.release(); // macOS tells of no key that goes up while this one is down
   }
 
   /** The next key is not pressed but chosen: ``taken`` is called with its code, or with null after Escape. */
@@ -150,21 +203,22 @@ export class Controls {
   }
 
   /** What stands on the key of a control. */
-  keyLabel(control) {
-    return keyName(this.keys[control], this.layout);
+  keyLabel(control, person = 0) {
+    return keyName(this.keys[person][control], this.layout);
   }
 
-  /** Gives a control a key. A control that had the key gets the one that is free now. */
-  setKey(control, code) {
-    for (const [other, its] of Object.entries(this.keys)) if (its === code) this.keys[other] = this.keys[control];
-    this.keys[control] = code;
-    this.keyboard.use(this.keys);
+  /** Gives a control a key. A control of the same person that had the key gets the one that is free now. */
+  setKey(control, code, person = 0) {
+    const keys = this.keys[person];
+    for (const [other, its] of Object.entries(keys)) if (its === code) keys[other] = keys[control];
+    keys[control] = code;
+    this.keyboards[person].use(keys);
     this.save();
   }
 
-  resetKeys() {
-    this.keys = { ...KEY_DEFAULTS };
-    this.keyboard.use(this.keys);
+  resetKeys(person = 0) {
+    this.keys[person] = { ...KEYS_OF[person] };
+    this.keyboards[person].use(this.keys[person]);
     this.save();
   }
 
@@ -185,12 +239,14 @@ export class Controls {
     } catch {
       // a browser may keep nothing for a file, and what it keeps may be damaged
     }
-    return { keys: cleanKeys(stored?.keys), pads: cleanPads(stored?.pads) };
+    const keys = [stored?.keys, stored?.second].map((its, person) => cleanKeys(its, KEYS_OF[person]));
+    return { keys, pads: cleanPads(stored?.pads) };
   }
 
   save() {
     try {
-      this.storage.setItem(STORED, JSON.stringify({ keys: this.keys, pads: this.gamepads.settings }));
+      const [keys, second] = this.keys;
+      this.storage.setItem(STORED, JSON.stringify({ keys, second, pads: this.gamepads.settings }));
     } catch {
       this.kept = false; // the settings last as long as the page
     }

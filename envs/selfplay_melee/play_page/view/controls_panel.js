@@ -32,6 +32,9 @@ const CONNECT =
   "Connect a controller and press one of its buttons. " +
   "Xbox, PlayStation and Switch controllers work, and GameCube adapters in PC mode.";
 const UNKNOWN = "This controller is not known: try it, and change what does not fit.";
+const SECOND =
+  "For two people at one keyboard. A key of both sets is the second person's. " +
+  "Who has a controller needs no keys: a single one is the second person's.";
 const ANALOG = /^(main|c|light)_/;
 
 function button(text, className, pressed) {
@@ -55,7 +58,8 @@ export class ControlsPanel {
     this.colour = readColours();
     root.classList.add("controls-panel");
     root.tabIndex = -1;
-    root.append(this.gamePart(), this.keyPart(), this.padPart());
+    this.caps = [{}, {}]; // the keys of both people, by control
+    root.append(this.gamePart(), this.keyPart(0), this.keyPart(1), this.padPart());
     matchMedia("(prefers-color-scheme: light)").addEventListener("change", () => { this.colour = readColours(); });
   }
 
@@ -113,8 +117,8 @@ export class ControlsPanel {
     const codes = Object.entries(sticks).map(([name, field]) => `${name} ${action[field]}, ${action[field + 1]}`);
     const text = `${codes.join("  ")}  shoulder ${action[shoulder]}`;
     if (this.told.textContent !== text) this.told.textContent = text;
-    for (const [control, cap] of Object.entries(this.caps)) {
-      cap.classList.toggle("down", this.controls.keyboard.pressed(control));
+    for (const [control, cap, person] of this.allCaps()) {
+      cap.classList.toggle("down", this.controls.keyboards[person].pressed(control));
     }
     this.showPad();
   }
@@ -127,26 +131,26 @@ export class ControlsPanel {
 
   // Keys.
 
-  keyPart() {
-    this.caps = {};
+  keyPart(person) {
     const groups = GROUPS.map(([title, controls]) => {
       const keys = make("div", `controls-keys${controls[0].endsWith("_up") ? " controls-cross" : ""}`);
-      for (const control of controls) keys.append(this.keyTile(control));
+      for (const control of controls) keys.append(this.keyTile(control, person));
       return make("div", "controls-group", "", make("h4", "", title), keys);
     });
-    this.keyNote = make("p", "controls-note");
-    this.keyNote.setAttribute("aria-live", "polite");
+    const note = make("p", "controls-note", person ? SECOND : "");
+    if (!person) this.keyNote = note;
+    note.setAttribute("aria-live", "polite");
+    const reset = () => { this.controls.resetKeys(person); this.showKeys(); };
     return make(
-      "section", "controls-card controls-keyboard", "", make("h3", "", "Keyboard"),
-      make("div", "controls-groups", "", ...groups), this.keyNote,
-      make(
-        "div", "controls-row", "", button("Reset keys", "text", () => { this.controls.resetKeys(); this.showKeys(); }),
-      ),
+      "section", "controls-card controls-keyboard", "",
+      make("h3", "", person ? "Keyboard of a second person" : "Keyboard"),
+      make("div", "controls-groups", "", ...groups), note,
+      make("div", "controls-row", "", button(person ? "Reset second keys" : "Reset keys", "text", reset)),
     );
   }
 
-  keyTile(control) {
-    const cap = this.caps[control] = button("", "controls-cap", () => this.chooseKey(control));
+  keyTile(control, person) {
+    const cap = this.caps[person][control] = button("", "controls-cap", () => this.chooseKey(control, person));
     return make(
       "div", `controls-tile controls-${control}`, "", cap,
       make("span", "", DIRECTIONS[control.slice(2)] ?? LABELS[control]),
@@ -154,9 +158,10 @@ export class ControlsPanel {
   }
 
   showKeys(note = "Press a key to see what the game reads. Choose a key here to change it.") {
-    for (const [control, cap] of Object.entries(this.caps)) {
-      cap.textContent = this.controls.keyLabel(control);
-      cap.setAttribute("aria-label", `${LABELS[control]}: ${cap.textContent}. Change the key`);
+    for (const [control, cap, person] of this.allCaps()) {
+      cap.textContent = this.controls.keyLabel(control, person);
+      const whose = person ? " of the second person" : "";
+      cap.setAttribute("aria-label", `${LABELS[control]}${whose}: ${cap.textContent}. Change the key`);
       cap.classList.remove("listening");
     }
     this.keyNote.textContent = this.controls.kept
@@ -165,13 +170,18 @@ export class ControlsPanel {
     this.labelled = this.controls.layout;
   }
 
-  chooseKey(control) {
+  // Of both people: control, element and person.
+  allCaps() {
+    return this.caps.flatMap((caps, person) => Object.entries(caps).map(([control, cap]) => [control, cap, person]));
+  }
+
+  chooseKey(control, person) {
     this.stopChoosing();
     this.showKeys(`Press the key for ${LABELS[control]}. Escape leaves it as it is.`);
-    this.caps[control].textContent = "…";
-    this.caps[control].classList.add("listening");
+    this.caps[person][control].textContent = "…";
+    this.caps[person][control].classList.add("listening");
     this.controls.chooseKey((code) => {
-      if (code) this.controls.setKey(control, code);
+      if (code) this.controls.setKey(control, code, person);
       this.showKeys();
       this.root.focus({ preventScroll: true }); // the space bar would choose the key again
     });
@@ -196,7 +206,8 @@ export class ControlsPanel {
     for (const [index, { touched }] of states) {
       if (touched && !this.state.touched && !this.queue.length) this.index = index;
     }
-    const shown = JSON.stringify([this.index, [...states].map(([index, { id }]) => [index, id]), settings]);
+    const { people } = this.controls;
+    const shown = JSON.stringify([this.index, people, [...states].map(([index, { id }]) => [index, id]), settings]);
     if (shown === this.shown) return;
     this.shown = shown;
     if (this.queue.length) this.stopChoosing();
@@ -221,6 +232,11 @@ export class ControlsPanel {
     const profile = this.choice(
       "Layout", profiles, state.profile.name, (name) => this.set({ profile: name, sources: {}, sticks: {} }, ""),
     );
+    const { gamepads, people } = this.controls;
+    const owner = people < 2 ? [] : [this.choice(
+      "Held by", [["0", "the first person"], ["1", "the second person"]], `${gamepads.owner(this.index)}`,
+      (person) => { gamepads.owners.set(this.index, Number(person)); },
+    )];
     this.views = state.sticks.map(() => make("canvas", "controls-stick"));
     this.meters = ["Left trigger", "Right trigger"].map((name) => {
       const meter = make("progress");
@@ -250,7 +266,7 @@ export class ControlsPanel {
     this.padNote.setAttribute("aria-live", "polite");
     this.measureButton = button("Measure sticks", "text", () => this.measure());
     return [
-      make("div", "controls-choices", "", pads, profile),
+      make("div", "controls-choices", "", pads, profile, ...owner),
       make(
         "div", "controls-live", "", ...this.views,
         make("div", "controls-meters", "", ...this.meters, make("div", "controls-lamps", "", ...this.lamps), this.axes),

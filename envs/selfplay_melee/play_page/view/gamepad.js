@@ -305,6 +305,7 @@ export class Gamepads {
     this.controller = controller;
     this.settings = settings;
     this.states = new Map(); // by index
+    this.owners = new Map(); // by index, where the people chose
   }
 
   use(settings) {
@@ -312,24 +313,44 @@ export class Gamepads {
     this.states.clear();
   }
 
-  // Reads all controllers; the number of those that are gone since the last time.
+  // Reads all controllers; how many came and how many are gone since the last time.
   poll() {
     const present = this.list();
+    let came = 0, gone = 0;
     for (const raw of present) {
       const state = this.states.get(raw.index);
       const settings = Object.hasOwn(this.settings, raw.id) ? this.settings[raw.id] : null;
       if (state?.id === raw.id) state.read(raw);
-      else this.states.set(raw.index, new GamepadState(raw, settings, this.controller));
+      else {
+        came++;
+        this.states.set(raw.index, new GamepadState(raw, settings, this.controller));
+      }
     }
-    let gone = 0;
     for (const index of this.states.keys()) {
       if (!present.some((raw) => raw.index === index)) gone += Number(this.states.delete(index));
     }
-    return gone;
+    return { came, gone };
   }
 
-  merge(action) {
-    for (const state of this.states.values()) state.merge(action);
+  /** Which of two people has a controller, 0 or 1: the first has the first of two. A single one is the second's. */
+  owner(index) {
+    const all = [...this.states.keys()].sort((a, b) => a - b);
+    return this.owners.get(index) ?? Number(all.length < 2 || index !== all[0]);
+  }
+
+  get touched() {
+    return [...this.states.values()].some(({ touched }) => touched);
+  }
+
+  has(person) {
+    return [...this.states.keys()].some((index) => this.owner(index) === person);
+  }
+
+  // person: whose controllers; null: all.
+  merge(action, person = null) {
+    for (const [index, state] of this.states) {
+      if (person === null || this.owner(index) === person) state.merge(action);
+    }
   }
 
   pressed(control) {

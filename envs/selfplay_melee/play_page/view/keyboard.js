@@ -8,6 +8,12 @@ export const KEY_DEFAULTS = {
   A: "KeyJ", B: "KeyK", X: "Space", Y: "KeyI", Z: "KeyU", L: "KeyL", R: "KeyO", D_UP: "KeyT",
   c_left: "ArrowLeft", c_right: "ArrowRight", c_down: "ArrowDown", c_up: "ArrowUp",
 };
+/** Keys of a second person at the same keyboard. A key of both is this one's, while two play. */
+export const SECOND_DEFAULTS = {
+  main_left: "ArrowLeft", main_right: "ArrowRight", main_down: "ArrowDown", main_up: "ArrowUp", half: "Slash",
+  A: "Numpad4", B: "Numpad5", X: "Numpad0", Y: "Numpad8", Z: "Numpad7", L: "Numpad6", R: "Numpad9", D_UP: "NumpadAdd",
+  c_left: "", c_right: "", c_down: "", c_up: "",
+};
 // Keys of the browser and of the page, which no control can have.
 const RESERVED = /^(Escape|Tab|F\d+|(Control|Alt|Meta|OS)(Left|Right)?|ContextMenu|PrintScreen|Power|Unidentified)$/;
 const NAMES = {
@@ -30,11 +36,11 @@ export function keyName(code, layout) {
 }
 
 // Stored keys by control, or the defaults where they are damaged. "" is a control without a key.
-export function cleanKeys(stored) {
-  const keys = { ...KEY_DEFAULTS }, used = new Set();
+export function cleanKeys(stored, defaults = KEY_DEFAULTS) {
+  const keys = { ...defaults }, used = new Set();
   for (const control of Object.keys(keys)) {
     const code = stored?.[control];
-    if (code !== "" && (!keyAllowed(code) || used.has(code))) return { ...KEY_DEFAULTS };
+    if (code !== "" && (!keyAllowed(code) || used.has(code))) return { ...defaults };
     if (code) used.add(code);
     keys[control] = code;
   }

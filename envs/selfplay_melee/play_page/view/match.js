@@ -30,7 +30,8 @@ export class Match {
    * by seat, `options` (the fields of StepOptions without `rewards`, with a frame skip of 1).
    * seats: of each { kind: "person" }, { kind: "bot", bot, name } (its number and its name in the rules) or
    * { kind: "policy", seat, skip, temperature, id, weights_hash }, where seat is one of `Policy` or has the same
-   * `begin`, `decide` (which may be async) and `value`.
+   * `begin`, `decide` (which may be async) and `value`; or, of a game that is played again, { kind: "held", held,
+   * about }: what it holds by frame (a Map), and who it is as the document says it.
    */
   constructor(rules, facts, tables, setup, seats) {
     this.#rules = rules;
@@ -52,7 +53,7 @@ export class Match {
   }
 
   #record() {
-    this.film.record(readMoment(this.#rules, this.#facts.item_kinds.laser, this.#values()));
+    this.film.record(readMoment(this.#rules, this.#facts.item_kinds, this.#values()));
   }
 
   #values() {
@@ -83,7 +84,8 @@ export class Match {
 
   /** The action that a seat holds from now on, in its own view; null if it goes on as before. */
   #choose(seat, action) {
-    const { kind, skip, temperature, seat: player } = this.#seats[seat], rules = this.#rules;
+    const { kind, skip, temperature, seat: player, held } = this.#seats[seat], rules = this.#rules;
+    if (kind === "held") return held.get(this.frames) ?? null;
     if (kind === "policy") {
       return this.frames % skip ? null : player.decide(rules.numbers("out.obs", 0, seat), { temperature });
     }
@@ -130,6 +132,11 @@ export class Match {
     return this.#result?.winner ?? null;
   }
 
+  /** Numbers of an action. */
+  get fields() {
+    return this.#facts.controller.highest.length;
+  }
+
   /** How it ended: "stocks", "timer" or "cap"; null if it was stopped or goes on. */
   get ending() {
     return this.#result?.ended ?? null;
@@ -165,7 +172,8 @@ function mirrored(action, { sticks, highest }) {
 }
 
 /** Who plays a seat, as the document says it. */
-function described({ kind, name, id, weights_hash, skip, temperature }) {
+function described({ kind, name, id, weights_hash, skip, temperature, about }) {
+  if (kind === "held") return about;
   if (kind === "bot") return { kind, name };
   return kind === "policy" ? { kind, id, weights_hash, frame_skip: skip, temperature } : { kind };
 }

@@ -3,20 +3,23 @@
 import { element } from "../../fight/player/player.js";
 import { MOST_DELAY, MOST_TEMPERATURE } from "./choices.js";
 import { make } from "./dom.js";
+import { specialRows } from "./specials.js";
 
 const PERSON = [12, 24]; // frames in which people react to what they see
 
 export class Menu {
-  /** begin: called when the person starts a game. show: called with a canvas to draw the choice on. */
+  /** begin: called when the person starts a game. show: called with the choices when they change. */
   constructor(choices, begin, show) {
     Object.assign(this, { choices, show });
     const { game } = choices;
     element("menu-title").textContent = game.title;
-    element("menu-about").textContent = "Left hand moves, right hand hits. A keyboard or a controller is all you need.";
     this.radios = this.opponents(game.opponents);
     for (const seat of [0, 1]) {
       this.select(`character-${seat}`, game.characters, (name) => (choices.characters[seat] = name));
     }
+    this.select("first", [{ name: "", label: "You" }, ...game.opponents.filter(({ kind }) => kind !== "person").map(
+      ({ id, label }) => ({ name: id, label: `${label}, you watch` }),
+    )], (id) => choices.use({ ...choices.all(), first: id }));
     this.select("stage-choice", game.stages, (name) => (choices.stage = name));
     this.range("delay", MOST_DELAY, (value) => (choices.delay = value));
     this.range("temperature", MOST_TEMPERATURE, (value) => (choices.temperature = value));
@@ -77,6 +80,12 @@ export class Menu {
     element("stage-choice").value = choices.stage;
     element("games").value = choices.games;
     if (document.activeElement !== element("person")) element("person").value = choices.person;
+    element("first").value = choices.first;
+    element("first").disabled = player.kind === "person";
+    element("delay-field").hidden = player.kind === "person";
+    element("fight").textContent = choices.people ? "Fight" : "Watch";
+    element("whose-0").textContent = choices.people ? "Your character" : "First character";
+    element("whose-1").textContent = choices.people === 2 ? "The other's character" : "Its character";
     this.updateDelay(player, policy);
     element("temperature-field").hidden = !policy;
     element("temperature").value = choices.temperature;
@@ -84,8 +93,18 @@ export class Menu {
     const trained = element("trained");
     trained.textContent = trainedText(choices);
     trained.classList.toggle("warn", policy && strange(choices));
-    element("rated").textContent = ratedText(choices.unrated());
+    this.updateSpecials();
+    element("rated").textContent = ratedText(choices.unrated(), choices.people);
     this.show(choices);
+  }
+
+  updateSpecials() {
+    const { game, characters } = this.choices, table = element("specials").querySelector("table");
+    const chosen = [...new Set(characters)].map((name) => game.characters.find((one) => one.name === name));
+    const row = (tag, cells) => make("tr", "", "", ...cells.map((text, n) => make(n ? tag : "th", "", text)));
+    const heads = chosen.flatMap(({ label }) => [`${label}, ground`, `${label}, air`]);
+    table.tHead.replaceChildren(row("th", ["", ...heads]));
+    table.tBodies[0].replaceChildren(...specialRows(chosen, game.special_moves).map((cells) => row("td", cells)));
   }
 
   updateDelay(player, policy) {
@@ -105,7 +124,8 @@ export class Menu {
 
 const names = (list, chosen) => list.find(({ name }) => name === chosen)?.label ?? chosen;
 
-function rating({ elo, interval }) {
+function rating({ elo, interval, kind }) {
+  if (kind === "person") return "";
   if (elo === null || elo === undefined) return "not rated";
   const [low, high] = (interval ?? []).map((end) => (end === null ? null : Math.round(end)));
   if (low === high) return `Elo ${Math.round(elo)}`;
@@ -114,7 +134,7 @@ function rating({ elo, interval }) {
 }
 
 function about({ about: text, characters, kind }, game) {
-  if (kind === "bot") return text;
+  if (kind !== "policy") return text;
   const trained = characters.length ? `${names(game.characters, characters[0])}` : "";
   return [trained, text].filter(Boolean).join(" · ");
 }
@@ -126,6 +146,7 @@ function strange({ player, characters, stage }) {
 
 function trainedText(choices) {
   const { player, game, characters, stage } = choices;
+  if (player.kind === "person") return "Both people, their keys and controllers: see Controls.";
   if (player.kind === "bot") return `${player.label} is scripted and plays any character.`;
   const [its, other = its] = player.characters.map((name) => names(game.characters, name));
   const text = `${player.label} was trained as ${its} against ${other} on ${names(game.stages, player.stage)}.`;
@@ -144,7 +165,8 @@ function temperatureText(temperature) {
     : `${temperature.toFixed(1)}, ${temperature < 1 ? "surer" : "wilder"} than trained`;
 }
 
-function ratedText(differs) {
+function ratedText(differs, people) {
+  if (people !== 1) return `Not rated: ${people ? "two people play" : "nobody plays"}.`;
   if (!differs) return "";
   return differs.length ? `Not as in rated games: ${differs.join(", ")}.` : "As in rated games.";
 }

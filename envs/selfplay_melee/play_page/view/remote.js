@@ -38,10 +38,16 @@ export class RemoteSeat extends Draws {
 /**
  * Give a game back to the server, which keeps it with the run and rates it; a promise of its answer.
  *
- * document: of `Match.document`. Throws with the server's words where it does not take the game.
+ * The answer has a `message`, and `waiting` if there is more to come. document: of `Match.document`. Throws with the
+ * server's words where it does not take the game.
  */
 export async function sendGame(server, document) {
   return (await post(server, "games", "application/json", JSON.stringify(document), GAME_MS)).json();
+}
+
+/** What became of a game whose answer has `waiting`, its number; a promise of an answer of the same kind. */
+export async function askKept(server, number) {
+  return (await post(server, `kept?game=${number}`, "application/json", "", GAME_MS)).json();
 }
 
 async function post({ url, token }, path, type, body, limit) {

@@ -9,6 +9,8 @@ export class Stage {
     this.film = film;
     this.circles = true;
     this.follow = true;
+    this.lens = (view) => view; // what the picture of a moment is changed to, see `draw`
+    this.narrow = false; // the panels stand near the middle
     this.unit = film.units.place; // steps of a unit of the game
     this.rigs = film.looks.map(({ rig }) => prepared(rig, film.units.figure));
     this.stars = this.scatter(140);
@@ -33,9 +35,9 @@ export class Stage {
   draw(t) {
     const { ctx, canvas, film } = this;
     const camera = this.follow ? film.camera : film.still, at = this.follow ? 3 * t : 0;
-    this.scale = (canvas.width * this.unit) / camera[at + 2];
-    this.x = camera[at] / this.unit;
-    this.y = camera[at + 1] / this.unit;
+    const [left, up, size] = [0, 1, 2].map((n) => camera[at + n] / this.unit);
+    const { x, y, width } = this.lens({ x: left, y: up, width: size }, t);
+    Object.assign(this, { x, y, scale: canvas.width / width });
     ctx.setTransform(1, 0, 0, 1, 0, 0);
     this.sky();
     ctx.setTransform(
@@ -313,7 +315,8 @@ export class Stage {
     const unit = Math.max(canvas.height / 360, Math.min(window.devicePixelRatio || 1, canvas.width / 330));
     ctx.textBaseline = "alphabetic";
     for (const seat of [0, 1]) {
-      const i = 2 * t + seat, x = (canvas.width * (2 * seat + 1)) / 4, y = canvas.height;
+      const beside = Math.min(canvas.width / 4, this.narrow ? 112 * unit : Infinity);
+      const i = 2 * t + seat, x = canvas.width / 2 + (seat ? beside : -beside), y = canvas.height;
       ctx.globalAlpha = 0.86;
       ctx.fillStyle = this.colour("panel");
       ctx.beginPath();

@@ -9,10 +9,21 @@ const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4];
 const SWITCHES = { camera: "follow", circles: "circles" }; // button, and what of the stage it switches
 const PLAY = "M8 5v14l11-7z", PAUSE = "M7 5h4v14H7zM13 5h4v14h-4z";
 
-/** What a button does that shows ``root`` on the whole screen, or as before; hidden where the browser denies that. */
-export function fullScreenSwitch(button, root) {
-  button.hidden = !document.fullscreenEnabled;
-  const denied = () => { button.hidden = true; };
+/**
+ * What a button does that shows ``root`` on the whole screen, or as before; hidden where the browser denies that.
+ *
+ * why: called with the reason where it does.
+ */
+export function fullScreenSwitch(button, root, why = () => {}) {
+  const deny = (reason) => {
+    button.hidden = true;
+    why(reason);
+  };
+  if (!document.fullscreenEnabled) {
+    const framed = window.top !== window;
+    deny(framed ? "the frame around this page forbids it." : "this browser has none for pages, as on an iPhone.");
+  }
+  const denied = ({ message }) => deny(`the browser refused it (${message}).`);
   const change = () => (document.fullscreenElement ? document.exitFullscreen() : root.requestFullscreen());
   return () => button.hidden || change().catch(denied);
 }

@@ -73,6 +73,15 @@ class Frame {
   }
 }
 
+// Falling heights of labels, each near its place, none nearer to another than a gap; from low to high while they fit.
+export function spread(places, gap, low, high) {
+  const found = [];
+  for (const place of places) found.push(Math.max(place, found.length ? found.at(-1) + gap : low));
+  let limit = high;
+  for (let n = found.length - 1; n >= 0; n--, limit -= gap) found[n] = Math.min(found[n], limit);
+  return found;
+}
+
 // Generations with their band, and the scripted players and people as named levels.
 export function ratingChart(curve) {
   const { points, levels, decimals } = curve, x = points.map((p) => p[0]);
@@ -88,14 +97,14 @@ export function ratingChart(curve) {
       name: "Rating over training", xName: unit,
     });
     if (curve.payoff) frame.root.append(svg("text", { class: "axis", x: frame.left, y: 10 }, curve.unit));
-    let last = -Infinity;
-    for (const [name, rating] of [...levels].sort((a, b) => b[1] - a[1])) {
-      const y = frame.py(rating), text = Math.max(y + 4, last + 12);
+    const named = levels.toSorted((a, b) => b[1] - a[1]), heights = named.map(([, rating]) => frame.py(rating));
+    const texts = spread(heights, 12, frame.top + 8, frame.height - frame.bottom - 20), outside = right > 20;
+    const labels = named.map(([name], n) => svg("text", {
+      class: outside ? "axis" : "axis faint", "text-anchor": outside ? "start" : "end",
+      x: width - right + (outside ? 6 : -2), y: texts[n] + (outside ? 4 : -4),
+    }, name));
+    for (const y of heights) {
       frame.root.append(svg("line", { class: "level", x1: frame.left, x2: width - right, y1: y, y2: y }));
-      frame.root.append(right > 20
-        ? svg("text", { class: "axis", x: width - right + 6, y: text }, name)
-        : svg("text", { class: "axis faint", x: width - right - 2, y: text - 7, "text-anchor": "end" }, name));
-      last = text;
     }
     if (curve.band && points.length) {
       frame.root.append(svg(
@@ -108,6 +117,7 @@ export function ratingChart(curve) {
     for (const [at, rating] of points) {
       frame.root.append(svg("circle", { class: "dot hue-0", cx: frame.px(at), cy: frame.py(rating), r: radius }));
     }
+    frame.root.append(...labels); // over the lines
     if (!points.length) return frame.root;
     return frame.listen((i) => {
       const [at, rating, low, high, name] = points[i];

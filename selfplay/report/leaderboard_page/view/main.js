@@ -51,5 +51,6 @@ const curve = data("curve");
 if (curve.points.length) follow(document.getElementById("curve"), ratingChart(curve));
 else document.getElementById("progress").hidden = true;
 const pairMaps = data("maps"), training = data("training");
-showMaps(pairMaps);
+if (pairMaps.pairs.length) showMaps(pairMaps);
+else for (const part of document.querySelectorAll(".maps, #detail, #map-note")) part.hidden = true;
 if (training) new Training(document.getElementById("training")).show(training);

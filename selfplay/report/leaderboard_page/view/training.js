@@ -39,7 +39,8 @@ export class Training {
       }
     }
     for (const kind of CURVES) {
-      this.training[kind].forEach(({ name }, i) => {
+      this.training[kind].forEach(({ name, y }, i) => {
+        if (y.every((value) => value === null)) return;
         this.figure(small, name, ({ x, [kind]: now }) => lineChart(x, now[i]));
       });
     }
