@@ -70,10 +70,17 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def write_page(docs: Path, file: str, name: str, figures: Mapping[str, Any]) -> None:
-    """Write the figures to ``docs/data/FILE``, and show them between the markers NAME of the page on performance."""
-    write_json(docs / "data" / file, figures)
-    rows = ((f"`{k}`", shown(v)) for k, v in figures.items())
-    put_between(docs / "trainer/internals/performance.md", name, table(("figure", "value"), rows))
+    """Write the figures to ``docs/data/FILE``, beside those of other processors, whose columns stay.
+
+    The page on performance shows them between its markers NAME.
+    """
+    path = docs / "data" / file
+    kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    kept[str(figures["processor"])] = figures
+    write_json(path, kept)
+    names = dict.fromkeys(name for column in kept.values() for name in column if name != "processor")
+    rows = ((f"`{name}`", *(shown(column.get(name, "")) for column in kept.values())) for name in names)
+    put_between(docs / "trainer/internals/performance.md", name, table(("figure", *kept), rows))
 
 
 def put_between(page: Path, name: str, text: str) -> None:

@@ -14,7 +14,7 @@ import gc
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar, cast
+from typing import Any, Final, NoReturn, TypeVar, cast
 
 import llvmlite.binding as llvm
 import numba
@@ -34,6 +34,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 # Without Numba's reference counts ("_nrt") a rule cannot create arrays, but twice as many frames are played: the
 # counts are atomic, and those of the tables are shared by all threads.
 _OPTIONS: dict[str, Any] = {"fastmath": False, "error_model": "numpy", "_nrt": False}
+_KERNEL: Final[dict[str, Any]] = {"error_model": "numpy"}  # a check for zero keeps a loop from vector instructions
 _njit: Any = numba.njit  # its stubs leave out the options of ``rule``
 numba_config: Any = numba.config
 
@@ -142,11 +143,16 @@ def compiled(function: _Function) -> _Function:
 
 
 def kernel(function: _Function) -> _Function:
-    """Compile a function outside the rules that Python calls, with Numba's usual options; it may create arrays.
+    """Compile a function outside the rules that Python calls; it may create arrays. Division by 0 is not an error.
 
     The cache watches the compiled functions of its folder alone, so everything that it calls must be there.
     """
-    return _cached(function, {})
+    return _cached(function, _KERNEL)
+
+
+def inner(function: _Function) -> _Function:
+    """A function of the same file that a ``kernel`` calls."""
+    return cast("_Function", _njit(nogil=True, **_KERNEL)(function))
 
 
 def _packages(function: Callable[..., Any]) -> tuple[str, ...]:

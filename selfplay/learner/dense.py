@@ -1,7 +1,7 @@
 """Dense networks with their gradient written out, which is faster than autograd (docs/adr/0013).
 
-Activations and their derivatives are applied in place; sums over rows are products with ones; logits and value stay
-side by side; and the results of a pass are written into a workspace.
+Activations, with the bias before them, and their derivatives are applied in place; sums over rows are products with
+ones; logits and value stay side by side; and the results of a pass are written into a workspace.
 """
 
 from __future__ import annotations
@@ -13,22 +13,24 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from selfplay.policy.compiled_activations import WITH_BIAS
+
 if TYPE_CHECKING:
     from selfplay.policy.network import ActorCritic
     from selfplay.rollout.buffers import Workspace
 
 _TANH, _RELU = torch.ops.aten.tanh_backward.grad_input, torch.ops.aten.threshold_backward.grad_input
 
-ACTIVATIONS: Final[dict[str, tuple[Callable[[Tensor], Tensor], Callable[[Tensor, Tensor], Tensor]]]] = {
-    "tanh": (torch.tanh_, lambda along, h: _TANH(along, h, grad_input=along)),
-    "relu": (torch.relu_, lambda along, h: _RELU(along, h, 0, grad_input=along)),
+DERIVATIVES: Final[dict[str, Callable[[Tensor, Tensor], Tensor]]] = {
+    "tanh": lambda along, h: _TANH(along, h, grad_input=along),
+    "relu": lambda along, h: _RELU(along, h, 0, grad_input=along),
 }
-"""In place: the function, and the gradient before it from the gradient after it and its output ``h``."""
+"""In place: the gradient before an activation from the gradient after it and its output ``h``."""
 
 
 def can_handle(network: ActorCritic) -> bool:
-    """Return True for a dense network in single precision on the CPU, with one of ``ACTIVATIONS``."""
-    if network.spec.kind != "mlp" or network.spec.activation not in ACTIVATIONS:
+    """Return True for a dense network in single precision on the CPU, with one of ``DERIVATIVES``."""
+    if network.spec.kind != "mlp" or network.spec.activation not in DERIVATIVES:
         return False
     weight = network.out.weight
     return weight.device.type == "cpu" and weight.dtype == torch.float32
@@ -40,15 +42,18 @@ class Dense:
     def __init__(self, network: ActorCritic) -> None:
         parameters = list(network.parameters())  # weight, bias, weight, bias, ... up to the layer of both outputs
         self._weights, self._biases = parameters[::2], parameters[1::2]
-        self._apply, self._before = ACTIVATIONS[network.spec.activation]
+        self._activate, self._before = WITH_BIAS[network.spec.activation], DERIVATIVES[network.spec.activation]
 
     @torch.no_grad()
     def forward(self, obs: Tensor, workspace: Workspace) -> list[Tensor]:
         """Observations [N, D], the output of each activation, and last the logits with the value, [N, L + 1]."""
         kept, last = [obs], len(self._weights) - 1
         for i, (weight, bias) in enumerate(zip(self._weights, self._biases, strict=True)):
-            after = torch.addmm(bias, kept[-1], weight.t(), out=_rows(workspace, f"after {i}", len(obs), len(bias)))
-            kept.append(after if i == last else self._apply(after))
+            rows = _rows(workspace, f"after {i}", len(obs), len(bias))
+            if i == last:
+                kept.append(torch.addmm(bias, kept[-1], weight.t(), out=rows))
+            else:
+                kept.append(self._activate(torch.mm(kept[-1], weight.t(), out=rows), bias))
         return kept
 
     @torch.no_grad()

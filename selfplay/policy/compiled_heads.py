@@ -25,10 +25,10 @@ import math
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from selfplay.compilation.compile import inner
 from selfplay.compilation.compile import kernel as kernel  # also for the learner, which does not import the games
 from selfplay.rollout.buffers import Workspace
 
@@ -152,12 +152,12 @@ def add_divergences(parts: Layout, logits: F32, others: F32, weights: tuple[floa
     return sums
 
 
-@numba.njit(nogil=True)
+@inner
 def _tile(tiles, i):
     return Tile(tiles.x[i], tiles.e[i], tiles.mass[i], tiles.mean[i], tiles.product[i], tiles.entropy[i])
 
 
-@numba.njit(nogil=True)
+@inner
 def _load(parts, logits, first, rows, tile):
     """Fill x and e from ``rows`` rows, and repeat the first row in the lanes that are left."""
     x = tile.x
@@ -186,7 +186,7 @@ def _load(parts, logits, first, rows, tile):
     _exp(x, tile.e)
 
 
-@numba.njit(nogil=True)
+@inner
 def _exp(x, out):
     """The exponential of numbers [K, lanes] that are 0 or less; NaN stays NaN."""
     lanes = x.shape[1]
@@ -205,7 +205,7 @@ def _exp(x, out):
             out[k, r] = ZERO if x[k, r] < LOWEST else p
 
 
-@numba.njit(nogil=True)
+@inner
 def _masses(parts, tile):
     """Fill S, M, the product and the entropy from x and e."""
     x, e, mass, mean, product, entropy = tile
@@ -234,7 +234,7 @@ def _masses(parts, tile):
         at += parts.sizes[head]
 
 
-@numba.njit(nogil=True)
+@inner
 def _taken(parts, logits, action, row, r, x):
     """Log-probability of one action, [A], of row ``row`` in lane ``r``, without the logarithm of the product."""
     total = ZERO
@@ -314,7 +314,7 @@ def _gradient(parts, logits, actions, tiles, along_logprob, along_entropy, grad)
         _write_tile(parts, logits, actions, first, rows, tile.e, along, along_entropy, grad)
 
 
-@numba.njit(nogil=True)
+@inner
 def _scale_tile(parts, tile, along, along_entropy):
     """Overwrite e: of a button with the smaller of p and 1 - p, of a class with its gradient but for the choice."""
     x, e, mass, mean, _, _ = tile
@@ -333,7 +333,7 @@ def _scale_tile(parts, tile, along, along_entropy):
         at += parts.sizes[head]
 
 
-@numba.njit(nogil=True)
+@inner
 def _write_tile(parts, logits, actions, first, rows, e, along, along_entropy, grad):
     binary = parts.binary
     for r in range(rows):
@@ -351,7 +351,7 @@ def _write_tile(parts, logits, actions, first, rows, e, along, along_entropy, gr
             at += parts.sizes[head]
 
 
-@numba.njit(nogil=True)
+@inner
 def _empty_tile(parts, width, lanes):
     heads = len(parts.sizes)
     return Tile(
@@ -381,7 +381,7 @@ def _divergences(parts, logits, others, weights, grad, sums):
             sums[1] += totals[1, r] - log
 
 
-@numba.njit(nogil=True)
+@inner
 def _diverge_buttons(parts, logits, others, first, rows, e, others_e, weights, totals, grad):
     for k in range(parts.binary):
         for r in range(rows):
@@ -394,7 +394,7 @@ def _diverge_buttons(parts, logits, others, first, rows, e, others_e, weights, t
             grad[first + r, k] += weights[0] * (p - q) + weights[1] * p * (ONE - p) * (a - b)
 
 
-@numba.njit(nogil=True)
+@inner
 def _diverge_classes(parts, first, rows, mine, theirs, weights, totals, grad):
     lanes = mine.x.shape[1]
     apart = np.empty(lanes, np.float32)  # sum p (x - y)

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from selfplay.errors import ConfigError, IncompatibleError, boundary
 from selfplay.games.plugins import is_code, load
 from selfplay.policy.backbones import HEAD_WIDTH, LAYERS, OPTIONS
+from selfplay.policy.compiled_activations import WITH_BIAS, usable
 from selfplay.policy.heads import Heads
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ class ActorCritic(nn.Module):
             body, width = make_body(spec.kind, spec.obs_width, seed)
             layers = [body]
         self.trunk = nn.Sequential(*layers)
+        self._with_bias = None if is_code(spec.kind) else WITH_BIAS.get(spec.activation)
+        self._linear = [layer for layer in layers if isinstance(layer, nn.Linear)]  # a list: they are the trunk's
         options: dict[str, Any] = dict(spec.options)
         self.memory = nn.ModuleList(LAYERS[spec.kind](width, **options) for width in spec.hidden[len(dense) :])
         self._widths = [layer.memory_width for layer in self._layers]
@@ -60,6 +63,10 @@ class ActorCritic(nn.Module):
 
     def _dense(self, x: Tensor) -> Tensor:
         """The dense layers, called as functions: the way through a module's call takes as long as a small product."""
+        if self._with_bias is not None and usable(x):
+            for linear in self._linear:
+                x = self._with_bias(torch.mm(x, linear.weight.t()), linear.bias)
+            return x
         for layer in self.trunk:
             x = layer.forward(x)
         return x

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor, nn
 
+from selfplay.policy.compiled_activations import WITH_BIAS
 from selfplay.policy.network import ACTIVATIONS, ActorCritic
 from selfplay.policy.recurrent_state import infer_directly
 
@@ -81,7 +82,8 @@ class _Stack:
 
     def __init__(self, members: Sequence[Member]) -> None:
         networks = [network for network, _ in members]
-        self._activation = ACTIVATIONS[networks[0].spec.activation]()
+        activation = networks[0].spec.activation
+        self._activation, self._with_bias = ACTIVATIONS[activation](), WITH_BIAS.get(activation)
         layers = zip(*map(_layers, networks), strict=True)
         self._layers = [tuple(map(torch.stack, zip(*alike, strict=True))) for alike in layers]
         self.rows = torch.cat([rows for _, rows in members])
@@ -93,7 +95,10 @@ class _Stack:
     def logits(self, obs: Tensor) -> Tensor:
         x = obs.index_select(0, self._padded).view(*self._shape, -1)
         for weight, bias in self._layers[:-1]:
-            x = self._activation.forward(torch.baddbmm(bias, x, weight))
+            if self._with_bias is not None:
+                x = self._with_bias(torch.bmm(x, weight), bias[:, 0])
+            else:
+                x = self._activation.forward(torch.baddbmm(bias, x, weight))
         weight, bias = self._layers[-1]
         found = torch.baddbmm(bias, x, weight).flatten(0, 1)
         return found.index_select(0, self._real)[:, :-1]  # without the value

@@ -104,9 +104,9 @@ def test_a_budget_is_spent_and_the_ledger_keeps_it(run):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("--preset", "none"),
         ("--preset", "laptop"),
-        ("--preset", "laptop", "--character", "fox", "--opponent-character", "fox"),
+        ("--preset", "human"),
+        ("--preset", "human", "--character", "marth", "--opponent-character", "marth"),
     ],
 )
 def test_the_main_jobs_have_a_table(arguments):

@@ -30,12 +30,19 @@ def test_a_page_without_the_markers_is_left_alone(tmp_path):
 def test_figures_are_kept_and_shown(tmp_path):
     (tmp_path / "trainer/internals").mkdir(parents=True)
     (tmp_path / "trainer/internals/performance.md").write_text("<!-- measured: begin -->\n<!-- measured: end -->\n")
-    write_page(tmp_path, "bench.json", "measured", {"cores": 2, "steps_per_s": 51234.5, "share": 0.123456})
+    for figures in (
+        {"processor": "A", "steps_per_s": 1.0},
+        {"processor": "B", "share": 0.123456},
+        {"processor": "A", "cores": 2, "steps_per_s": 51234.5},
+    ):
+        write_page(tmp_path, "bench.json", "measured", figures)
     kept = json.loads((tmp_path / "data" / "bench.json").read_text())
-    assert kept["steps_per_s"] == 51234.5
+    assert kept["A"]["steps_per_s"] == 51234.5
     text = (tmp_path / "trainer/internals/performance.md").read_text()
-    assert "| `steps_per_s` | 51,234 |" in text
-    assert "| `share` | 0.123 |" in text
+    assert "| figure | A | B |" in text
+    assert "| `cores` | 2 |  |" in text
+    assert "| `steps_per_s` | 51,234 |  |" in text
+    assert "| `share` |  | 0.123 |" in text
 
 
 def cell(seed):

@@ -162,6 +162,7 @@ def measure(rounds: int, say: Callable[[str], None] = lambda _: None, replays: S
     ``supervision_overhead`` is the median over rounds of (with the tree) / (without) - 1, paired.
     """
     from scripts.studies.bench.loop import Times, make_session, network, rollout_bytes_per_game, with_tree, without_tree
+    from scripts.studies.bench.parts import where_time_goes
     from scripts.studies.bench.process import start_beyond_imports_s, tree_mb
 
     threads = len(make_session().blocks)
@@ -193,6 +194,7 @@ def measure(rounds: int, say: Callable[[str], None] = lambda _: None, replays: S
         "net_bound_agent_steps_per_s": net,
         "train_share_of_net_bound": train / net,
         "supervision_overhead": median(overhead),
+        **where_time_goes(fastest_quarter(tree.collect), fastest_quarter(tree.update), threads),
         **latencies(),
         **replay_speeds(replays),
         "physics_game_frames_per_s": rate(PHYSICS_GAMES * PHYSICS_FRAMES, samples["physics"]),

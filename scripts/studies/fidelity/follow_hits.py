@@ -103,7 +103,7 @@ def note_holds(players, memory, t, seat, tables):
     if not (grab.is_holding(p) and grab.is_held(other)):
         return
     if not grab.is_held(before):
-        grab.take_grip(p, before, held)
+        grab.bind(p, before, held, grab.HOLD_FRAMES, grab.HOLD_PER_PERCENT, before.percent)
     elif grab.wears_out(before.action) and before.hitlag <= 1.0:
         grab.loosen(held)
     if other.hitlag > before.hitlag:

@@ -102,7 +102,7 @@ def test_a_disk_that_refuses_costs_the_reports_and_is_told_once(tmp_path):
             book.on_report(BROKEN)
         await until(lambda: book.unwritten == 3)
         run.path.unlink()
-        run.path.mkdir()
+        run.path.mkdir(exist_ok=True)  # the state may have just been written
         book.on_report(BROKEN)
         await book.close("finished")
 
