@@ -2,10 +2,14 @@
 
 ``steps`` counts those of all games, as progress lines do. Connect Four is played as PettingZoo has it and as a game in
 NumPy (``ArrayGame``); ``Slow`` is tic-tac-toe with 5 ms of processor time a step. Hosts are taken in turn.
+
+Connect Four is also trained by MaskablePPO, with the settings and the network of ours, in a virtual environment that is
+made on first use. *Own time* of a step is what remains without the game, whose time is measured alone.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import subprocess
 import sys
@@ -15,11 +19,16 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from scripts.studies import ROOT
 from scripts.studies.command_line import Command, notify
 from scripts.studies.pages import machine_here, put_between, this_command, write_json
 from scripts.studies.pages import table as markdown
+from scripts.studies.rivals.venvs import MASKABLE, default_folder, environment, prepared
+from selfplay.config.presets import PPO as PRESETS
 from selfplay.examples.tic_tac_toe import TicTacToe
+from selfplay.machine import usable_cores
 
 if TYPE_CHECKING:
     import argparse
@@ -28,10 +37,14 @@ if TYPE_CHECKING:
     from selfplay.games import Action
 
 STEP_S: Final = 5e-3
+PETTINGZOO, ARRAYS = "Connect Four, PettingZoo", "Connect Four, `ArrayGame`"
+WAYS: Final = ("make_vec_env", "loop", "processes")  # in which MaskablePPO plays its games
+MASKABLE_ITERATIONS: Final = 6
+GAME_STEPS: Final = 20_000
 GAMES: Final = {  # by name: --game-type, games, steps of a training
     "tic-tac-toe, `Game`": ("selfplay.examples.tic_tac_toe:TicTacToe", 256, 160_000),
-    "Connect Four, PettingZoo": ("pettingzoo:pettingzoo.classic.connect_four_v3", 256, 80_000),
-    "Connect Four, `ArrayGame`": ("selfplay.examples.connect_four:ConnectFour", 256, 240_000),
+    PETTINGZOO: ("pettingzoo:pettingzoo.classic.connect_four_v3", 256, 80_000),
+    ARRAYS: ("selfplay.examples.connect_four:ConnectFour", 256, 240_000),
     "5 ms a step, `Game`": ("scripts.studies.python_games:Slow", 16, 8_000),
 }
 HOSTS: Final = ("thread", "process")
@@ -75,6 +88,58 @@ def measure(rounds: int) -> dict[str, dict[str, list[float]]]:
     return found
 
 
+def maskable(way: str, python: Path) -> float:
+    """Steps a second of MaskablePPO. Blocks."""
+    board = PRESETS["board"]
+    job = {
+        "way": way,
+        "threads": usable_cores(),
+        "iterations": MASKABLE_ITERATIONS,
+        "hidden": board["net"]["hidden"],
+        **{name: board["ppo"][name] for name in ("batch_size", "epochs", "learning_rate", "entropy_coefficient")},
+    }
+    words = [str(python), "-m", f"scripts.studies.rivals.programs.{MASKABLE.module}", json.dumps(job)]
+    variables = environment(usable_cores(), python.parents[1])
+    done = subprocess.run(words, cwd=ROOT, env=variables, check=True, capture_output=True, text=True, timeout=LIMIT_S)
+    return float(done.stdout.split()[-1])
+
+
+def game_us() -> float:
+    """Microseconds of PettingZoo's Connect Four for a step: to play it, look at it, and begin a new game."""
+    module: Any = importlib.import_module("pettingzoo.classic.connect_four_v3")
+    game, rng = module.raw_env(), np.random.default_rng(0)
+    game.reset()
+    spent = 0.0
+    for _ in range(GAME_STEPS):
+        began = time.perf_counter()
+        mask = game.observe(game.agent_selection)["action_mask"]
+        spent += time.perf_counter() - began
+        action = int(rng.choice(np.flatnonzero(mask)))
+        began = time.perf_counter()
+        game.step(action)
+        if any(game.terminations.values()):
+            game.reset()
+        spent += time.perf_counter() - began
+    return 1e6 * spent / GAME_STEPS
+
+
+def beside_maskable(document: dict[str, Any]) -> str:
+    """MaskablePPO in Markdown, and how many times as fast ours is."""
+    theirs = {way: median(found) for way, found in document["maskable"].items()}
+    ours = {name: median(found) for name, found in document["steps_per_s"][PETTINGZOO].items()}
+    arrays = max(median(found) for found in document["steps_per_s"][ARRAYS].values())
+    game = median(document["game_us"])
+    one = max(speed for way, speed in theirs.items() if way != "processes")
+    own, its = (1e6 / speed - game for speed in (ours["thread"], one))
+    ways = "; ".join(f"{way} {speed:,.0f}" for way, speed in theirs.items())
+    return (
+        f"MaskablePPO, Connect Four, steps/s: {ways}. The game alone takes {game:.0f} us a step. In one process our "
+        f"own time is {own:.0f} us and that of MaskablePPO {its:.0f} us ({its / own:.2f} times); with all cores ours "
+        f"is {max(ours.values()) / max(theirs.values()):.2f} times as fast, with `ArrayGame` "
+        f"{arrays / max(theirs.values()):.1f} times."
+    )
+
+
 def table(document: dict[str, Any]) -> str:
     """Medians in Markdown."""
     rows = []
@@ -83,13 +148,16 @@ def table(document: dict[str, Any]) -> str:
         rows.append((name, GAMES[name][1], f"{threads:,.0f}", f"{processes:,.0f}", f"{processes / threads:.2f}"))
     when = f"`{document['command']}`, {document['date']}, {document['processor']}, {document['cores']} cores"
     head = ("game", "games at once", "threads, steps/s", "processes, steps/s", "ratio")
-    return f"{when}, medians of {document['rounds']} rounds:\n\n{markdown(head, rows)}"
+    told = f"{when}, medians of {document['rounds']} rounds:\n\n{markdown(head, rows)}"
+    return f"{told}\n\n{beside_maskable(document)}"
 
 
 def _run(options: argparse.Namespace) -> None:
+    python = prepared(MASKABLE, default_folder())
     document = {
         "command": this_command("python_games", ["--write"]), **machine_here(), "rounds": options.rounds,
-        "steps_per_s": measure(options.rounds),
+        "steps_per_s": measure(options.rounds), "game_us": [game_us() for _ in range(options.rounds)],
+        "maskable": {way: [maskable(way, python) for _ in range(options.rounds)] for way in WAYS},
     }  # fmt: skip
     print(table(document))
     if options.write:

@@ -101,6 +101,11 @@ class PPOConfig(Group):
     """The learner."""
 
     rollout_length: Positive = Field(128, description="Steps of every game in an iteration")
+    max_policy_lag: Annotated[int, Field(ge=0, le=1)] = Field(
+        0,
+        description="Iterations by which the weights that play may be older than those that learn. With 1, the next "
+        "iteration is played during an update, except after save points",
+    )
     batch_size: Positive = Field(2048, description="Maximum rows of a minibatch")
     epochs: Positive = Field(4, description="Passes over the steps of an iteration")
     clip: Annotated[float, Field(gt=0, lt=1)] = Field(0.2, description="Clip range of the probability ratio")
@@ -262,7 +267,7 @@ FLAGS: Final[dict[str, tuple[Flag, ...]]] = {
         *flags("ppo", rollout_length="N", batch_size="N"),
         ("--ppo-epochs", "ppo.epochs", "N"),
         ("--ppo-clip", "ppo.clip", "F"),
-        *flags("ppo", learning_rate="F", gamma="F", gae_lambda="F"),
+        *flags("ppo", learning_rate="F", gamma="F", gae_lambda="F", max_policy_lag="N"),
         ("--entropy", "ppo.entropy_coefficient", "F"),
         *flags("ppo", teacher_kl="F"),
         *flags("net", backbone="NAME", hidden="N,N"),

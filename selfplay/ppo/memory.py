@@ -142,7 +142,7 @@ def estimate(config: Config, limit: float = math.inf) -> Need:
 
     frozen = 2 * config.league.max_frozen if mirror < 1 else 0
     # weights and moments, their copies for a revert, the weights that play, a checkpoint, and the threads' gradients
-    networks = F32 * parameters * (3 + 3 + 1 + 6 + threads + frozen)
+    networks = F32 * parameters * (3 + 3 + (1 + ppo.max_policy_lag) + 6 + threads + frozen)
     activations = threads * chunk * _activations(network, heads) if networks <= limit else 0
 
     children = run.runners if (run.host != "thread" or game.real_time) and run.ray_address is None else 0
@@ -151,7 +151,7 @@ def estimate(config: Config, limit: float = math.inf) -> Need:
         networks=networks,
         minibatches=int(activations + guard),
         games=int(columns * (decided + F32 * (width + 4 * memory)) + games * _game_bytes(one)),
-        segments=int(rows * (played + copies * learned) + episodes),
+        segments=int(rows * ((1 + ppo.max_policy_lag) * played + copies * learned) + episodes),
         before=IMITATION_MB * MB if run.pretrained == SCRIPTED else 0,
     )
 

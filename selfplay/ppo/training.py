@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from statistics import median
@@ -71,6 +71,20 @@ class PPOTraining(Training[Segments, "UpdateMetrics"]):
         return self.session.config.iterations
 
     async def collect(self) -> Segments | None:
+        orders = await self._orders()
+        return None if orders is None else await self._play(orders)
+
+    async def play_ahead(self) -> Callable[[], Coroutine[object, None, Segments | None]] | None:
+        if not self.session.config.ppo.max_policy_lag:
+            return None
+        orders = await self._orders(1)
+        return None if orders is None else partial(self._play, orders)
+
+    async def _orders(self, ahead: int = 0) -> dict[str, SegmentOrder] | None:
+        """Make the order of each runner: the current weights, and opponents that are drawn now.
+
+        None where the run ends. ``ahead``: iterations from now in which they are played.
+        """
         await self._population.load_teacher()
         if (choose := self.session.hooks.opponents) is not None:
             session, matchmaker = self.session, self._population.agents[MAIN].matchmaker
@@ -78,7 +92,24 @@ class PPOTraining(Training[Segments, "UpdateMetrics"]):
             await self._ask("the choice of opponents", partial(matchmaker.ask, choose, games))
             if self.failure is not None:
                 return None
-        orders = await self._orders()
+        session, version = self.session, self.progress.iteration
+        networks = {}
+        for role, agent in self._population.agents.items():
+            agent.matchmaker.rotate(agent.frozen)
+            networks[role] = await self.worker.submit(agent.learner.snapshot)
+            await self._population.load(role, {*agent.matchmaker.bench, *agent.frozen})
+        orders = {}
+        for runner, games in session.blocks.items():
+            agent = self._population.agents[session.roles[runner]]
+            frozen = dict(agent.frozen) if agent.role == MAIN else agent.frozen | {MAIN: networks[MAIN]}
+            orders[runner] = SegmentOrder(
+                version + ahead, session.config.ppo.rollout_length, version, networks[agent.role], frozen,
+                tuple(agent.matchmaker.draw(games)), self._population.teacher if agent.role == MAIN else None,
+            )  # fmt: skip
+        return orders
+
+    async def _play(self, orders: Mapping[str, SegmentOrder]) -> Segments | None:
+        """Let all runners play; None where the run ends before there is anything to learn from."""
         chaos = self.progress.chaos
         jobs: dict[str, Job[GameBlock]] = {
             runner: Job(partial(_collect, runner=runner, order=order, chaos=chaos)) for runner, order in orders.items()
@@ -102,24 +133,6 @@ class PPOTraining(Training[Segments, "UpdateMetrics"]):
             return None
         self._record(collected)
         return collected
-
-    async def _orders(self) -> dict[str, SegmentOrder]:
-        """Make the order of each runner: the current weights, and opponents that are drawn now."""
-        session, iteration = self.session, self.progress.iteration
-        networks = {}
-        for role, agent in self._population.agents.items():
-            agent.matchmaker.rotate(agent.frozen)
-            networks[role] = await self.worker.submit(agent.learner.snapshot)
-            await self._population.load(role, {*agent.matchmaker.bench, *agent.frozen})
-        orders = {}
-        for runner, games in session.blocks.items():
-            agent = self._population.agents[session.roles[runner]]
-            frozen = dict(agent.frozen) if agent.role == MAIN else agent.frozen | {MAIN: networks[MAIN]}
-            orders[runner] = SegmentOrder(
-                iteration, session.config.ppo.rollout_length, iteration, networks[agent.role], frozen,
-                tuple(agent.matchmaker.draw(games)), self._population.teacher if agent.role == MAIN else None,
-            )  # fmt: skip
-        return orders
 
     def _record(self, collected: Segments) -> None:
         """Pass the results to the matchmakers, and drop opponents that no game in progress needs."""

@@ -45,6 +45,7 @@ class TrainingLoop:
     refused: SelfPlayError | None = None  # why the state of a resumed run cannot be used
     _last: Any = None  # the last report
     _first: int = 0  # iteration at which this session begins
+    _ahead: asyncio.Task[Any] | None = None  # plays the next iteration during an update
 
     def __post_init__(self) -> None:
         training = self.training
@@ -86,6 +87,9 @@ class TrainingLoop:
             await self._unless_stopped(ctx, self.start_runners())
             await self._train(saving)
         finally:
+            if self._ahead is not None:
+                self._ahead.cancel()
+                self._ahead = None
             learners.close()
             worker.close()
 
@@ -112,6 +116,9 @@ class TrainingLoop:
             )
         while not self._done():
             await self._iterate(saving)
+        if self._ahead is not None:  # its games go on when the run is resumed
+            self._ahead.cancel()
+            await asyncio.wait({self._ahead})
         if self.overtime.has_cut and self.progress.iteration == self._first:
             self.training.fail_without_iteration()
         await self._finish(saving)
@@ -121,11 +128,12 @@ class TrainingLoop:
         training, progress = self.training, self.progress
         phases = Phases(progress)
         progress.phase = COLLECT
-        collected = await training.collect()
+        collected = await self._collect()
         phases.end("collect")
         if collected is None or self.stop.is_cut:
             return
         progress.phase = UPDATE
+        await self._play_ahead(saving)
         update = await training.update(collected, self.disk)
         phases.end("update")
         progress.iteration += 1
@@ -135,7 +143,7 @@ class TrainingLoop:
             with self.disk.tolerate(RATINGS, settles=False):  # games that wait are written with the next state
                 await self.rating_games.rate_if_due(progress)
             phases.end("rate")
-        if saving.is_due:  # last: a checkpoint is of a whole iteration
+        if saving.is_due(progress.iteration):  # last: a checkpoint is of a whole iteration
             progress.phase = SAVE
             await saving.save(collected)
             phases.end("save")
@@ -145,6 +153,18 @@ class TrainingLoop:
         self._report(collected, update, phases.seconds)
         training.release(collected)
         await training.after(self._last)
+
+    async def _collect(self) -> Any:  # noqa: ANN401
+        ahead, self._ahead = self._ahead, None
+        return await (self.training.collect() if ahead is None else ahead)
+
+    async def _play_ahead(self, saving: Saving) -> None:
+        """Begin the next iteration before the update, except at save points, for a state is of whole iterations."""
+        after = self.progress.iteration + 1
+        if self.stop.is_set() or self._ends_at(after) or saving.is_due(after):
+            return
+        if (play := await self.training.play_ahead()) is not None:
+            self._ahead = spawn(play(), "collect")
 
     async def _finish(self, saving: Saving) -> None:
         """Save the last state, whatever the interval, and rate it."""
@@ -177,15 +197,18 @@ class TrainingLoop:
             await training.worker.submit(self._films.take_last, progress.total_steps)
 
     def _done(self) -> bool:
-        run, iterations, progress = self.training.settings.run, self.training.iterations, self.progress
+        run, progress = self.training.settings.run, self.progress
         return (
             self.stop.is_set()
             or (self.overtime.is_over and progress.iteration > self._first)  # the first has a while
-            or self.training.failure is not None
-            or (iterations is not None and progress.iteration >= iterations)
+            or self._ends_at(progress.iteration)
             or (run.timesteps is not None and progress.total_steps >= run.timesteps)
             or (run.max_minutes is not None and progress.elapsed_s >= 60 * run.max_minutes)
         )
+
+    def _ends_at(self, iteration: int) -> bool:
+        planned = self.training.iterations
+        return self.training.failure is not None or (planned is not None and iteration >= planned)
 
     def _report(self, collected: object, update: object, phases: Mapping[str, float]) -> None:
         training = self.training

@@ -53,10 +53,9 @@ class Saving:
         self._unrated: dict[str, Any] = {}  # ratings of an earlier session, where this one rates nothing
         self._ledger_position = 0  # of the same
 
-    @property
-    def is_due(self) -> bool:
-        """True if something is to be saved after the current iteration."""
-        return self._points.is_due(self._training.progress.iteration)
+    def is_due(self, iteration: int) -> bool:
+        """Return True if something is to be saved after this iteration."""
+        return self._points.is_due(iteration)
 
     def restore(self, meta: LearnerMeta) -> None:
         """Continue from a state with what is known of ratings."""

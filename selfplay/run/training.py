@@ -6,7 +6,7 @@ The training loop, the supervision tree, the rating games and the saving of stat
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeVar
 
@@ -174,6 +174,10 @@ class Training(ABC, Generic[C, U]):
 
         ``failure`` says why it ends, unless the user has stopped it.
         """
+
+    async def play_ahead(self) -> Callable[[], Coroutine[object, None, C | None]] | None:
+        """Plays the next iteration with the weights of now; None if games wait for the update in this training."""
+        return None
 
     @abstractmethod
     async def update(self, collected: C, disk: DiskWatch) -> U: ...

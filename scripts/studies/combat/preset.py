@@ -109,4 +109,7 @@ def _own_scores(cell: Cell) -> dict[str, Any]:
 
 
 def _against_before(cell: Cell) -> list[float]:
+    """Scores against the policies before; none for a policy with a person's reaction, since they react at once."""
+    if any(slow in cell["scores"] for slow in bot_names.SLOW):
+        return []
     return [result["score"] for name, result in cell["scores"].items() if name.startswith("seed_")]

@@ -70,6 +70,13 @@ PEERS: Final[dict[str, Peer]] = {
     )
 }
 
+MASKABLE: Final = Peer(
+    "sb3-contrib",
+    "maskable",
+    (*PEERS["stable-baselines3"].packages, "sb3-contrib==2.9.0", "pettingzoo==1.26.1", "pygame==2.6.1"),
+)
+"""Plays a game of PettingZoo, see ``scripts.studies.python_games``."""
+
 
 def default_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "selfplay" / "peers"
