@@ -20,6 +20,7 @@ from selfplay.games.errors import UnknownNameError
 from selfplay_melee.actions import FIRST_SPECIAL, NUM_ACTIONS
 from selfplay_melee.errors import TableError
 from selfplay_melee.physics.memory import blank_memory
+from selfplay_melee.tables.kept import Kept, keep, kept_in, place
 from selfplay_melee.tables.layout import ACTION, CHARACTER, HIT, HULL_FRAMES, NUM_IDS, SPECIAL, STAGE, Tables, as_tables
 from selfplay_melee.tables.poses import OTHERS, read_poses
 from selfplay_melee.tables.read import ActionEntry, CharacterFile, StageFile, read_character, read_stage
@@ -40,9 +41,8 @@ STAGES: dict[str, int]
 def __getattr__(name: str) -> dict[str, int]:
     if name not in ("CHARACTERS", "STAGES"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    characters, stages = _read(_FOLDER)
-    globals()["CHARACTERS"] = {character.name: character.id for character in characters}
-    globals()["STAGES"] = {stage.name: stage.id for stage in stages}
+    own = _own()
+    globals()["CHARACTERS"], globals()["STAGES"] = own.characters, own.stages
     return cast("dict[str, int]", globals()[name])
 
 
@@ -60,7 +60,25 @@ def load_tables(folder: Path | None = None) -> Tables:
     Raises:
         TableError: a file of ``folder`` is inconsistent; the message names the file, the row and the field.
     """
-    return _build(*_read(folder or _FOLDER))
+    return _own().tables if folder is None else _build(*_read(folder))
+
+
+@cache
+def _own() -> Kept:
+    """The game's own tables, from the file in which they are kept if there is one."""
+    path = place(_FOLDER)
+    kept = None if path is None else kept_in(path)
+    if kept is None:
+        characters, stages = _read(_FOLDER)
+        ids = ({entry.name: entry.id for entry in entries} for entries in (characters, stages))
+        kept = Kept(_build(characters, stages), *ids)
+        if (
+            path is not None
+            and len(characters) == len(names_of("characters"))
+            and len(stages) == len(names_of("stages"))
+        ):
+            keep(path, kept)  # what was left out is told again the next time
+    return kept
 
 
 def tables_of(characters: Collection[str], stages: Collection[str]) -> Tables:

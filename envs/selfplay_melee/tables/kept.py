@@ -1,0 +1,83 @@
+"""The game's own tables in one binary file beside the compiled rules: to read a megabyte of TOML takes over a second.
+
+The file is named by a hash of all files of the tables and of the sources of the rules, so it is never stale. It holds
+arrays alone; one that cannot be read is made again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import tempfile
+import zipfile
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from selfplay.compilation.code_cache import cache_folder
+from selfplay_melee.physics.memory import MEMORY
+from selfplay_melee.tables.layout import ACTION, CHARACTER, HIT, SPECIAL, STAGE, Tables, as_tables
+
+RECORDS: Final = {
+    "characters": CHARACTER, "actions": ACTION, "specials": SPECIAL, "hits": HIT, "stages": STAGE, "blank": MEMORY,
+}  # fmt: skip
+"""Types of the fields that are kept as bytes: a file would not say how they are aligned."""
+NAMES: Final = ("character names", "stage names")
+
+
+class Kept(NamedTuple):
+    """All tables, and the numbers of characters and stages by name, in the order of their rows."""
+
+    tables: Tables
+    characters: dict[str, int]
+    stages: dict[str, int]
+
+
+def place(folder: Path) -> Path | None:
+    """Where the tables of a folder are kept; None: nowhere."""
+    kept = cache_folder("selfplay_melee")
+    if kept is None:
+        return None
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*.toml")):
+        digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return kept / f"tables-{digest.hexdigest()[:16]}.npz"
+
+
+def kept_in(path: Path) -> Kept | None:
+    """What was kept; None if nothing was, or it cannot be read."""
+    with (
+        suppress(OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile),
+        np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file,
+    ):
+        arrays = {name: file[name] for name in file.files}
+        characters, stages = (arrays.pop(name).tolist() for name in NAMES)
+        for name, dtype in RECORDS.items():
+            arrays[name] = arrays[name].view(dtype)[..., 0]
+        tables = as_tables(**arrays)
+        return Kept(tables, _numbers(characters, tables["characters"]), _numbers(stages, tables["stages"]))
+    return None
+
+
+def _numbers(names: list[str], rows: NDArray[np.void]) -> dict[str, int]:
+    return dict(zip(names, rows["id"].tolist(), strict=True))
+
+
+def keep(path: Path, kept: Kept) -> None:
+    """Keep tables, in one step; where that fails they are read anew the next time."""
+    arrays: dict[str, NDArray[Any]] = {}
+    for name in kept.tables.dtype.names or ():
+        array = np.ascontiguousarray(kept.tables[name])
+        arrays[name] = array[..., None].view(np.uint8) if name in RECORDS else array
+    arrays |= {NAMES[0]: np.array([*kept.characters]), NAMES[1]: np.array([*kept.stages])}
+    content = io.BytesIO()
+    np.savez(content, **arrays)  # type: ignore[arg-type] # of its stubs
+    with suppress(OSError):
+        handle, name = tempfile.mkstemp(dir=path.parent)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content.getvalue())
+        Path(name).replace(path)
