@@ -102,9 +102,7 @@ class PPOConfig(Group):
 
     rollout_length: Positive = Field(128, description="Steps of every game in an iteration")
     max_policy_lag: Annotated[int, Field(ge=0, le=1)] = Field(
-        0,
-        description="Iterations by which the weights that play may be older than those that learn. With 1, the next "
-        "iteration is played during an update, except after save points",
+        0, description="1: play during updates, with older weights"
     )
     batch_size: Positive = Field(2048, description="Maximum rows of a minibatch")
     epochs: Positive = Field(4, description="Passes over the steps of an iteration")

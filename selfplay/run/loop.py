@@ -119,6 +119,7 @@ class TrainingLoop:
         if self._ahead is not None:  # its games go on when the run is resumed
             self._ahead.cancel()
             await asyncio.wait({self._ahead})
+            self._ahead = None
         if self.overtime.has_cut and self.progress.iteration == self._first:
             self.training.fail_without_iteration()
         await self._finish(saving)

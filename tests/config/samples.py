@@ -16,6 +16,7 @@ OTHER = {
     "--learning-rate": "1e-4",
     "--gamma": "0.9",
     "--gae-lambda": "0.8",
+    "--max-policy-lag": "1",
     "--entropy": "0.02",
     "--teacher-kl": "0.02",
     "--backbone": "gru",

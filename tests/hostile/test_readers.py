@@ -235,6 +235,7 @@ OWN = {
     "selfplay.dialogue.files.states": "words of the command line",
     "selfplay.commands.exploit": "a run that it made itself",
     "selfplay.commands.train_or_resume": "the same",
+    "selfplay_melee.tables.kept": "its cache, which tests/melee/test_kept_tables.py damages",
     "selfplay_melee.imitation.scripted": "its cache; tests/melee/imitation/test_scripted.py damages it",
     "selfplay.machine": "what the kernel says",
     "selfplay.memory_limits": "the same",

@@ -30,7 +30,7 @@ def test_a_file_that_cannot_be_read_is_as_good_as_none(own, tmp_path, content):
     path = tmp_path / "tables.npz"
     assert kept.kept_in(path) is None
     kept.keep(path, own)
-    path.write_bytes(path.read_bytes()[:50_000] if content is None else content)
+    path.write_bytes(path.read_bytes()[:-2000] if content is None else content)
     assert kept.kept_in(path) is None
 
 

@@ -1,7 +1,7 @@
-"""The game's own tables in one binary file beside the compiled rules: to read a megabyte of TOML takes over a second.
+"""The game's own tables in one binary file in the user's cache: to read a megabyte of TOML takes a second.
 
-The file is named by a hash of all files of the tables and of the sources of the rules, so it is never stale. It holds
-arrays alone; one that cannot be read is made again.
+The file is named by a hash of the files of the tables and of the sources that read them, so it is never stale. It holds
+arrays alone; one that cannot be read is made again. Numba is not imported, which would take as long.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-import tempfile
 import zipfile
 from contextlib import suppress
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from selfplay.compilation.code_cache import cache_folder
+from selfplay.games.files import replacing, user_cache
 from selfplay_melee.physics.memory import MEMORY
 from selfplay_melee.tables.layout import ACTION, CHARACTER, HIT, SPECIAL, STAGE, Tables, as_tables
 
@@ -26,6 +25,8 @@ RECORDS: Final = {
     "characters": CHARACTER, "actions": ACTION, "specials": SPECIAL, "hits": HIT, "stages": STAGE, "blank": MEMORY,
 }  # fmt: skip
 """Types of the fields that are kept as bytes: a file would not say how they are aligned."""
+SOURCES: Final = (Path(__file__).parent, Path(__file__).parents[1], Path(__file__).parents[1] / "physics")
+"""Folders of the sources that say what tables are."""
 NAMES: Final = ("character names", "stage names")
 
 
@@ -39,13 +40,14 @@ class Kept(NamedTuple):
 
 def place(folder: Path) -> Path | None:
     """Where the tables of a folder are kept; None: nowhere."""
-    kept = cache_folder("selfplay_melee")
-    if kept is None:
+    cache = user_cache()
+    if cache is None:
         return None
-    digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*.toml")):
-        digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return kept / f"tables-{digest.hexdigest()[:16]}.npz"
+    digest = hashlib.sha256(np.__version__.encode())
+    sources = (path for home in SOURCES for path in home.glob("*.py"))
+    for path in sorted([*sources, *folder.rglob("*.toml")]):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return cache / f"tables-{digest.hexdigest()[:16]}.npz"
 
 
 def kept_in(path: Path) -> Kept | None:
@@ -75,9 +77,6 @@ def keep(path: Path, kept: Kept) -> None:
         arrays[name] = array[..., None].view(np.uint8) if name in RECORDS else array
     arrays |= {NAMES[0]: np.array([*kept.characters]), NAMES[1]: np.array([*kept.stages])}
     content = io.BytesIO()
-    np.savez(content, **arrays)  # type: ignore[arg-type] # of its stubs
-    with suppress(OSError):
-        handle, name = tempfile.mkstemp(dir=path.parent)
-        with os.fdopen(handle, "wb") as file:
-            file.write(content.getvalue())
-        Path(name).replace(path)
+    np.savez_compressed(content, **arrays)  # type: ignore[arg-type] # of its stubs
+    with suppress(OSError), replacing(path, path.with_name(f"{path.name}.{os.getpid()}")) as temporary:
+        temporary.write_bytes(content.getvalue())
