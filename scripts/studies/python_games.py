@@ -25,6 +25,7 @@ from scripts.studies import ROOT
 from scripts.studies.command_line import Command, notify
 from scripts.studies.pages import machine_here, put_between, this_command, write_json
 from scripts.studies.pages import table as markdown
+from scripts.studies.rivals.running import ask
 from scripts.studies.rivals.venvs import MASKABLE, default_folder, environment, prepared
 from selfplay.config.presets import PPO as PRESETS
 from selfplay.examples.tic_tac_toe import TicTacToe
@@ -40,6 +41,7 @@ STEP_S: Final = 5e-3
 PETTINGZOO, ARRAYS = "Connect Four, PettingZoo", "Connect Four, `ArrayGame`"
 WAYS: Final = ("make_vec_env", "loop", "processes")  # in which MaskablePPO plays its games
 MASKABLE_ITERATIONS: Final = 6
+MASKABLE_STEPS: Final = 8192  # of an iteration, as of ours
 GAME_STEPS: Final = 20_000
 GAMES: Final = {  # by name: --game-type, games, steps of a training
     "tic-tac-toe, `Game`": ("selfplay.examples.tic_tac_toe:TicTacToe", 256, 160_000),
@@ -95,13 +97,13 @@ def maskable(way: str, python: Path) -> float:
         "way": way,
         "threads": usable_cores(),
         "iterations": MASKABLE_ITERATIONS,
+        "steps": MASKABLE_STEPS,
         "hidden": board["net"]["hidden"],
         **{name: board["ppo"][name] for name in ("batch_size", "epochs", "learning_rate", "entropy_coefficient")},
     }
     words = [str(python), "-m", f"scripts.studies.rivals.programs.{MASKABLE.module}", json.dumps(job)]
-    variables = environment(usable_cores(), python.parents[1])
-    done = subprocess.run(words, cwd=ROOT, env=variables, check=True, capture_output=True, text=True, timeout=LIMIT_S)
-    return float(done.stdout.split()[-1])
+    answer = ask(words, environment(usable_cores(), python.parents[1]), LIMIT_S)
+    return MASKABLE_STEPS / median(answer.seconds[1:])
 
 
 def game_us() -> float:

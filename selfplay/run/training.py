@@ -176,7 +176,7 @@ class Training(ABC, Generic[C, U]):
         """
 
     async def play_ahead(self) -> Callable[[], Coroutine[object, None, C | None]] | None:
-        """Plays the next iteration with the weights of now; None if games wait for the update in this training."""
+        """Return what plays the next iteration with the current weights; None if games wait for the update."""
         return None
 
     @abstractmethod

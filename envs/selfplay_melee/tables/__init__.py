@@ -77,7 +77,7 @@ def _own() -> Kept:
             and len(characters) == len(names_of("characters"))
             and len(stages) == len(names_of("stages"))
         ):
-            keep(path, kept)  # what was left out is told again the next time
+            keep(path, kept)  # each start warns of files that are left out
     return kept
 
 

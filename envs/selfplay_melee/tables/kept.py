@@ -70,7 +70,7 @@ def _numbers(names: list[str], rows: NDArray[np.void]) -> dict[str, int]:
 
 
 def keep(path: Path, kept: Kept) -> None:
-    """Keep tables, in one step; where that fails they are read anew the next time."""
+    """Write tables in one step. If that fails, the next process reads the TOML files again."""
     arrays: dict[str, NDArray[Any]] = {}
     for name in kept.tables.dtype.names or ():
         array = np.ascontiguousarray(kept.tables[name])

@@ -6,7 +6,8 @@ one linear layer each.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
 import stable_baselines3
@@ -18,14 +19,26 @@ from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.common.vec_env import VecEnv
 
 from scripts.studies.rivals.programs.job import Job, Laps, asked
-from scripts.studies.rivals.programs.streams import Streams
+from scripts.studies.rivals.programs.streams import Step, Streams
 from scripts.studies.rivals.programs.weights import Layers, dense, linear
+
+
+class Rows(Protocol):
+    """What ``Environment`` needs of streams."""
+
+    num_streams: int
+    observation_space: Any
+    action_space: Any
+
+    def reset(self) -> NDArray[np.float32]: ...
+
+    def step(self, actions: NDArray[Any]) -> Step: ...
 
 
 class Environment(VecEnv):
     """All streams as one vectorised environment."""
 
-    def __init__(self, streams: Streams) -> None:
+    def __init__(self, streams: Rows) -> None:
         self._streams = streams
         self._chosen: NDArray[Any] = np.zeros(0)
         self.render_mode = None
@@ -64,9 +77,14 @@ class Environment(VecEnv):
 class Trunk(BaseFeaturesExtractor):
     """Dense layers, each with an activation."""
 
-    def __init__(self, observation_space: Any, hidden: tuple[int, ...]) -> None:  # noqa: ANN401
+    def __init__(
+        self,
+        observation_space: Any,  # noqa: ANN401
+        hidden: Sequence[int],
+        activation: type[torch.nn.Module] = torch.nn.Tanh,
+    ) -> None:
         super().__init__(observation_space, hidden[-1])
-        self.layers = dense(observation_space.shape[0], hidden)
+        self.layers = dense(observation_space.shape[0], hidden, activation)
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
         features: torch.Tensor = self.layers(observations)

@@ -44,11 +44,11 @@ class Layers:
             _put(self.critic, weight[-1:], bias[-1:])
 
 
-def dense(width: int, hidden: Sequence[int]) -> nn.Sequential:
-    """A trunk like ours: dense layers, each followed by tanh."""
+def dense(width: int, hidden: Sequence[int], activation: type[nn.Module] = nn.Tanh) -> nn.Sequential:
+    """A trunk like ours: dense layers, each followed by an activation."""
     layers: list[nn.Module] = []
     for fan_in, fan_out in pairwise((width, *hidden)):
-        layers += [nn.Linear(fan_in, fan_out), nn.Tanh()]
+        layers += [nn.Linear(fan_in, fan_out), activation()]
     return nn.Sequential(*layers)
 
 
