@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from scripts.studies import ROOT
 from scripts.studies.cells import PRESET, Cell, Cells, train_if_missing
+from scripts.studies.combat.measure import scores
 from scripts.studies.command_line import Command, notify
 from scripts.studies.pages import interval, measured_here, put_between, table
 from selfplay.checkpoint import RunDir, list_generations
@@ -23,11 +24,9 @@ from selfplay_melee import bots
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from selfplay.evaluation.evaluate import Evaluation
-    from selfplay.runner.match import Contender
 
 OUT: Final = ROOT / "docs" / "data" / "policy_lag.json"
 PAGE: Final = ROOT / "docs" / "trainer" / "internals" / "performance.md"
@@ -52,25 +51,19 @@ def measure(seed: int, steps: int, games: int, runs: Path) -> Cell:
     then = [each.id for each in generations if each.iteration <= share * generations[-1].iteration]
     early = contender(then[-1], made[slow])
     pair = (early, ahead) if slow == 0 else (waits, early)
-    meets = partial(evaluate, rules=rules, seed=30_000 + seed)
+    game_seed = 30_000 + seed
+    scripted = [contender(name) for name in bots.LADDER]
+    beside = [scores(one, scripted, rules, games // 4, game_seed) for one in (waits, ahead)]
     return {
         "seed": seed,
         **measured_here(),
         "steps": steps,
         "steps_per_s": [summary["steps_per_s_median"] for summary in summaries],
         "seconds": seconds,
-        "equal_steps": _score(meets(ahead, waits, games)),
-        "equal_minutes": _score(meets(pair[1], pair[0], games)),
-        "scripted": [_against_scripted(one, meets, games // 4) for one in (waits, ahead)],
+        "equal_steps": evaluate(ahead, waits, games, rules, game_seed).document(),
+        "equal_minutes": evaluate(pair[1], pair[0], games, rules, game_seed).document(),
+        "scripted": [fmean(result["score"] for result in results.values()) for results in beside],
     }
-
-
-def _against_scripted(policy: Contender, meets: Callable[..., Evaluation], games: int) -> float:
-    return fmean(meets(policy, contender(name), games).score for name in bots.LADDER)
-
-
-def _score(result: Evaluation) -> dict[str, float]:
-    return {"score": result.score, "low": result.low, "high": result.high}
 
 
 def text(cells: Sequence[Cell]) -> str:
