@@ -208,10 +208,10 @@ def test_every_interruption_pauses_with_its_reason_and_ends_no_fight(visit):  # 
     page.page.evaluate("dispatchEvent(new Event('blur'))")
     assert reason(page) == "Another window or frame has the keyboard."
     page.page.locator("#arena-full").click()
-    page.page.wait_for_function("document.fullscreenElement")
+    page.until("document.fullscreenElement")
     assert reason(page) == "Full screen began."
     page.page.evaluate("document.exitFullscreen()")
-    page.page.wait_for_function("!document.fullscreenElement")
+    page.until("!document.fullscreenElement")
     assert reason(page) == "Full screen ended."
     for number in (0, 1):
         page.page.evaluate(f"plug({number})")
