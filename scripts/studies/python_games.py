@@ -1,4 +1,4 @@
-"""Steps a second of training in games in Python, with blocks of games in threads and in processes.
+"""Steps a second of training in games in Python, with one block of games in a thread and with blocks in processes.
 
 ``steps`` counts those of all games, as progress lines do. Connect Four is played as PettingZoo has it and as a game in
 NumPy (``ArrayGame``); ``Slow`` is tic-tac-toe with 5 ms of processor time a step. Hosts are taken in turn.
@@ -49,7 +49,7 @@ GAMES: Final = {  # by name: --game-type, games, steps of a training
     ARRAYS: ("selfplay.examples.connect_four:ConnectFour", 256, 240_000),
     "5 ms a step, `Game`": ("scripts.studies.python_games:Slow", 16, 8_000),
 }
-HOSTS: Final = ("thread", "process")
+HOSTS: Final = {"thread": ("--runners", "1"), "process": ()}  # several threads wait for each other
 DOCUMENT: Final = ROOT / "docs" / "data" / "python_games.json"
 PAGE: Final = ROOT / "docs" / "trainer" / "internals" / "performance.md"
 LIMIT_S: Final = 300.0  # of a training
@@ -72,7 +72,7 @@ def speed(game: str, games: int, steps: int, host: str) -> float:
         run = Path(folder) / "run"
         words = "train", "--game-type", game, "--preset", "board", "--num-games", str(games), "--timesteps", str(steps)
         subprocess.run(
-            [sys.executable, "-m", "selfplay", *words, "--host", host, "--checkpoint", str(run)],
+            [sys.executable, "-m", "selfplay", *words, "--host", host, *HOSTS[host], "--checkpoint", str(run)],
             cwd=ROOT, check=True, stdout=subprocess.DEVNULL, timeout=LIMIT_S,
         )  # fmt: skip
         rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
@@ -149,7 +149,7 @@ def table(document: dict[str, Any]) -> str:
         threads, processes = (median(hosts[host]) for host in HOSTS)
         rows.append((name, GAMES[name][1], f"{threads:,.0f}", f"{processes:,.0f}", f"{processes / threads:.2f}"))
     when = f"`{document['command']}`, {document['date']}, {document['processor']}, {document['cores']} cores"
-    head = ("game", "games at once", "threads, steps/s", "processes, steps/s", "ratio")
+    head = ("game", "games at once", "one block, steps/s", "processes, steps/s", "ratio")
     told = f"{when}, medians of {document['rounds']} rounds:\n\n{markdown(head, rows)}"
     return f"{told}\n\n{beside_maskable(document)}"
 

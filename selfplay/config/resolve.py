@@ -111,12 +111,12 @@ def runners(config: Config) -> int:
         return run.num_games
     if run.runners:
         return min(run.runners, run.num_games)
-    cores, games = usable_cores(), BLOCK_GAMES
-    if run.deterministic:
-        cores = FIXED_CORES
-    elif step_s := config.game.kind.step_s:
-        games = min(max(1, math.ceil(BLOCK_S / step_s)), BLOCK_GAMES)
+    step_s = 0.0 if run.deterministic else config.game.kind.step_s
+    cores = FIXED_CORES if run.deterministic else usable_cores()
+    games = min(math.ceil(BLOCK_S / step_s), BLOCK_GAMES) if step_s else BLOCK_GAMES
     by_cores = -(-max(1, min(cores, run.num_games // games, 8)) // each) * each
+    if step_s and run.host == "auto" and not _gains_by_processes(config, by_cores):
+        by_cores = each  # threads that step games in Python only wait for each other
     return min(by_cores, run.num_games)
 
 

@@ -108,12 +108,13 @@ class _PettingZooGame(BlockObserved):
         return obs
 
     def legal_all(self, games: Sequence[_PettingZooGame], seat: int) -> Bool:
-        place, agent = self._own[seat], str(self._agents[seat])
+        place, agent = self._own[seat], self._agents[seat]
         legal = np.repeat(self._has[seat][None], len(games), 0)
         masks = {i: mask for i, game in enumerate(games) if (mask := game.mask(seat)) is not None}
         if masks:
-            own = [joined_mask(mask, place.size, agent) for mask in masks.values()]
-            legal[np.array(list(masks))[:, None], place] = own
+            own = [joined_mask(mask, place.size, str(agent)) for mask in masks.values()]
+            rows = slice(None) if len(masks) == len(games) else np.array(list(masks))[:, None]
+            legal[rows, place] = own
         return legal
 
     def seen(self, seat: int) -> Any:  # noqa: ANN401
@@ -207,11 +208,13 @@ class AecGame(_PettingZooGame):
         self._observations, self._acting = self._last.copy(), ()
         while True:
             self._infos = core.infos
-            gone = [agent for agent in self._live if agent not in core.agents or self._is_done(agent)]
-            self._live = [agent for agent in self._live if agent not in gone]
-            if not self._live:
-                ended = outcome(gone, core.terminations, core.truncations)
-                break
+            agents, over, cut = core.agents, core.terminations, core.truncations
+            gone = [agent for agent in self._live if over.get(agent) or cut.get(agent) or agent not in agents]
+            if gone:
+                self._live = [agent for agent in self._live if agent not in gone]
+                if not self._live:
+                    ended = outcome(gone, over, cut)
+                    break
             agent = core.agent_selection
             if agent in self._live:
                 self._acting = self._alone[agent]
@@ -228,9 +231,6 @@ class AecGame(_PettingZooGame):
             removed = {agent: seen for agent, seen in self._seen.items() if agent not in core.agents}
             self._observations = removed | self._observations
         return ended
-
-    def _is_done(self, agent: Any) -> bool:  # noqa: ANN401
-        return bool(self._core.terminations.get(agent) or self._core.truncations.get(agent))
 
     def seen(self, seat: int) -> Any:  # noqa: ANN401
         if (agent := self._agents[seat]) not in self._observations:

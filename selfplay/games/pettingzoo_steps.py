@@ -21,6 +21,7 @@ AEC_RESET: Final = (
 )  # fmt: skip
 OTHER_MASKS: Final = ("legal_moves", "legal_actions", "valid_actions", "available_actions", "avail_actions")
 """Names of what some environments give in place of an ``action_mask``."""
+_NOTHING: Final = [[0.0, 0.0], [0.0, 0.0]]  # most steps give nothing
 
 
 def two_agents(env: Any) -> tuple[Any, ...]:  # noqa: ANN401
@@ -109,7 +110,10 @@ class AecRewards:
         for agent in live:
             if agent not in rewards and agent not in added:
                 raise GameError(f"step gave no reward to {agent} (valid: one for each agent that is not done)")
-        accounts = [[single(each.get(agent, 0.0), agent) for agent in self._agents] for each in (rewards, added)]
+        one, other = self._agents
+        accounts = [[single(each.get(one, 0.0), one), single(each.get(other, 0.0), other)] for each in (rewards, added)]
+        if accounts == _NOTHING:
+            return accounts[0]
         self.told = [told or any(account) for told, account in zip(self.told, accounts, strict=True)]
         if accounts[0] == accounts[1] or not self.told[1]:
             return accounts[0]
@@ -123,6 +127,8 @@ class AecRewards:
 
 def mask_of(seen: Any, info: Any, agent: Any) -> Any:  # noqa: ANN401
     """The mask of an agent in its observation, or else in its info; None: it has none."""
+    if type(seen) is dict and MASK in seen:  # nearly always; the rest is for all kinds of mappings
+        return seen[MASK]
     places = [place for place in (seen, info) if isinstance(place, Mapping)]
     for place in places:
         if MASK in place:

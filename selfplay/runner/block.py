@@ -176,10 +176,10 @@ class Block:
     def _group_players(self) -> None:
         """Find which columns the learner plays, and group the networks of the others."""
         columns: dict[str, list[int]] = {}
-        for b, opponent in enumerate(self._opponents):
+        for column in np.flatnonzero(~self._learner).tolist():
+            opponent = self._opponents[column // self._num_seats]
             if opponent.kind in ("generation", "main"):
-                others = np.flatnonzero(~self._learner[b])
-                columns.setdefault(opponent.id, []).extend((self._num_seats * b + others).tolist())
+                columns.setdefault(opponent.id, []).append(column)
         self._learner_rows = torch.from_numpy(np.flatnonzero(self._learner.reshape(-1)))
         members = [(self._frozen[player], torch.tensor(found)) for player, found in sorted(columns.items())]
         self._opposing = NetworkGroup(members, self._memory) if members else None
