@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 import pytest_timeout
 from blockbuster import BlockBuster
+from hypothesis import settings
 
 from selfplay.supervision import tasks as supervision_tasks
 from tests.support.dialogue_checks import (
@@ -28,6 +29,8 @@ from tests.support.dialogue_checks import (
 
 # Waiting threads of OpenMP sleep instead of spinning; must be set before torch or Numba start theirs.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+settings.register_profile("selfplay", settings(), deadline=None)  # no test asserts how fast something is
+settings.load_profile("selfplay")
 
 GRACE_S = 60.0  # how long a thread or process may take to end after its test, on a busy machine, too
 SETUP_S = 540.0  # limit for fixtures: the first that compiles the rules may take minutes

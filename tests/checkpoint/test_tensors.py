@@ -31,7 +31,7 @@ def values(array: np.ndarray) -> list[bytes]:
     return [array[name].tobytes() for name in array.dtype.names] if array.dtype.names else [array.tobytes()]
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.dictionaries(names, plain | structured, max_size=5))
 def test_round_trip(arrays):
     back = decode_arrays(encode_arrays(arrays, "file"), "file")
@@ -189,7 +189,7 @@ def test_hostile_files_are_refused_with_the_reason(case):
     assert len(str(caught.value)) < 500
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.data())
 def test_no_damage_gives_anything_but_a_refusal_or_arrays(data):
     good = encode_arrays({"a": np.arange(3), "b": np.zeros(2, RECORD)}, "file")

@@ -154,7 +154,7 @@ FAULTS = st.one_of(
 )
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 2**32), faults=st.lists(FAULTS, max_size=12), retries=st.integers(0, 3), full=st.booleans())
 def test_random_games(seed, faults, retries, full):
     rest, players, chat = iter(faults), {}, byte_chat()

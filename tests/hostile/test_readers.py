@@ -21,9 +21,7 @@ from tests.hostile.corpus import CONTENTS, HUGE_COUNTS, KINDS, changed, damaged,
 from tests.hostile.readers import READERS, ROOT, Reader, put
 from tests.support.processes import finish
 
-BRIEF = settings(
-    max_examples=15, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
-)
+BRIEF = settings(max_examples=15, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 every_reader = pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)
 
 

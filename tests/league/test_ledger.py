@@ -60,7 +60,7 @@ def test_rows_are_only_ever_added(path):
 
 
 @given(cut=st.integers(0, 5), torn=st.integers(0, 30))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_a_ledger_cut_anywhere_goes_on_to_the_same_end(tmp_path_factory, cut, torn):
     """fold(file) equals the live state, whatever was on the disk when the process died."""
     path = tmp_path_factory.mktemp("cut") / "ledger.jsonl"

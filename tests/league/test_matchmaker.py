@@ -50,7 +50,7 @@ def test_shares_of_empty_categories_go_to_the_others(scripted, generations, expe
 
 
 @given(st.dictionaries(st.sampled_from(sorted(MODES["simple_mix"])), st.floats(0.05, 9.0), min_size=1))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_weights_can_be_set_and_need_not_sum_to_one(weights):
     expected = {name: weight / sum(weights.values()) for name, weight in weights.items()}
     found = shares(make(weights=weights), 4000)
@@ -245,7 +245,7 @@ def test_the_histogram_counts_every_draw():
 
 
 @given(before=st.integers(0, 40), rotations=st.integers(0, 3), seed=st.integers(0, 99))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_a_restored_matchmaker_goes_on_with_the_same_draws(before, rotations, seed):
     original = make(seed=seed)
     original.draw(before)

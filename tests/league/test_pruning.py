@@ -53,7 +53,7 @@ def test_if_all_must_stay_nobody_leaves():
     strengths=st.lists(st.one_of(st.none(), st.floats(0, 3000)), min_size=3, max_size=30),
     limit=st.integers(2, 30),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_ends_stay_and_the_limit_holds(strengths, limit):
     names = NAMES[: len(strengths)]
     known = {name: value for name, value in zip(names, strengths, strict=True) if value is not None}

@@ -37,7 +37,7 @@ def chain():
 
 
 @given(budget=st.integers(0, 60), seed=st.integers(0, 2**32), games_each=st.sampled_from([2, 4]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_the_budget_is_kept_and_nobody_meets_himself(budget, seed, games_each):
     fixtures = plan(fresh(), PLAYERS, budget, np.random.default_rng(seed), games_each)
     assert len(fixtures) == budget // games_each

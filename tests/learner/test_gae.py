@@ -41,7 +41,7 @@ def reference(reward, value, next_value, boundary, gamma, lam):
 
 
 @given(streams(), discounts, discounts)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_agrees_with_the_sum_written_out_stream_by_stream(data, gamma, lam):
     found = gae(*data, gamma, lam)
     assert found.dtype == np.float32
@@ -58,7 +58,7 @@ def test_golden_numbers():
 
 
 @given(streams(), discounts)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_lambda_0_is_the_td_error(data, gamma):
     reward, value, next_value, _ = data
     expected = reward + np.float32(gamma) * next_value - value
@@ -66,7 +66,7 @@ def test_lambda_0_is_the_td_error(data, gamma):
 
 
 @given(streams(), discounts)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_lambda_1_is_the_discounted_return_less_the_value(data, gamma):
     reward, value, next_value, boundary = data
     returns = np.zeros(reward.shape)
@@ -85,7 +85,7 @@ def test_a_cut_is_bootstrapped_and_a_death_is_not():
 
 
 @given(streams(), st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_what_follows_a_boundary_never_matters_before_it(data, choose):
     before = gae(*data, GAMMA, LAM)
     *arrays, boundary = data
@@ -101,7 +101,7 @@ def test_what_follows_a_boundary_never_matters_before_it(data, choose):
 
 
 @given(streams(), st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_a_column_never_matters_to_another(data, choose):
     before = gae(*data, GAMMA, LAM)
     s = choose.draw(st.integers(0, before.shape[1] - 1))
@@ -114,7 +114,7 @@ def test_a_column_never_matters_to_another(data, choose):
 
 
 @given(streams(), st.data(), discounts)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_two_segments_give_what_one_gives_where_the_value_at_the_cut_is_exact(data, choose, lam):
     reward, value, next_value, boundary = (array.copy() for array in data)
     cut = choose.draw(st.integers(0, len(reward)))
@@ -130,7 +130,7 @@ def test_two_segments_give_what_one_gives_where_the_value_at_the_cut_is_exact(da
 
 
 @given(streams(), st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_the_second_of_two_segments_never_needs_the_first(data, choose):
     cut = choose.draw(st.integers(0, len(data[0])))
     part = gae(*(array[cut:] for array in data), GAMMA, LAM)
@@ -179,7 +179,7 @@ def test_a_decision_whose_outcome_is_not_known_passes_nothing_on():
 
 
 @given(streams(columns=1), st.integers(0, 99), discounts, discounts)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_of_some_decisions_it_is_that_of_a_stream_of_them_alone(data, seed, gamma, lam):
     reward, value, next_value, boundary = (array[:, 0] for array in data)
     decides = np.random.default_rng(seed).random(len(reward)) < 0.6

@@ -14,7 +14,7 @@ from selfplay_melee.slp import scan
 from selfplay_melee.slp.encode import encode
 from tests.melee.slp_files import REAL, assert_same, needs_real_files, synthetic
 
-FUZZED = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+FUZZED = settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
 HEAD_BYTES = 1500  # the table of sizes and the start event
 FOLLOWED_BYTES = 300_000  # larger files are not followed one by one: it takes time
 

@@ -162,7 +162,7 @@ def test_the_largest_random_number_is_in_range_too_where_probabilities_round_to_
 
 
 @given(st.integers(0, 3), st.lists(st.integers(1, 20), max_size=4), st.integers(0, 2**32), st.floats(0.0, 1e4))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_samples_are_in_range_and_numbers_finite_however_sure_the_network_is(binary, sizes, seed, scale):
     heads = Heads(binary, tuple(sizes))
     logits = (random_logits(heads, 16, seed=seed) * scale).requires_grad_()

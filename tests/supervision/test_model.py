@@ -141,7 +141,7 @@ async def start(id, root, model):
             await root.restart_child(id)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     strategy=st.sampled_from(["one_for_one", "one_for_all", "rest_for_one"]),
     intensity=st.integers(0, 4),
@@ -154,7 +154,7 @@ def test_a_supervisor_does_what_the_model_says(strategy, intensity, period_s, re
     clock.run(play(clock, Model(strategy, intensity, period_s, restarts), events))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     intensity=st.integers(0, 5),
     period_s=st.integers(1, 12).map(lambda quarters: quarters / 4),

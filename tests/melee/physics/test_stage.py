@@ -128,7 +128,7 @@ places = st.tuples(st.floats(-240, 240), st.floats(-100, 180))
 steps = st.lists(st.tuples(st.floats(-80, 80), st.floats(-80, 80)), min_size=1, max_size=20)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.sampled_from(sorted(STAGES)), places, steps)
 def test_no_flight_enters_the_body_or_jumps_through_the_floor(stage, place, steps):
     player, memory, record = flier(stage, *place)

@@ -57,7 +57,7 @@ def test_random_play_mirrors(left, right, stage):
 
 
 @pytest.mark.full
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 2**32 - 1), st.booleans())
 def test_close_combat_mirrors(seed, platforms):
     pads = random_pads(seed, 600)
