@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from selfplay.dialogue.instances import DialogueGroup, Instance
     from selfplay.learner.sampling import Sampling
+    from selfplay.learner.sharding import ShardedModel
 
 
 class TokenModel(Protocol):
@@ -104,8 +105,7 @@ class GRPOStatistics:
 class GRPOLearner:
     """Owns the optimizer of one model. ``update`` blocks: call it from a thread, never the loop.
 
-    Several processes of ``torch.distributed`` train one model, each with its own learner and the same games and
-    generator.
+    Several processes may share one model, each with its own learner and the same games and generator.
     """
 
     def __init__(
@@ -116,10 +116,12 @@ class GRPOLearner:
         *,
         reference: Reference | None = None,
         threads: int = 1,
+        shared: ShardedModel | None = None,
     ) -> None:
         """Create the optimizer and the worker threads, which share micro-batches on the CPU.
 
-        ``reference`` is a frozen model for the KL divergence, which has the weight ``settings.kl``.
+        ``reference`` is a frozen model for the KL divergence, which has the weight ``settings.kl``. ``shared`` has the
+        module of the model if several processes train it.
 
         Raises:
             LearnerError: ``settings.kl`` without a reference.
@@ -133,7 +135,7 @@ class GRPOLearner:
         self._sampling = sampling
         self._reference = reference
         optimizer = adamw(model.module, settings.learning_rate, settings.weight_decay)
-        self._work = Accumulator(optimizer, settings.max_grad_norm, threads)
+        self._work = Accumulator(optimizer, settings.max_grad_norm, threads, shared)
         self.device = self._work.device
         self.optimizer = optimizer
 

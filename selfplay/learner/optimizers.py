@@ -9,6 +9,8 @@ from typing import Any, ClassVar, Final
 import torch
 from torch import Tensor, nn
 
+from selfplay.learner.sharding import whole
+
 BETA1, BETA2 = 0.9, 0.999  # decay of the two moments
 EPS: Final = 1e-5  # of the gradient's root mean square
 _MIN_EPS: Final = 1e-30  # without any gradient: 0 / eps must be 0
@@ -80,13 +82,17 @@ class ScaledAdamW(torch.optim.AdamW):
         """Averaged over the steps as the second moments are, from which a resumed run has it."""
         group = self.param_groups[0]
         parameters, beta = group["params"], group["betas"][1]
-        total = (1 - beta) * float(nn.utils.get_total_norm([parameter.grad for parameter in parameters])) ** 2
+        total = (1 - beta) * _norm([parameter.grad for parameter in parameters]) ** 2
         steps = 0.0
         if self.state:
-            total += beta * float(nn.utils.get_total_norm([self.state[each]["exp_avg_sq"] for each in parameters], 1.0))
+            total += beta * _norm([self.state[each]["exp_avg_sq"] for each in parameters], 1.0)
             steps = float(self.state[parameters[0]]["step"])
         count = sum(parameter.numel() for parameter in parameters)
         return float((total / (1 - beta ** (steps + 1)) / count) ** 0.5)
+
+
+def _norm(tensors: Sequence[Tensor], order: float = 2.0) -> float:
+    return float(whole(nn.utils.get_total_norm(tensors, order)))
 
 
 def adamw(network: nn.Module, learning_rate: float, weight_decay: float) -> ScaledAdamW:
@@ -130,7 +136,7 @@ def clip_and_step(
     optimizer.zero_grad()
     for parameter, gradient in zip(trainable, gradients, strict=True):
         parameter.grad = gradient
-    norm = nn.utils.clip_grad_norm_(trainable, max_grad_norm)
+    norm = whole(nn.utils.clip_grad_norm_(trainable, max_grad_norm))
     if bool(torch.isfinite(norm)):
         optimizer.step()
     return norm

@@ -1,6 +1,6 @@
 """Train the model that played the games of a folder on its train.parquet; leaves checkpoint/ there.
 
-One process, or those of torchrun, each with its own GPU out of CUDA_VISIBLE_DEVICES.
+One process, or those of torchrun, each with its own GPU out of CUDA_VISIBLE_DEVICES and a part of the model (FSDP2).
 """
 
 from __future__ import annotations

@@ -30,6 +30,7 @@ from selfplay.dialogue.players import open_model, sampling_of
 from selfplay.dialogue.rules import default_rate_and_kl, is_embedded
 from selfplay.errors import ConfigError, LearnerError
 from selfplay.learner.grpo_loss import GRPOSettings, clipped_loss, k3
+from selfplay.learner.sharding import ShardedModel
 from selfplay.machine import pick_device, usable_cores
 from selfplay.seeding import derive
 
@@ -133,7 +134,7 @@ class Validation:
 def train(folder: Path, wanted: TrainingSettings, device: str, resume: bool, notice: Notice) -> None:
     """Train the model of a folder's settings on its ``train.parquet``; ``checkpoint/`` is replaced as a whole. Blocks.
 
-    All processes of ``torchrun`` call this, and share each batch; the first one writes files and messages. With
+    All processes of ``torchrun`` call this, and share model and batches; the first one writes files and messages. With
     ``resume`` a checkpoint of the same games and settings is kept, and others are refused.
 
     Raises:
@@ -160,11 +161,11 @@ def _train(
         notice(f"{goal}: exists, with the same games and settings")
         return
     notice(_preset(settings, chosen))
-    model, reference = _models(settings, chosen, process, notice)
+    model, shared, reference = _models(settings, chosen, process, notice)
     check_tables(train_table, val_table, int(model.config.vocab_size))
     learner = GRPOLearner(
         model, _grpo(settings, chosen, process), sampling_of(settings.config), reference=reference,
-        threads=max(1, min(MOST_THREADS, usable_cores() // process.local_count)),
+        threads=max(1, min(MOST_THREADS, usable_cores() // process.local_count)), shared=shared,
     )  # fmt: skip
     generator = torch.Generator().manual_seed(derive(settings.seed, "files", settings.iteration, "training"))
     try:
@@ -176,6 +177,8 @@ def _train(
         notice(line)
     if found.skipped == found.steps and found.steps:
         raise LearnerError("no step had a finite gradient: nothing was learned, and nothing is written")
+    if shared is not None:
+        shared.gather()
     if process.first:
         save_model(goal, _meta(settings, how, train_table, found, validation), model.save, replace=True)
     process.wait()
@@ -208,17 +211,22 @@ def _cost(settings: TrainingSettings) -> str:
 
 def _models(
     settings: FileSettings, chosen: TrainingSettings, process: Process, notice: Notice
-) -> tuple[LanguageModel, FrozenReference | None]:
-    """The model and its KL reference. Only the first process makes an embedded model."""
+) -> tuple[LanguageModel, ShardedModel | None, FrozenReference | None]:
+    """The model, its parts in each of several processes, and its KL reference.
+
+    Only the first process makes an embedded model.
+    """
     if not process.first:
         process.wait()
     torch.manual_seed(derive(settings.seed, "files", settings.iteration, "adapter"))  # the same in all processes
-    model, _ = open_model(_opening(settings, chosen), process.device, usable_cores(), notice, plays=False)
+    device = process.device if process.count == 1 else "cpu"  # a device may have no room for the whole model
+    model, _ = open_model(_opening(settings, chosen), device, usable_cores(), notice, plays=False)
     if process.first:
         process.wait()
     if process.device != "cpu" and not is_embedded(settings.config):
         checkpoint_layers(model.module)
-    return model, FrozenReference(model) if chosen.kl else None
+    shared = ShardedModel(model.module, process.device) if process.count > 1 else None
+    return model, shared, FrozenReference(model) if chosen.kl else None
 
 
 def _opening(settings: FileSettings, chosen: TrainingSettings) -> DialogueConfig:

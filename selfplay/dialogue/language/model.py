@@ -16,6 +16,7 @@ from selfplay.dialogue.language.attention import CacheShape, check_cache
 from selfplay.dialogue.language.chat import Chat, Rows
 from selfplay.dialogue.language.forward import CausalModel
 from selfplay.dialogue.language.llama import LlamaForward
+from selfplay.learner.sharding import is_sharded, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -124,7 +125,7 @@ class FrozenReference:
     """A model as it is now, or as it was with the parameters ``first``, whatever is trained later.
 
     Kept is only what may differ from the model: nothing for a new adapter, which is switched off, the parameters of
-    another adapter, or those of a whole model, which are bfloat16 except on the CPU.
+    another adapter, or those of a whole model, which are bfloat16 except on the CPU or if they are sharded.
     """
 
     def __init__(self, model: LanguageModel, first: Mapping[str, Tensor] | None = None) -> None:
@@ -133,7 +134,8 @@ class FrozenReference:
         trained = {name: each for name, each in model.module.named_parameters() if each.requires_grad}
         self._off = model.adapter is not None and not any(map(_adapts, *zip(*(first or trained).items(), strict=True)))
         self._trained = [] if self._off else list(trained.values())
-        light = model.adapter is None and model.device.type != "cpu"
+        self._sharded = any(map(is_sharded, self._trained))
+        light = model.adapter is None and model.device.type != "cpu" and not self._sharded
         dtype = torch.bfloat16 if light else None
         self._others = [
             (first or trained)[name].detach().to(each.device, dtype, copy=first is None)
@@ -154,12 +156,17 @@ class FrozenReference:
 
     def _swap(self) -> None:
         for i, parameter in enumerate(self._trained):
-            parameter.data, self._others[i] = self._others[i], parameter.data
+            if self._sharded:  # FSDP2 gathers layers from the memory that the parameters have now
+                now = parameter.detach().clone()
+                parameter.detach().copy_(self._others[i])
+                self._others[i] = now
+            else:
+                parameter.data, self._others[i] = self._others[i], parameter.data
 
 
 def _adapts(name: str, parameter: Tensor) -> bool:
     """Whether a trainable parameter of an adapter makes it differ from the model below: not if its B is 0."""
-    return (".lora_B." in name and bool(parameter.any())) or ".lora_" not in name or ".lora_embedding_" in name
+    return (".lora_B." in name and bool(whole(parameter).any())) or ".lora_" not in name or ".lora_embedding_" in name
 
 
 def adapter_of(model: LanguageModel, folder: Path) -> dict[str, Tensor]:

@@ -42,7 +42,7 @@ def run(processes, folder):
 
 @pytest.mark.full
 def test_two_processes_make_the_update_of_one(tmp_path):
-    expected, alone = train(0, games_of(TinyTransformer()), SIZES[0])
+    expected, alone = train(games_of(TinyTransformer()), SIZES[0])
     assert expected["steps"] == 6
     for (first, weights), (second, others) in run(2, tmp_path):
         assert np.array_equal(weights, others)

@@ -13,6 +13,7 @@ from selfplay.dialogue.grpo import GRPOLearner, GRPOStatistics
 from selfplay.dialogue.instances import DialogueGroup, Instance, grouped
 from selfplay.learner.grpo_loss import GRPOSettings
 from selfplay.learner.sampling import Sampling
+from selfplay.learner.sharding import ShardedModel
 from selfplay.learner.token_batch import TokenBatch
 
 VOCABULARY = 11
@@ -74,6 +75,7 @@ def learning(
     *,
     reference: nn.Module | None = None,
     threads: int = 1,
+    shared: ShardedModel | None = None,
     **settings: Any,
 ) -> Iterator[GRPOLearner]:
     learner = GRPOLearner(
@@ -82,6 +84,7 @@ def learning(
         sampling or Sampling(),
         reference=None if reference is None else Model(reference),
         threads=threads,
+        shared=shared,
     )
     try:
         yield learner
